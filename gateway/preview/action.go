@@ -24,7 +24,7 @@ const (
 	doFind     // ask the platform whether a create of unknown outcome took effect
 	doSkip     // no call: the new layout shows nothing new
 	doMessages // no call: use messages for previews from now on, since drafts and streams can't show a question
-	doSeal     // no call: the part is full and already shows its text, or a question is left as it is
+	doSeal     // no call: mark a part as full that already shows its text, or leave a question as it is
 	doEnd
 )
 
@@ -34,7 +34,7 @@ type action struct {
 	until      time.Time // doWait: the end of the wait; zero: only an event ends it
 	ignoreText bool      // doWait: new text does not end the wait
 	desired
-	repeats bool   // it repeats an edit, or waits for that
+	repeats bool   // the action repeats an edit, or waits until it may
 	calls   int    // number of calls known to follow, including this one; 0 counts as 1
 	added   string // doAppend, doStop: the text to append
 }
@@ -42,10 +42,10 @@ type action struct {
 // Indexes of messages that are not part of the text.
 const (
 	questionAt   = -1
-	supersededAt = -2 // index of the first superseded message; the others follow downwards
+	supersededAt = -2 // index of the first superseded message; the next ones have -3, -4 and so on
 )
 
-// creates reports whether a creates a new message.
+// creates reports whether the action creates a new message.
 func (a action) creates() bool { return a.kind == doSend || a.kind == doFile || a.kind == doStart }
 
 func (a action) op() chat.Op {
@@ -59,7 +59,7 @@ func (a action) op() chat.Op {
 	return op
 }
 
-// same reports whether b is the call that was queued as a, perhaps with newer text.
+// same reports whether a and b are the same call for the same message. Their texts may differ.
 func (a action) same(b action) bool {
 	return a.kind == b.kind && a.part == b.part
 }

@@ -15,7 +15,7 @@ import (
 	"telex/internal/chat"
 )
 
-// memoryRecorder is a Recorder in memory. It survives the processes of a reply.
+// memoryRecorder is a Recorder in memory. It outlives each process that works on the reply.
 type memoryRecorder struct {
 	parts []chat.Part
 	first func()      // called once, while a part is being recorded; nil: no call
@@ -86,7 +86,8 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// stopsAsShown ends a reply as it is shown, in this process or in the next one, and waits for all that follows. e is its ending.
+// stopsAsShown stops a reply and keeps what is visible. With restarts, the next process does so, with the ending e.
+// Then it waits for an hour, until no call follows.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()
@@ -163,7 +164,7 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 		equal(t, "asked", s.sees(), []string{"Really?"})
 		s.slot.SetStatus(Status{})
 		s.waits(time.Minute)
-		s.asks("yes:2", "Really?", time.Minute) // the same words, for another call
+		s.asks("yes:2", "Really?", time.Minute) // the same words, about another tool call
 		equal(t, "buttons", p.buttons(), []string{"yes:1", "yes:2"})
 		s.again()
 		s.asks("yes:3", "Really?", time.Minute)
@@ -174,7 +175,8 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	})
 }
 
-// A question whose create has an unknown outcome is sent once more. The reply has as many attempts as before.
+// A question whose create has an unknown outcome is sent once more. This does not use up any of the reply's own
+// attempts.
 func TestQuestionOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -208,8 +210,8 @@ func TestQuestionDuringADraft(t *testing.T) {
 	})
 }
 
-// D12: a question ends the draft and is decided before a message could show the text. The draft disappears, so a
-// message must show the text anyway.
+// D12: a question ends the draft, and it is answered before a message could show the text. The draft disappears, so a
+// message must show the text although nothing is asked any more.
 func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -384,7 +386,7 @@ func TestQuestionBelowALongTextOfAnEarlierProcess(t *testing.T) {
 	})
 }
 
-// On a platform without message ids, a question is sent once, if the first call showed that there are none.
+// If the platform's first answer contains no message id, a question is sent only once.
 func TestQuestionWithoutMessageIDs(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -402,7 +404,8 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A process with a separate question dies. The next process deletes the question, no matter what it knows about it.
+// A process with a separate question dies. The next process deletes the question. It knows the message's id, learns it
+// by repeating the create under its key, or searches for the message.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
@@ -456,7 +459,8 @@ func TestInterruptedDuringAQuestion(t *testing.T) {
 	}
 }
 
-// A question is shown without waiting for tokens, the interval, or a preview that waits for these.
+// A question is shown at once. It does not wait for MinTokens, for the interval, or for a preview that waits for
+// either.
 func TestQuestionIsShownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -597,7 +601,7 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// If the platform can't delete, a question loses its buttons, even if the process dies before that.
+// If the platform can't delete, a question loses its buttons, even if the process dies before it has removed them.
 func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -619,7 +623,7 @@ func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	})
 }
 
-// If the platform can't delete, a second question is a new message. The first question loses its buttons before that,
+// If the platform can't delete, a second question is a new message. The first question has lost its buttons by then,
 // even if the platform refuses the second question.
 func TestAnotherSeparateQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -92,7 +92,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 			}
 		case <-ended:
 			return false
-		case <-urged: // the question is queued again, in its own class
+		case <-urged: // the question is queued again, in its own chat.Class
 			return false
 		case <-r.cutShort():
 			return false
@@ -138,7 +138,7 @@ func (r *Reply) request(a action) chat.Call {
 
 // perform makes the call and settles its outcome. It first stores what the call is about to change.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
-	defer t.Cancel() // releases the ticket after a panic; otherwise the call has ended by then
+	defer t.Cancel() // releases the ticket after a panic; otherwise the ticket has ended by then, and Cancel does nothing
 	plan, stored := r.recordIntent(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
@@ -258,7 +258,7 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 			body.Text, plain = body.Text+r.cfg.Cursor, plain+r.cfg.Cursor
 		}
 		switch {
-		case a.kind == doDraft: // below
+		case a.kind == doDraft: // handled below
 		case a.frame.actionIDs != "":
 			m.Actions = r.view.Status.Actions
 		case r.cfg.Button != nil:

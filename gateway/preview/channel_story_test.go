@@ -18,7 +18,8 @@ func beginVia(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	return beginAt(t, p, e, c, "key")
 }
 
-// bothWays runs a test twice: once the call with the unknown outcome took effect, once it did not.
+// bothWays runs a test twice. In the first run, the call with the unknown outcome did not take effect. In the second
+// run it did.
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {
@@ -341,8 +342,8 @@ func TestStoppedBehindAFile(t *testing.T) {
 	})
 }
 
-// A reply is stopped when its first message shows the whole final text. The stream after it shows discarded text, so it
-// is deleted.
+// A reply is stopped when its first message shows the whole final text. The stream below that message shows discarded
+// text, so the stream is deleted.
 func TestStoppedBeforeAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

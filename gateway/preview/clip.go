@@ -44,7 +44,7 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 	if whole := within(text); fits(whole) {
 		return whole, true
 	}
-	cuts := []int{0} // between graphemes
+	cuts := []int{0} // offsets between graphemes
 	for g := graphemes.FromString(text); g.Next(); {
 		cuts = append(cuts, g.End())
 	}

@@ -99,7 +99,7 @@ func (s *state) mayPreview(i int) bool {
 	return s.can(chat.OpEdit) || s.draftFor > 0 || s.streamFor > 0
 }
 
-// show returns the call that makes part i show the text and the frame. If the part already shows them, it
+// show returns the call that makes part i show the text and, around it, the frame. If the part already shows both, show
 // returns doSkip.
 func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool, now time.Time) action {
 	d, streams := s.layout(i, from, text, want), s.streamed(i)
@@ -120,7 +120,8 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 }
 
 // fillPlaceholder chooses the body of a message that has no text to show yet. It keeps the text that an earlier process
-// showed until the new text is longer. If no cursor can replace an outdated frame, it shows a placeholder.
+// showed until the new text is longer. A message must not become empty: where previews have no cursor, the placeholder
+// replaces an outdated frame.
 func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return
@@ -143,19 +144,19 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 	}
 }
 
-// layout returns the content of part i for the text starting at from, with as much of the frame as fits. A
-// question is always shown: if it does not fit below the text, layout seals the part and the question goes into
-// the next one.
+// layout returns the content of part i: the text starting at from, with as much of the frame as fits. A question is
+// always shown. If it does not fit below the text, layout marks the part as full, and the question goes into the next
+// part.
 func (s *state) layout(i int, from markup.Mark, text string, want frame) desired {
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
-		Append: s.grows, // even for parts that are edited now: their boundaries must not change
+		Append: s.grows, // even if this part is edited, not streamed: the boundaries between parts must not change
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// An edited message can show all of the text. This matters above a question, which may stay for long. It
-		// never seals a part.
+		// An edited message can show all of the text, where a stream would hold some back. This matters above a question,
+		// which may stay for long. It never makes a part full.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole
@@ -181,14 +182,14 @@ func (s *state) due() time.Time {
 	return due
 }
 
-// overflowed reports whether a part was sealed and its successor does not exist yet. The text that overflowed is
+// overflowed reports whether the last part is full and the next one does not exist yet. The text that did not fit is
 // then shown without waiting for another interval.
 func (s *state) overflowed() bool {
 	n := len(s.parts)
 	return n > 0 && s.parts[n-1].sealed() && (s.draft.at.IsZero() || s.draft.part < n)
 }
 
-// active returns the part that grows and its start in the source.
+// active returns the part that grows and where its text starts in the source.
 func (s *state) active() (int, markup.Mark) {
 	n := len(s.parts)
 	if n == 0 {
@@ -200,8 +201,9 @@ func (s *state) active() (int, markup.Mark) {
 	return n, *s.parts[n-1].nextStart
 }
 
-// shownText returns the text to show: all of it after there is enough for the first display, or only whole words if
-// the model is slow. If it returns no text, due is the time when it will return some without a new delta; zero: never.
+// shownText returns the text to show. That is all of it once there is enough for the first display. Before that, it is
+// only the whole words of a slow model. If shownText returns no text, due is the time when it will return some without
+// a new delta. A zero due means never.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if s.isBehind() {
@@ -217,7 +219,7 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), time.Time{}
 }
 
-// isBehind reports whether an earlier process showed as much as there is now, or more.
+// isBehind reports whether an earlier process showed at least as much text as this process has now.
 func (s *state) isBehind() bool {
 	return s.recoveredLength > 0 && len(s.view.Text) <= s.recoveredLength
 }

@@ -323,7 +323,8 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	})
 }
 
-// A message without a cursor may already be full. Then sealing it needs no call.
+// A preview without a cursor may already show all that its message has room for. When the text goes on in the next
+// message, this one needs no further call.
 func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

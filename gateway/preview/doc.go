@@ -25,21 +25,21 @@
 // A message is in one of four phases. The outcome of a call moves it to another phase:
 //
 //	absent    ───> standing   a create succeeded, or a message of an earlier create was found
-//	absent    ───> streaming  the create began a stream, or an earlier one may have
+//	absent    ───> streaming  the create began a stream, or an earlier create may have begun one
 //	streaming ───> standing   the stream was stopped
-//	standing  ───> absent     it was deleted, can't be edited any more, or its chat has a new id: another takes its place
+//	standing  ───> absent     it was deleted, can't be edited any more, or its chat has a new id: another message takes its place
 //	streaming ───> absent     its chat has a new id
 //	standing  ───> gone       a person deleted it
 //	streaming ───> gone       a person deleted it
 //	gone      ───> standing   the final needs it again
-//	gone      ───> absent     what was made in its place has no id: as a preview it can't be edited, so it does not count
-//	gone      ───> streaming  the same, where an earlier create may have begun a stream
+//	gone      ───> absent     a preview was created in its place without a message id; it can't be edited, so it does not count
+//	gone      ───> streaming  it was created again, and an earlier create under its key may have begun a stream
 //
 // Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a create is
 // unknown, its attempt records how to learn the outcome: by repeating the create under its key, by asking the platform,
-// or not at all. A create may take effect late on some platforms, and also if the process that made it only lost its
-// lease. In these cases, a message that was not found is sent again, and the platform is searched a second time later.
-// Until then, the lost message counts as superseded.
+// or not at all. A create may take effect late: on some platforms at any time, elsewhere if the process that made it
+// only lost its lease and still runs. In these cases, a message that was not found is sent again, and the platform is
+// searched a second time later. Until the second search, the lost message counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

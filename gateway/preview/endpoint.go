@@ -101,12 +101,12 @@ type Endpoint struct {
 	Finder   Finder
 	Budget   Budget
 	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own
-	Observer Observer // nil: nobody
+	Observer Observer // nil: nobody observes
 	// Current returns the endpoint with its current adapter: a reload may replace the adapter by another one of the same
 	// kind. Nil: it never changes.
 	Current func() Endpoint
-	// MayCall is asked before each call whether this process still owns the endpoint; nil: always. Soon after it returned
-	// false, the reply's context ends.
+	// MayCall reports whether this process still owns the endpoint. It is called before each call to the platform. nil
+	// means that the process always owns the endpoint. Soon after MayCall has returned false, the reply's context ends.
 	MayCall func() bool
 }
 

@@ -12,12 +12,12 @@ import (
 const (
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 5 * time.Second
-	// Previews are tried more often: a person notices at once when an outage is over.
+	// Previews are retried sooner than finals, so that a person sees quickly that an outage is over.
 	previewBackoff = 2 * time.Second
 	// After slowAfterFailures failures in a row the platform is tried less often.
 	slowAfterFailures = 60
 	// After the first maxObeyedLimits rate limits in a row, a reply waits longer than the platform says. Replies that all
-	// retry at the given moment may be refused again and again.
+	// retry at the moment that the platform named may be refused again and again.
 	maxObeyedLimits = 3
 	slowBackoff     = time.Minute
 	// After probeAfter failures in a row, a final makes a call that shows whether the platform is down, and
@@ -62,8 +62,9 @@ func (s *state) recordFailure(e *chat.SendError, now time.Time) {
 	s.extendForFailure(e, now)
 }
 
-// extendForFailure extends the deadline of a final by the platform's retry time, and while the platform is down, that
-// is, while no call of the endpoint succeeds. Any other failure concerns only this reply and does not extend it.
+// extendForFailure extends the deadline of a final after a rate limit, by the platform's retry time. It also extends it
+// while the platform is down, that is, while no call of the endpoint succeeds. Any other failure concerns only this
+// reply and does not extend the deadline.
 func (s *state) extendForFailure(e *chat.SendError, now time.Time) {
 	until := now.Add(e.RetryAfter + finalDeadline)
 	switch e.Kind {
@@ -84,8 +85,9 @@ func (s *state) extendForFailure(e *chat.SendError, now time.Time) {
 // platformAnswers reports whether other calls of the endpoint succeed while those of this reply fail.
 func (s *state) platformAnswers() bool { return s.lastSuccess.After(s.failingSince) }
 
-// probe returns a harmless call that shows whether the platform is down or refuses only this reply. It is made
-// after a few failures in a row. probe returns false if the answer is known or was asked for a while ago.
+// probe returns a harmless call that shows whether the platform is down or refuses only this reply. probe returns false
+// before probeAfter failures in a row, while other calls show that the platform answers, and within probeEvery of the
+// last probe.
 func (s *state) probe(now time.Time) (action, bool) {
 	if s.failuresInRow < probeAfter || !s.can(chat.OpTyping) || s.platformAnswers() || now.Before(s.probedAt.Add(probeEvery)) {
 		return action{}, false
@@ -107,7 +109,7 @@ func (s *state) recordUncertainCreate(p *message, now time.Time) {
 	}
 }
 
-// halve halves the length of all parts after the first keep.
+// halve halves the length of all parts except the first keep parts.
 func (s *state) halve(keep int) {
 	for len(s.cuts) < keep {
 		s.cuts = append(s.cuts, s.limit)
@@ -116,8 +118,9 @@ func (s *state) halve(keep int) {
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// resend sends the text shown so far again, in more and shorter messages. The first ones stay if they can't be edited. Until that
-// is complete, the records tell what the messages showed before, so that no words are lost if the process dies.
+// resend sends the text shown so far again, in more and shorter messages. Messages at the beginning that can't be
+// edited stay. Until all of the text is sent again, the records contain what the messages showed before, so that no
+// words are lost if the process dies.
 func (s *state) resend() {
 	if !s.relaid {
 		s.completeSources()
@@ -143,8 +146,9 @@ func (s *state) resend() {
 	s.cannot(chat.OpFile) // a file would stay if the turn ran again
 }
 
-// completeSources lets the source of each message be its plain text if some of them show a final, whose Markdown is not known here.
-// The source of a message that was sent again is known: it is what the messages showed before.
+// completeSources sets the source of each message to its plain text if some messages show a final, because the final's
+// Markdown is not known here. Messages that were already sent again keep their source, which is what the messages
+// showed before.
 func (s *state) completeSources() {
 	rest := s.parts[s.resent:]
 	s.literal = s.source == "" || slices.ContainsFunc(rest, func(m message) bool { return m.exists() && !m.blank() && m.source == "" })

@@ -23,8 +23,8 @@ func (s *state) fileOf(i int) *chat.File {
 	return nil
 }
 
-// layoutNote returns the parts below the text, starting at part at: the ending's note and the names of files
-// that can't be sent. It sets s.files to the files that can.
+// layoutNote returns the parts below the text: the ending's note and the names of files that can't be sent. The first
+// of them has the index at. layoutNote sets s.files to the files that can be sent.
 func (s *state) layoutNote(at int) []markup.Part {
 	var left, escaped []string
 	s.files = nil
@@ -44,7 +44,8 @@ func (s *state) layoutNote(at int) []markup.Part {
 	return s.layoutBelow(at, source)
 }
 
-// layoutBelow lays out a text that begins with part at. Parts that were already sent keep their cuts.
+// layoutBelow lays out a text whose first part has the index at. Parts that were already sent end where they ended
+// then.
 func (s *state) layoutBelow(at int, text string) []markup.Part {
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit}
 	return layoutBehind(layoutCuts(s.cuts[min(at, len(s.cuts)):], text, o), text, o)

@@ -164,8 +164,8 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
-// A text with an unknown outcome has the index and the key of a file. The next process resolves that create and deletes
-// the text before it sends the file.
+// The create of a text has an unknown outcome, and the ending has a file with the same index and key. The next process
+// learns the outcome and deletes the text before it sends the file.
 func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p, e := fullPlatform()

@@ -77,7 +77,8 @@ func TestInterruptedAndMarkupRefused(t *testing.T) {
 	})
 }
 
-// D9: after an error, the visible text stays. A note below it says so, outside any block that the text left open.
+// D9: after an error, the visible text stays. A note below it says that the answer broke off. The note is outside any
+// code block that the text left open.
 func TestFailureHasANote(t *testing.T) {
 	const note = "The answer broke off (7f3a)."
 	for _, c := range []struct {
@@ -458,7 +459,7 @@ func TestSlot(t *testing.T) {
 	}
 }
 
-// If an earlier process already showed the whole final text, nothing is sent, for any last line.
+// If an earlier process already showed the whole final text, nothing is sent, whatever the last line of that text is.
 func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	t.Parallel()
 	const text = "&amp; *- [ ] task\n*<b>```\n\\**👨‍👩‍👧 ===\nwords and more of them, words and more of them, ```\n| 1 | 2 |\n" +
@@ -518,7 +519,8 @@ func TestReplacementIsRefused(t *testing.T) {
 	})
 }
 
-// The same, in a process that knows the text only from the records of an earlier process.
+// A process knows the text only from the records of an earlier process. The reply is stopped after the edit of the
+// first message, which shows the whole final text. So the second message is deleted.
 func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -584,8 +586,8 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	})
 }
 
-// The final text was stopped while later messages still showed previews, and the process died before these were laid
-// out again. The next process does that.
+// The final text was stopped while later messages still showed previews. The process died before it could lay these out
+// again, so the next process lays them out.
 func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -11,20 +11,20 @@ import (
 // finalLayout is the layout of the ending.
 type finalLayout struct {
 	finalBegan bool          // an earlier process may have shown some of the final
-	markdown   string        // of the ending's text
+	markdown   string        // the text of the ending
 	final      []markup.Part // the parts of the ending, laid out once per limit; nil until then
-	textCount  int           // number of parts that show text, not the note alone
+	textCount  int           // number of parts that show text; a part that shows only the note does not count
 	noteText   string        // plain text of the note below the text
 	noteAt     int           // index in final of the part that ends with the note; -1: no note
 	restFile   *chat.File    // the text that does not fit into the parts; nil: all of it fits
-	restAt     int           // index in final of the caption of rest
-	restAsText bool          // the platform refused that file, so the text is sent as messages
+	restAt     int           // index in final of the caption of restFile
+	restAsText bool          // the platform refused restFile, so its text is sent as messages
 	files      []chat.File   // files of the ending that can be sent
 	filesAt    int           // index in final of the caption of the first file
 	keptParts  []markup.Part // the first parts of final, which were cut at a larger limit
 	literal    bool          // the Markdown renders to nothing, so its source is shown
-	seam       seam          // the seam; used when Keep ends a reply
-	relaid     bool          // resend replaced the ending by the visible text in more messages
+	seam       seam          // where messages with the final meet messages with previews; used when Ending.Keep ends a reply
+	relaid     bool          // resend replaced the ending: the visible text is sent again, in more messages
 }
 
 // layoutFinal lays out the ending unless it is already laid out. A text whose Markdown renders to nothing, such
@@ -84,7 +84,7 @@ func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.P
 }
 
 // layoutAppendOnly cuts the final where streams are cut, so that full messages stay unchanged. It returns nil if
-// nothing was streamed or if the result would show other text.
+// nothing was streamed, or if the result would show different text than the usual layout.
 func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	if !s.grows || s.literal || len(s.keptParts)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
@@ -92,7 +92,8 @@ func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	return layoutAppended(text, o)
 }
 
-// layoutAppended cuts a text as streams are cut. It returns nil if the result would show other text.
+// layoutAppended cuts a text as streams are cut. It returns nil if the result would show different text than the usual
+// layout.
 func layoutAppended(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false
@@ -114,11 +115,12 @@ func plainText(parts []markup.Part) string {
 	return b.String()
 }
 
-// layoutStanding returns the parts that an earlier process sent, cut as before. The records don't say whether it
-// streamed, so layoutStanding tries both cuts and takes the one that matches more of the sent messages.
+// layoutStanding returns the parts that an earlier process sent, cut at the same places. The records don't say whether
+// that process streamed. So layoutStanding cuts the text both ways and takes the layout that matches more of the sent
+// messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
-	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // it can't be edited
+	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // a message without an id can't be edited
 	if !s.grows || layoutAppended(text, o) == nil && !fixed {
 		return kept
 	}
@@ -190,8 +192,8 @@ func verbatim(text string) string {
 	return fence + "\n" + text + "\n" + fence
 }
 
-// addNote puts the note below the text. It goes into the last part if it fits, after rendering, so that an open
-// code block can't swallow it. Otherwise it gets parts of its own.
+// addNote puts the note below the text. If it fits into the last part, it is added there after rendering, so that an
+// open code block can't swallow it. Otherwise it gets parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
 	if len(text) == 0 || s.restFile != nil || len(note) != 1 {
 		return append(text, note...)

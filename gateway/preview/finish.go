@@ -38,7 +38,8 @@ func (s *state) remaining(now time.Time) action {
 	return first
 }
 
-// repeat repeats the edit of a message that shows what it should, if an edit of another process may have taken effect after that.
+// repeat returns an edit that repeats the last one of a message, if an edit of another process may have taken effect
+// since. If such an edit may still arrive, repeat returns a wait.
 func (s *state) repeat(d desired, now time.Time) action {
 	m := s.at(d.part)
 	if m.foreignEdits.IsZero() || !m.editable() || !s.can(chat.OpEdit) || d.aim != aimShow && d.aim != aimStay {
@@ -90,8 +91,8 @@ func (s *state) textsAtEnd() (list []desired) {
 	return list
 }
 
-// keepsDraft reports whether only a draft shows some of the text. A draft vanishes, so a message must replace
-// it. Behind the seam, the message shows what belongs there.
+// keepsDraft reports whether a message must replace the draft: only the draft shows some of the text, and a draft
+// vanishes. A part behind the seam does not count, since it is laid out again anyway.
 func (s *state) keepsDraft() bool {
 	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists() && !s.seam.covers(s.draft.part)
 }
@@ -114,7 +115,7 @@ func (s *state) aimWhenKept(i int) desired {
 	switch {
 	case !m.exists() && s.mustResend(i):
 		d.aim, d.body, d.keepsText = aimShow, m.visibleText(), true
-	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // it shows only tool progress
+	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // the message shows only tool progress
 		d.aim = aimGone
 	}
 	return d
@@ -130,7 +131,7 @@ func (s *state) mustResend(i int) bool {
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
 
-// replaced reports whether a superseded message can be deleted, or looked for. That is so if its replacement exists or is
+// replaced reports whether a superseded message can be deleted or searched for. It can if its replacement exists or is
 // not needed. If the replacement may not have arrived, the person has only the old message, so it stays.
 func (s *state) replaced(m message) bool {
 	p := s.at(m.place)
@@ -158,7 +159,7 @@ func (s seam) length() int { return max(s.messages, len(s.parts)) }
 // covers reports whether part i is behind the seam.
 func (s seam) covers(i int) bool { return i >= s.first && i < s.first+s.length() }
 
-// movedUp reports whether the text of part i stands in earlier messages behind the seam.
+// movedUp reports whether earlier messages behind the seam show the text of part i.
 func (s *state) movedUp(i int) bool {
 	texts := s.seam.first + len(s.seam.parts)
 	return s.seam.covers(i) && i >= texts && !slices.ContainsFunc(s.parts[s.seam.first:min(texts, i)], func(m message) bool { return !m.exists() })

@@ -27,8 +27,8 @@ func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	})
 }
 
-// The visible text stays. If the platform no longer accepts it in one message, it is sent in several, without a cursor
-// (D9).
+// The visible text of a stopped reply stays. If the platform no longer accepts it in one message, it is sent in
+// several, without a cursor (D9).
 func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		bothWays(t, func(t *testing.T, rated bool) {
@@ -53,8 +53,8 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	}
 }
 
-// The same for a message that was cut before the limit was known and shows less than planned. No word between two
-// messages is lost.
+// A stopped reply has a message that was cut before the limit was known. The message shows less than planned, and the
+// platform refuses its edit as too long. No word between two messages is lost.
 func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -124,8 +124,9 @@ func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	})
 }
 
-// The answer was stopped while a question stood below the text, and the platform refuses the text without the question. A shorter
-// text replaces both, in place of a single word an ellipsis: a message with text is never deleted (F05).
+// The answer was stopped while a question stood below the text, and the platform refuses the text without the question.
+// A shorter text replaces both. If the text is a single word, an ellipsis replaces it, because a message with text is
+// never deleted (F05).
 func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -162,8 +163,9 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	}
 }
 
-// A final was given up while the outcome of its create was unknown. The next process finds the message, and the platform refuses
-// its text. Nothing is deleted, neither by that process nor, when it died before the end, by the one after it (F05).
+// A final was given up while the outcome of its create was unknown. The next process finds the message, and the
+// platform refuses its text. That process deletes nothing. If it dies before the end, the process after it deletes
+// nothing either (F05).
 func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -191,8 +193,8 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	})
 }
 
-// A message that a search found is too long for the platform, so that its text is sent again in two messages. The next process
-// keeps both (F05).
+// A search finds a message whose text is too long for the platform now. So the text is sent again in two messages. The
+// next process keeps both (F05).
 func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -218,8 +220,8 @@ func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	})
 }
 
-// The platform refuses the text of a preview while the process stops. The next process runs the turn again, with another text, and
-// its final has all words (D1).
+// The platform refuses the text of a preview while the process stops. In the next process the turn runs again, and the
+// model writes another text. The final contains all its words (D1).
 func TestRefusedPreviewOfAStoppingProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

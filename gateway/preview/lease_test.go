@@ -9,7 +9,7 @@ import (
 )
 
 // takenOver returns a reply that this process took over two seconds ago. The previous owner's create of the final
-// message still hangs. The platform can be searched for its message.
+// message still hangs. The platform can be searched for the message.
 func takenOver(t *testing.T, p *person, shared bool) *lives {
 	t.Helper()
 	e := p.endpoint()
@@ -35,7 +35,8 @@ func (p *person) getsLate(text string) {
 
 // A replica is paused during a create and loses its lease. The next owner does not find the message yet and sends
 // another one. Later the paused replica's message appears, and it is found and deleted, by this owner or the one after
-// it. A process that does not share its store searches only once, because a dead process has no open connections.
+// it. A process that does not share its store searches only once: its predecessor is dead, so no create can still take
+// effect.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -73,7 +74,8 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
-// A late check takes longer than a process may take to stop, so it is left to the next owner.
+// A second search, or the repetition of an edit, is due later than a process may take to stop. So it is left to the
+// next owner.
 func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -98,7 +100,7 @@ func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 }
 
 // A replica is paused during the edit for a preview and loses its lease. The next owner makes the message final. It
-// repeats that edit when the preview's edit can no longer take effect. The conversation does not wait for the
+// repeats its own edit once the preview's edit can no longer take effect. The conversation does not wait for the
 // repetition, and a refused repetition is not tried again.
 func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 	final := "one two three four."

@@ -118,14 +118,14 @@ func TestDeadlineOfAFinal(t *testing.T) {
 	})
 }
 
-// D4, D14: a message that fails while other calls succeed is given up after 15 minutes, not after a day, for any
-// errors.
+// D4, D14: a message that fails while other calls succeed is given up after 15 minutes, not after a day, whatever the
+// errors are.
 func TestDeadlineOfOneBadMessage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fails func(c *call) bool
 		kind  chat.ErrorKind
-		other bool // another reply of the endpoint succeeds; otherwise only its own typing indicator does
+		other bool // another reply of the endpoint succeeds; otherwise only this reply's typing indicator does
 	}{
 		{"an edit, while others succeed", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, true},
 		{"an edit, alone", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, false},
@@ -203,7 +203,7 @@ func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	}
 }
 
-// D4: a 429 of another reply counts too, even if it arrives while the final message waits in the queue.
+// D4: a 429 of another reply extends the deadline too, even if it arrives while the final message waits in the queue.
 func TestDeadlineCountsFromAnyReplysBlock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -84,8 +84,9 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	})
 }
 
-// The first message of two was edited to the final when the answer was stopped and the process died, so that its Markdown is no longer
-// recorded. The platform refuses its text as too long: it is sent again with what the second message shows (D7).
+// The first of two messages already showed the final when the answer was stopped and the process died. So the records
+// no longer contain its Markdown. The platform refuses its text as too long, so it is sent again together with the text
+// of the second message (D7).
 func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
@@ -149,7 +150,7 @@ func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
 // killSchedule is a reply during which processes die, on a platform without failures.
 type killSchedule struct {
 	schedule
-	kills []bool // by delta: the process dies after it
+	kills []bool // for each delta, whether the process dies after it
 }
 
 func killSchedules(t *rapid.T) killSchedule {
@@ -292,8 +293,8 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	})
 }
 
-// The next process gets another text and does not know where the message after a sealed one begins in it. So the sealed
-// message has no more previews. The final text may change it.
+// The next process gets another text and does not know where in it the message after a full one begins. So the full
+// message gets no more previews. The final text may change it.
 func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -58,7 +58,8 @@ func TestMarkIsLeftOut(t *testing.T) {
 	}
 }
 
-// A stopped reply has no mark if its whole final text was visible. It has one if nothing new of that text was visible.
+// A stopped reply has no mark if its whole final text was visible. It has a mark if only the text of the last preview
+// was visible.
 func TestStoppedFinalIsMarkedIfItIsIncomplete(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three":           "one two three",

@@ -49,18 +49,18 @@ type message struct {
 	source      string  // Markdown of its text, without that of earlier messages
 
 	start markup.Mark // start of its text
-	// foreignEdits is until when edits of another process may take effect. If the last edit of this process was before
-	// that, it is repeated.
+	// foreignEdits is the time until which edits of another process may take effect. If the last edit of this process was
+	// earlier, it is repeated.
 	foreignEdits time.Time
 	nextStart    *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
 	streamStart  time.Time    // time when the stream began
 	gen          int          // number of earlier messages in this place; each has its own idempotency key
-	place        int          // superseded: index in the text
+	place        int          // of a superseded message: its index in the text
 
 	abandoned bool // the platform refuses its content permanently
 	plain     bool // the platform refused its markup: plain text only
 	file      bool // it has a file: its caption can't be edited
-	stored    bool // superseded: its record is stored
+	stored    bool // of a superseded message: its record is stored
 }
 
 // exists reports whether the message is in the chat.
@@ -104,8 +104,8 @@ func (m *message) visibleText() payload {
 	return nothing()
 }
 
-// replace records a call with d of unknown outcome. It remembers the earlier text, which may still be visible, so that the
-// message does not count as blank.
+// replace records that a call should show d and that its outcome is unknown. It remembers the earlier text, which may
+// still be visible, so that the message does not count as blank.
 func (m *message) replace(d display) {
 	if !m.shown.body.blank() {
 		m.earlierBody = m.shown.body
@@ -168,7 +168,7 @@ type attempt struct {
 // open reports whether the outcome of a create is unknown and can still be learned.
 func (a *attempt) open() bool { return a.resolution != known }
 
-// doubtful reports whether a create may have made an unknown message.
+// doubtful reports whether a create may have made a message that the reply does not know.
 func (m *message) doubtful() bool {
 	return m.attempt.unresolved > 0 || !m.exists() && m.attempt.open()
 }
@@ -211,9 +211,9 @@ func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
 }
 
-// shortenText shortens the text of a message whose edit the platform refuses: to half of it, to its first word, and then to
-// shortest. The cause may be in the rest, and without an accepted edit the message would keep its cursor or its question.
-// It returns false if there is nothing to shorten.
+// shortenText shortens the text of a message whose edit the platform refuses: to half of it, or to its first word, or
+// to the constant shortest. The cause of the refusal may be in the rest of the text. Without an accepted edit, the
+// message would keep its cursor or its question. It returns false if there is nothing to shorten.
 func (m *message) shortenText() bool {
 	text := m.shown.body.plain
 	if m.blank() || text == shortest {

@@ -9,7 +9,7 @@ import (
 // Observer receives events of the replies of one endpoint, for metrics. Its methods must not block and must be safe for
 // concurrent use.
 type Observer interface {
-	// Called reports that a call has ended. err is the adapter's.
+	// Called reports that a call has ended. err is the error that the adapter returned.
 	Called(op chat.Op, took time.Duration, err error)
 	// Waited reports how long a call waited until the budget granted it, or until it was cancelled.
 	Waited(class chat.Class, d time.Duration)
@@ -19,7 +19,7 @@ type Observer interface {
 	Finished(after time.Duration)
 }
 
-// unobserved is the Observer of an endpoint without one.
+// unobserved is used where an endpoint has no Observer. It ignores all events.
 type unobserved struct{}
 
 func (unobserved) Called(chat.Op, time.Duration, error) {}
@@ -30,7 +30,7 @@ func (unobserved) Finished(time.Duration)               {}
 // Waiting is a call that waits for the budget.
 type Waiting struct {
 	Call  chat.Call
-	Since time.Time // zero: none waits
+	Since time.Time // zero: no call waits
 }
 
 // Waiting returns the reply's call that waits for the budget; the zero Waiting if there is none.

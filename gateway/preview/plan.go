@@ -59,16 +59,16 @@ func (s *state) plan(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// planAbsent plans a message that is not known to exist. If an earlier create may have made it, planAbsent first
-// learns the outcome. It skips that if the message could not be deleted anyway, or if the wanted create itself
-// reveals the outcome.
+// planAbsent plans a message that is not known to exist. If an earlier create may have made it, planAbsent first learns
+// the outcome. It does not do so if it could not delete the message anyway, or if the create that is wanted now reveals
+// the outcome itself.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
 	switch d.aim {
 	case aimGone:
 		first = s.can(chat.OpDelete | chat.OpFind)
 	case aimShow:
-		file := d.file != nil && !s.at(d.part).file // repeating a text's key would not send the file
+		file := d.file != nil && !s.at(d.part).file // a create under the key of a text would not send the file
 		first = file || s.ending != nil && s.ending.Keep
 	}
 	if first {
@@ -177,8 +177,8 @@ func (s *state) class() chat.Class {
 	return chat.ClassPreview
 }
 
-// remove deletes a message. One that can't be deleted loses its cursor and frame instead; an answered question
-// is forgotten then.
+// remove deletes a message. A message that can't be deleted loses its cursor and frame instead. After that, an answered
+// question is no longer tracked.
 func (s *state) remove(d desired) action {
 	m := s.at(d.part)
 	d = desired{part: d.part, display: display{body: m.shown.body}, keepsText: true, class: d.class}

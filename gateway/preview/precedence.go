@@ -10,12 +10,13 @@ import (
 )
 
 // A conversation may continue while messages of an earlier reply can't be created yet. To keep the order, a reply
-// creates a new message only after the earlier replies have created theirs. Later replies overtake one that failed
+// creates a new message only after the earlier replies have created theirs. Later replies overtake a reply that failed
 // overtakenAfter times in a row, since one refused reply must not block all others. Rate limits and outages don't
 // count, since they affect all replies.
 
 const (
-	// overtakenAfter is the number of failures in a row after which later replies go first. They take a few seconds.
+	// overtakenAfter is the number of failures in a row after which later replies go first. These failures take a few
+	// seconds.
 	overtakenAfter = 4
 	// maxPrecedence limits how long later replies wait while the platform seems to be down, since the platform may
 	// refuse only this reply.
@@ -138,9 +139,9 @@ func (a action) needsMessage() bool {
 	return a.creates() || a.kind == doFind || a.kind == doType || a.kind == doWait
 }
 
-// inTrouble reports whether the conversation should continue without this ending: the platform refuses to show it, or only
-// late checks are left. Rate limits don't count, since they affect the next reply, too. Failures that lead to another
-// call at once don't count either.
+// inTrouble reports whether the conversation should continue without this ending: the platform refuses to show it, or
+// only a second search or a repeated edit is left. Rate limits don't count, since they affect the next reply, too.
+// Failures that lead to another call at once don't count either.
 func (s *state) inTrouble() bool {
 	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlyChecksLeft())
 }
@@ -154,7 +155,7 @@ func (r *Reply) reportTrouble(trouble bool) {
 }
 
 // reportIfSlow reports trouble when a call of an ending, or the wait for earlier replies, takes long. The caller must
-// call the returned function at the end.
+// call the returned function when the call or the wait is over.
 func (r *Reply) reportIfSlow() (stop func()) {
 	if r.onTrouble == nil || r.ending == nil || r.troubleReported {
 		return func() {}

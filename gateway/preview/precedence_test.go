@@ -58,8 +58,8 @@ func TestFailureIsReported(t *testing.T) {
 	}
 }
 
-// A reply that stays unchanged because its question was edited reports no failure, even if a search for a late message
-// is still planned.
+// A reply whose messages stay as they are (Ending.Stand) reports no failure, even if a search for a late message is
+// still planned.
 func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, slot := newPerson(), NewSlot()

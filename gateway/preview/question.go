@@ -11,7 +11,7 @@ import (
 // Span is a range of bytes in a text.
 type Span struct{ From, To int }
 
-// lines returns the lines of a status, with the range code formatted as code.
+// lines returns the lines of a status, with the range named code formatted as code.
 func lines(text string, code Span) markup.Piece {
 	p := markup.Piece{Text: text}
 	if code.From < code.To {
@@ -54,7 +54,8 @@ func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool 
 	return dialect.Len(dialect.Render(lines(question, codeIn(question, question, code)))) <= room
 }
 
-// questionIndex and lower record indexes belong to question messages, by generation.
+// questionIndex is the record index of the first question message. The next ones have questionIndex-1, questionIndex-2
+// and so on.
 const questionIndex = -1 << 30
 
 // planQuestion plans a separate message for a question that no preview can show: the platform can't edit, the reply

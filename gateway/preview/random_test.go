@@ -145,7 +145,7 @@ func endings(t *rapid.T, deltas []delta) Ending {
 // fate returns the fate of each call, as far as it makes sense for that call.
 func (s schedule) fate() func(*call) fate {
 	n, long := -1, 0
-	made := map[string]string{} // by key: the texts of creates that took effect without a response
+	made := map[string]string{} // texts of creates that took effect without a response, by key
 	return func(c *call) fate {
 		if c.op == chat.OpTyping {
 			return fate{}
@@ -211,7 +211,7 @@ func (s schedule) play(t *testing.T) []string {
 		if d.reset {
 			st.slot.Reset()
 		}
-		switch d.works { // in most deltas neither
+		switch d.works { // for most deltas, the status stays as it is
 		case 6:
 			st.slot.SetStatus(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
 		case 7:

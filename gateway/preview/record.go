@@ -64,7 +64,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.shown.body.end = end
 		}
 	}
-	if left >= 0 && s.can(chat.OpDelete) { // it is sent again, and then what stands in the new chat would be above it
+	if left >= 0 && s.can(chat.OpDelete) { // part left is sent again; later parts that are already in the new chat would then be above it
 		for i := len(s.parts) - 1; i > left; i-- {
 			s.replaceMessage(i)
 		}
@@ -134,8 +134,8 @@ func recorded(r chat.Part) payload {
 	return b
 }
 
-// restoreStanding restores messages that can't be edited. A message without an id shows the content of its
-// create. The parts keep their cuts: messages that can't be edited require it, and for others it saves calls.
+// restoreStanding restores messages that can't be edited. A message without an id shows the content of its create. The
+// parts end where they ended before: messages that can't be edited require this, and for other messages it saves calls.
 func (s *state) restoreStanding(p *message, r chat.Part) {
 	if p.file { // the caption of a file can't be edited
 		p.certainty = sure
@@ -237,15 +237,15 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	switch now := r.outcomeRecord(a.part, plan); {
 	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
-	case !shows && a.kind == doEdit && r.ending != nil && r.at(a.part).exists(): // it was refused
+	case !shows && a.kind == doEdit && r.ending != nil && r.at(a.part).exists(): // the edit was refused
 		r.recordVisiblePart(ctx, a.part, r.at(a.part).shown)
 	case shows && r.mayRecordLater(a) && r.recorder != nil:
 		r.recorder.Edited(now)
 	}
 }
 
-// recordVisible stores what each message shows or will show when the final is given up: its visible content, or the text
-// behind the seam. Until then the records contain the final, which people don't see.
+// recordVisible is called when the final is given up. It stores what each message shows: its visible content or, behind
+// the seam, the text that is laid out again. Before that, the records contain the final, which people don't see.
 func (r *Reply) recordVisible(ctx context.Context) {
 	for i := range r.parts {
 		m := &r.parts[i]
@@ -384,8 +384,8 @@ func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
 	case now.abandoned && (i < 0 && !now.doubtful() || i >= 0 && !previews):
-		// A refused part of a final is not tried again, even if an earlier create may have made it. The text of a preview is
-		// another one when the turn runs again.
+		// A refused part of a final is not tried again, even if an earlier create may have made it. A refused preview is,
+		// because the model writes another text when the turn runs again.
 		p.State = chat.PartRefused
 	case now.doubtful(): // takes precedence over a deletion
 	case now.phase == gone:

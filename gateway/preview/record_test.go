@@ -74,8 +74,8 @@ func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	}
 }
 
-// A stream shows the line below a heading, and the final text does not. A preview without an id is replaced by the
-// final message, so it must not make the final text be split like a stream.
+// A stream shows the === below a heading, and the final text does not. A preview without an id is replaced by the final
+// message, so it must not make the final text be split like a stream.
 func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
 	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}

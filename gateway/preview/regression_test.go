@@ -11,9 +11,9 @@ import (
 
 // The simulation in package sim found these violations. Each test starts with the violated invariant or case.
 
-// D1: a part is full above a question and ends in the middle of a paragraph. The model's next text leaves a mark in
-// that paragraph open, so the paragraph is laid out differently. The next part still continues after the last word, and
-// a stop leaves every word once.
+// D1: a part is full above a question and ends in the middle of a paragraph. The model's next text leaves an emphasis
+// in that paragraph open, so the paragraph is laid out differently. The next part still continues after the last word,
+// and after a stop every word is visible once.
 func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -72,7 +72,7 @@ func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 }
 
 // F05: a text's create has an unknown outcome, and so has the create of a question with the same key by the next
-// process. The text must not be deleted as a message that shows only the question.
+// process. The text must not be deleted as if its message showed only the question.
 func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	for name, transport := range map[string]Transport{"a message": Edit, "a stream": Native} {
 		t.Run(name, func(t *testing.T) {

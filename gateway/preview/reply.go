@@ -19,10 +19,10 @@ type Options struct {
 	Key      string         // identifies the reply in idempotency keys
 	Slot     *Slot
 	Recorder Recorder        // nil: nothing is stored
-	Parts    []chat.Part     // records of an earlier process, or of the run of this one that ended with After
-	Taken    time.Time       // when the reply was taken over from a process that may still live, and wait for the answer to a call; zero: it was not
+	Parts    []chat.Part     // records of an earlier process, or of the run in this process that ended with After
+	Taken    time.Time       // when the reply was taken over from a process that may still be alive and waiting for the answer to a call; zero: it was not taken over
 	After    Outcome         // outcome of the last run of the same reply in this process; zero if there was none
-	Stopping <-chan struct{} // closed when the process stops: late checks are left to the next one; nil: it does not stop
+	Stopping <-chan struct{} // closed when the process stops: second searches and repeated edits are left to the next process; nil: it does not stop
 	Before   []*Slot         // earlier replies of the conversation that may still create messages; theirs come first
 	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and
 	// with false when it can again. It may be called from any goroutine and must not block. It may be nil.
@@ -39,7 +39,7 @@ type Outcome struct {
 	Doubt      bool              // an unknown message of the reply may exist, for example from a create of unknown outcome
 	Shown      string            // Markdown of the last preview that a person saw
 	Refs       []chat.MessageRef // the messages of the reply, in order
-	Readable   bool              // at least one of them shows more than a question or the progress of tools
+	Readable   bool              // at least one message shows more than a question or the progress of tools
 	Nameless   bool              // the platform returned no message id: this endpoint can't edit
 	Err        error             // reason why it was not delivered
 
@@ -97,7 +97,7 @@ func New(o Options) *Reply {
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
 	if r.cfg.Enabled && (r.can(chat.OpEdit) || r.draftFor > 0) {
-		// Previews and the final are cut at the same places, so that a sealed part stays as it is.
+		// Previews and the final are cut at the same places, so that a full part stays as it is.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
 	r.question = newQuestion(0)
@@ -203,8 +203,9 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	}
 }
 
-// leftAt returns the channel that is closed when the process stops, if only late checks are left, which the next process can
-// make: they wait for longer than a process may take to stop. Otherwise it returns nil.
+// leftAt returns the channel that is closed when the process stops, if only late checks are left: a second search or a
+// repeated edit. The next process can make them, and they are due later than a process may take to stop. Otherwise
+// leftAt returns nil.
 func (r *Reply) leftAt() <-chan struct{} {
 	if r.ending == nil || !r.onlyChecksLeft() {
 		return nil
@@ -212,7 +213,8 @@ func (r *Reply) leftAt() <-chan struct{} {
 	return r.stopping
 }
 
-// leavesChecks reports whether the reply ends here, since the process stops and only late checks are left.
+// leavesChecks reports whether the reply ends here, because the process stops and only late checks are left (see
+// leftAt).
 func (r *Reply) leavesChecks() bool {
 	select {
 	case <-r.leftAt():
@@ -234,7 +236,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.endedAt, Unfinished: err == nil && r.timedOut(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(), // a question should have been deleted
+		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(), // the question should have been deleted, but still exists
 	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.doubtful()

@@ -12,7 +12,8 @@ import (
 )
 
 // The final text is split at other places than the previews, and the reply is stopped after the edit of its first
-// message. No word is repeated or missing between the two, and no message follows a complete final text.
+// message. No word is repeated or missing between final text and previews, and no message follows a complete final
+// text.
 func TestStoppedAtASeam(t *testing.T) {
 	const asks = "May I do this for you now?"
 	for name, c := range map[string]struct {
@@ -56,8 +57,8 @@ func TestStoppedAtASeam(t *testing.T) {
 	}
 }
 
-// The remaining text needs one message fewer, and the first of these messages can't be edited. All of them are replaced
-// and deleted.
+// A reply is stopped after the edit of its first message. The rest of the text needs one message fewer than before, and
+// the first of these messages can't be edited. All of them are replaced and deleted.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -85,8 +86,8 @@ func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// The first message shows the complete final text when the reply is stopped. Then an unknown message of the earlier
-// process is found. It is deleted.
+// The first message shows the complete final text when the reply is stopped. Then a search finds a second message,
+// whose create by the earlier process had an unknown outcome. That message is deleted.
 func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -158,7 +159,7 @@ func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 }
 
 // The final text is split at other places than the previews. The process dies after the edit of its first message, and
-// the next process is told to stop. The text after that message is still visible.
+// the next process is told to stop. The text that followed the edited message is still visible.
 func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -182,7 +183,7 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// The message after the edited one is a stream. The edited message shows words that the final text has no room for
+// The message after the edited message is a stream. The edited message shows words for which the final text has no room
 // there.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"

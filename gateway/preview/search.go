@@ -9,19 +9,19 @@ import (
 	"telex/internal/chat"
 )
 
-// A create of unknown outcome may take effect later: on some platforms even after it failed (Profile.LateFor), and where several
-// processes share a store, because the process that made it may still wait for the answer. Then the platform is searched for its
-// message twice: soon, and again when the create can't take effect any more. If the second search finds the message and another one
-// has taken its place, the found message is deleted.
+// A create of unknown outcome may take effect late. On some platforms it may do so even after it failed
+// (Profile.LateFor). Where several processes share a store, the process that made it may still wait for the answer. In
+// both cases the platform is searched twice for the message: soon, and again when the create can't take effect any
+// more. If the second search finds the message and another message has taken its place, the found message is deleted.
 
 // firstSearchDelay is the time between the failure of a create and the first search.
 const firstSearchDelay = 1500 * time.Millisecond
 
-// questionPlace is the place of superseded questions.
+// questionPlace is the value of message.place for superseded questions.
 const questionPlace = maxParts - 1
 
-// find returns the call that searches for the message of a create, or the wait before it. A search has the class of finals,
-// since the reply can't continue before it.
+// find returns the call that searches for the message of a create, or the wait before it. A search has the class of
+// finals, since the reply can't continue before it knows the result.
 func (s *state) find(part int, now time.Time) action {
 	d := desired{part: part, class: chat.ClassFinal}
 	if due := s.at(part).attempt.searchDue; now.Before(due) {
@@ -139,7 +139,7 @@ func (s *state) lookLater(c chat.Create, place, gen int, due time.Time) {
 	s.superseded = append(s.superseded, m)
 }
 
-// onlyChecksLeft reports whether the ending has nothing left to do but a second search, or an edit that is repeated.
+// onlyChecksLeft reports whether all that the ending still needs is a second search or a repeated edit.
 func (s *state) onlyChecksLeft() bool {
 	if slices.ContainsFunc(s.parts, func(m message) bool { return !m.foreignEdits.IsZero() }) && s.remaining(time.Now()).repeats {
 		return true

@@ -60,11 +60,11 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case a.kind == doStop:
 		p.phase = standing
-		if p.unsure() { // the whole text follows as an edit, unless the current content is kept
+		if p.unsure() { // an edit with the whole text and the frame follows, unless the current content is kept
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}
-			s.laidOutLength, s.shownFrame = 0, frame{} // and the frame too
+			s.laidOutLength, s.shownFrame = 0, frame{}
 			return
 		}
 	default:
@@ -97,8 +97,8 @@ func (s *state) extend(until time.Time) {
 	}
 }
 
-// settleTyping records whether the typing indicator works. Before a last try it serves as a probe, which is
-// repeated until the platform answers.
+// settleTyping records whether the typing indicator works. Before the last permitted create it serves as a probe, which
+// is repeated until the platform answers.
 func (s *state) settleTyping(a action, err error, now time.Time) {
 	switch {
 	case a.class == chat.ClassTyping:

@@ -11,7 +11,7 @@ import (
 
 // View is the newest known state of a reply.
 type View struct {
-	Text   string    // cumulative
+	Text   string    // all text so far
 	Tokens int       // estimated tokens of Text
 	Since  time.Time // arrival time of the oldest text that is not visible yet; zero if all text is visible
 	Resets int       // number of times the text started over
@@ -22,7 +22,7 @@ type View struct {
 // Ending is how a reply ends.
 type Ending struct {
 	Text string // the final text, as Markdown
-	Cut  bool   // Text was interrupted: open constructs are closed
+	Cut  bool   // Text was interrupted: Markdown that it left open is closed
 	Note string // a plain line below Text, such as the reason why it was interrupted
 
 	// Keep leaves visible messages as they are, but removes the cursor. If Text or Note is set as well, telex began to
@@ -111,8 +111,8 @@ func (s *Slot) Finish(e Ending) {
 	}
 }
 
-// Decide runs store and then ends the reply. After its start, no other ending counts. If there is an ending already,
-// Decide does nothing.
+// Decide runs store and then ends the reply. Once Decide has begun, no other ending counts. If there is an ending
+// already, Decide does nothing.
 func (s *Slot) Decide(e Ending, store func()) {
 	s.mu.Lock()
 	open := s.ending == nil && !s.decided
@@ -212,8 +212,8 @@ func (s *Slot) Asked() time.Time {
 	return s.askedSince
 }
 
-// markAsked records that a question became visible at the time at, the start of the call that showed it. It does nothing
-// if the status asks another question now.
+// markAsked records that a question became visible. at is the start of the call that showed it. It does nothing if the
+// status asks another question now.
 func (s *Slot) markAsked(question Status, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

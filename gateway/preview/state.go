@@ -13,7 +13,7 @@ import (
 type Config struct {
 	Enabled      bool          // false: one send, never a cursor; only questions are shown before the final
 	Interval     time.Duration // minimum time between the starts of two preview calls; 0: the platform's default
-	MinTokens    int           // number of tokens, estimated, before the first display
+	MinTokens    int           // estimated number of tokens before the first display
 	Cursor       string        // shown at the end of every preview
 	Button       *chat.Action  // shown below every draft, and below every preview where commands can't be typed; nil: none. It appears and disappears with the cursor
 	ButtonAlways bool          // show Button below every preview
@@ -40,7 +40,7 @@ const (
 )
 
 const (
-	// slowAfter is the time after which the words of a slow model are shown before MinTokens is reached.
+	// slowAfter is the time after which the words of a slow model are shown even if there are fewer than MinTokens.
 	slowAfter = 5 * time.Second
 	// layoutInterval is the minimum time between two layouts if the first showed nothing new.
 	layoutInterval = 100 * time.Millisecond
@@ -149,7 +149,7 @@ func (p *place) cannot(op chat.Op) { p.ops &^= op }
 type visibleState struct {
 	source          string    // Markdown that the parts show
 	displayed       bool      // a person has seen something of this reply
-	resent          int       // number of the first parts that an earlier process has sent again, in more messages
+	resent          int       // how many of the first parts are messages that an earlier process has sent again (see resend)
 	recoveredLength int       // length of the source that an earlier process had shown
 	laidOutLength   int       // length of the text that was last laid out and shown
 	shownFrame      frame     // frame shown around it

@@ -12,7 +12,7 @@ import (
 type Status struct {
 	Lines   []string      // plain text, not Markdown
 	Code    Span          // range of the joined lines that is shown as code, so that nothing in it becomes a link, a mention or a command
-	Since   time.Time     // time when the first current activity began
+	Since   time.Time     // time when the oldest current activity began
 	Actions []chat.Action // buttons, replacing the one that stops the reply
 	Urgent  bool          // a person must see it: it is shown even before any text, and before previews of other replies
 

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// supersede gives part i a new message. While ending, the parts below it get new ones as well, to keep the
-// order.
+// supersede gives part i a new message. Once the reply has an ending, the parts below it get new messages as well, to
+// keep the order.
 func (s *state) supersede(i int) {
 	last := i
 	if s.ending != nil && s.can(chat.OpDelete) {
@@ -35,7 +35,8 @@ func (s *state) replaceMessage(i int) {
 	}
 }
 
-// markAbove records that part i gets a new message. Messages from unresolved creates of later parts would be above it.
+// markAbove records that part i gets a new message. If a create of a later part has an unknown outcome, its message
+// would be above the new message of part i.
 func (s *state) markAbove(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
 		p := &s.parts[j]
@@ -43,14 +44,15 @@ func (s *state) markAbove(i int) {
 	}
 }
 
-// replaceIfAbove replaces a message that turned out to be above messages that were sent again.
+// replaceIfAbove replaces a message that turned out to be above earlier parts that were sent again.
 func (s *state) replaceIfAbove(i int) {
 	if p := s.at(i); p.attempt.mayBeAbove && p.ref.ID != "" {
 		s.replaceMessage(i)
 	}
 }
 
-// restoreSupersededFor restores the superseded message of p if nothing replaced it, so that at least its cursor is removed.
+// restoreSupersededFor makes the superseded message of p part of the text again if nothing replaced it, so that at
+// least its cursor is removed.
 func (s *state) restoreSupersededFor(p *message) {
 	i := len(s.superseded) - 1 // the newest
 	for i >= 0 && s.at(s.superseded[i].place) != p {
@@ -61,8 +63,8 @@ func (s *state) restoreSupersededFor(p *message) {
 	}
 }
 
-// adoptFound handles superseded message i, which a late search found. If the reply was interrupted and has no message in
-// that place, the found one becomes part of the reply again, since a person may have read it.
+// adoptFound handles superseded message i, which a late search found. If the reply was interrupted and has no message
+// in that place, the found message becomes part of the reply again, since a person may have read it.
 func (s *state) adoptFound(i int) {
 	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
 		s.restoreAt(&s.parts[place], i)
@@ -90,7 +92,8 @@ func (s *state) forget(i int) {
 	s.superseded = append(s.superseded[:n:n], s.superseded[n+1:]...)
 }
 
-// maxParts separates the record indexes of superseded messages, which are below 0, by place and generation.
+// maxParts exceeds the number of messages that a reply can have. A superseded message has the record index -1 - place -
+// maxParts*gen, so no two of them share an index.
 const maxParts = 10_000
 
 func (m *message) supersededRecord() chat.Part {
@@ -137,8 +140,8 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	})
 }
 
-// leftBehind reports whether the recorded message stands in the chat's old id, or its create was made there. It can't be changed or
-// found any more.
+// leftBehind reports whether the recorded message, or its create, belongs to the old id of a chat that has moved. Such
+// a message can't be changed or found any more.
 func (s *state) leftBehind(r chat.Part) bool {
 	return r.Ref.Target.Chat != "" && r.Ref.Target.Chat != s.to.Chat
 }

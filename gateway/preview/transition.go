@@ -50,7 +50,7 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
 		switch m := f.message; {
-		case a.repeats && e.Kind != chat.Gone: // the message already shows that, unless an edit of another process took effect
+		case a.repeats && e.Kind != chat.Gone: // the message already shows the content, unless an edit of another process took effect
 			m.foreignEdits = time.Time{}
 			return
 		case a.mark != "": // the mark may be the cause
@@ -101,8 +101,8 @@ func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 // suspend waits and repeats the call: a refusal may be a mistake of the platform or soon be undone.
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
-// followChat continues in the chat's new id, once. No old message id is valid there, and no repeated create finds a message of the
-// old one.
+// followChat continues the reply under the chat's new id, at most once. Old message ids are not valid there, and a
+// create that is repeated there does not find a message of the old chat.
 func followChat(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
@@ -156,8 +156,8 @@ func dropMarkup(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// cutShorter halves the length of messages. Parts of the final before the one that was too long keep their cuts: they may
-// have been sent, and some platforms can't edit them.
+// cutShorter halves the length of messages. Parts of the final before the part that was too long stay as they are: they
+// may have been sent, and some platforms can't edit them.
 func cutShorter(s *state, f failedCall) {
 	known := s.cutOf(f.part) > s.limit // it was cut before the limit was known, perhaps by an earlier process
 	if s.ending != nil && s.ending.Keep && (known || s.limit > minLimit) {
@@ -165,7 +165,7 @@ func cutShorter(s *state, f failedCall) {
 		s.resend()
 		return
 	}
-	if f.message.abandoned { // its text was refused before, and so is its earlier content
+	if f.message.abandoned { // its new text was refused before, and now its earlier text is refused as well
 		giveUp(s, f)
 		return
 	}
@@ -232,7 +232,7 @@ func recordGone(s *state, f failedCall) {
 // supersede replaces a message that can't be edited any more.
 func supersede(s *state, f failedCall) { s.supersede(f.part) }
 
-// endStreams uses edits where streams are refused.
+// endStreams makes previews edits from now on, because the platform refuses streams.
 func endStreams(s *state, _ failedCall) { s.streamFor = 0 }
 
 // endStream handles a refused append by stopping the stream, and a refused stop by editing the message.
@@ -242,7 +242,7 @@ func endStream(_ *state, f failedCall) {
 	}
 }
 
-// endDrafts uses edits where drafts are refused. The text so far must be shown again.
+// endDrafts makes previews edits from now on, because the platform refuses drafts. The text so far must be shown again.
 func endDrafts(s *state, _ failedCall) { s.draftFor, s.laidOutLength, s.shownFrame = 0, 0, frame{} }
 
 // endFinds records that the platform can't tell whether a create took effect.
