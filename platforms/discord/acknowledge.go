@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxCallbacks is how many interactions are acknowledged at the same time. Further ones wait at most
+	// maxCallbacks is how many interactions are acknowledged at the same time. Further interactions wait at most
 	// callbackDeadline.
 	maxCallbacks = 512
 	// concludeWorkers is how many workers remove "thinking…" from answered commands.
@@ -44,7 +44,7 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if isCommand && refusal == "" {
 		channel = channelOf(in.To) // the channel that shows "thinking…"
 	}
-	done := r.interactions.begin(i.ID, channel) // before anything can try to answer
+	done := r.interactions.begin(i.ID, channel) // before anything can try to answer the interaction
 	if refusal != "" {
 		r.interactions.markShown(c)
 	}
@@ -57,14 +57,14 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	r.workers.Go(func() {
 		defer func() { <-r.callbacks }()
 		defer done()
-		// The end of Run does not cancel this. Otherwise the person would see an error, although Discord delivers the
-		// command again.
+		// The acknowledgement is not canceled when Run ends. Otherwise the person would see an error, although
+		// Discord delivers the command again.
 		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal, c.ephemeral))
 	})
 }
 
 // acknowledgement returns the first response to an interaction: nothing visible for a button, an ephemeral line for a
-// refused person, otherwise "thinking…". If ephemeral is set, only the person sees the answer and all its parts.
+// refused person, otherwise "thinking…". If alone is set, only the person sees the answer and all its parts.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
 	switch {
@@ -75,7 +75,7 @@ func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool)
 	}
 	body := map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
 	if alone {
-		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // the only flag that is allowed here
+		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // Discord allows only this flag here
 	}
 	return body
 }
@@ -108,8 +108,8 @@ func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction
 	return nil
 }
 
-// tellUnstored tells a person that a command or button press was not stored. If the platform delivers it again, the
-// answer replaces this line.
+// tellUnstored tells a person that a command or button press was not stored. If the platform delivers the interaction
+// again, the answer replaces this line.
 func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
 	if r.screen.Unstored == nil || ctx.Err() != nil { // after an orderly stop, the interaction is delivered again
 		return

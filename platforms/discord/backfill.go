@@ -24,23 +24,25 @@ const (
 	backfillAge = 24 * time.Hour
 	// backfillPages limits the pages that a backfill reads from one channel.
 	backfillPages = 10
-	// pageSize is the maximum that Discord allows.
+	// pageSize is the maximum number of messages that Discord returns in one call.
 	// https://docs.discord.com/developers/resources/message#get-channel-messages
 	pageSize = 100
-	// backfillPause separates these calls, because they share the bot's rate limit with replies.
+	// backfillPause separates the calls of a backfill, because they share the bot's rate limit with replies.
 	backfillPause = 200 * time.Millisecond
 	// backfillRetryTime is how long unreadable channels are retried, after all others were read. New messages of such a
 	// channel wait meanwhile. Discord most likely refuses answers in it too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
-	// guilds. A guild that arrives later had an outage of its own.
+	// guilds. If a guild arrives even later, the guild itself had an outage.
 	guildTimeout  = 5 * time.Second
 	guildsTimeout = time.Minute
-	// maxHeld limits the new messages that wait during the backfill. Beyond it, the session ends and is resumed later.
+	// maxHeld limits the new messages that wait during the backfill. If there are more, the session ends and is
+	// resumed later.
 	maxHeld = 10_000
 )
 
-// backfill is the task of reading what was written between a message and the start of a session.
+// backfill is the task of reading the messages that were written after the newest known message and before a session
+// started.
 type backfill struct {
 	since   string
 	arrived <-chan *guild   // guilds with the newest message of each channel
@@ -59,7 +61,7 @@ type backfillStep struct {
 type backfillState struct {
 	steps   chan backfillStep // nil if no backfill runs
 	guilds  chan *guild       // has room for all missing guilds
-	pending map[string]bool   // channels that are not read yet; nil: unknown, so any channel may be
+	pending map[string]bool   // channels that are not read yet; nil: not known yet, so every channel counts as pending
 	stop    func()            // stops the backfill
 	held    []*incoming       // new messages that wait for older ones of their channel
 	newest  string            // id of the newest message that was delivered
@@ -101,7 +103,7 @@ func (r *receiver) startBackfill(ctx context.Context, hi *ready) {
 	})
 }
 
-// hold keeps a message until its channel is read.
+// hold keeps a message until the older messages of its channel are read.
 func (r *receiver) hold(m *incoming) error {
 	if r.backfill.held = append(r.backfill.held, m); len(r.backfill.held) > maxHeld {
 		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages arrived during the backfill", maxHeld)}
@@ -109,7 +111,8 @@ func (r *receiver) hold(m *incoming) error {
 	return nil
 }
 
-// catchUp delivers the old messages of a channel, and then the held new ones. The backfill ends with the last channel.
+// catchUp delivers the old messages of a channel, and then the held new ones. After the last channel, the backfill
+// ends.
 func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 	if f.channels != nil {
 		r.backfill.pending = f.channels
@@ -238,8 +241,8 @@ func (r *receiver) backfillChannels(channels []channelInfo) []channelInfo {
 	})
 }
 
-// guildOf returns the guild of the first of these channels whose guild is known. The fallback only says that the
-// channel is not a DM.
+// guildOf returns the guild of the first channel in ids whose guild is known. If none is known, it returns "0", which
+// only says that the channel is not a DM.
 func (r *receiver) guildOf(ids ...string) string {
 	for _, id := range ids {
 		if known, ok := r.channels.channels.Get(id); ok && known.Guild != "" {
@@ -249,7 +252,8 @@ func (r *receiver) guildOf(ids ...string) string {
 	return "0"
 }
 
-// readSince returns the piece that reads the messages of a channel after a message. done receives them, oldest first.
+// readSince returns the piece of work that reads a channel's messages after the message with the id after. done
+// receives them, oldest first.
 func (r *receiver) readSince(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
 	pages := 0
@@ -276,7 +280,7 @@ func (r *receiver) readSince(in channelInfo, after string, done func(ctx context
 	}
 }
 
-// readPage requests the next messages after one.
+// readPage requests the next page of messages after the message with the id after.
 func (r *receiver) readPage(ctx context.Context, channel, after string) ([]incoming, error) {
 	if err := receiving.Sleep(ctx, backfillPause); err != nil {
 		return nil, err

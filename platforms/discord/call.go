@@ -32,12 +32,12 @@ var versionNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
 
 // request is one call of the API.
 type request struct {
-	name   string // used in errors, because the path may contain a token
+	name   string // used in errors instead of the path, which may contain a token
 	method string
-	path   string // after the version, with the query
+	path   string // after the API's version, including the query
 	body   any    // as JSON; nil: none
 	file   *chat.File
-	op     chat.Op // the operation that it counts as for limits
+	op     chat.Op // the operation as which the call counts against rate limits
 	// token is the interaction's token in the path, which must not appear in errors. Such calls are authorized by this
 	// token and have separate limits.
 	token string
@@ -46,8 +46,8 @@ type request struct {
 // response is the response to a successful call.
 type response calls.Outcome
 
-// id returns the id of the message in the response. It decodes nothing else, so that an unknown field can't make it
-// fail.
+// id returns the id of the message in the response. It ignores all other fields, so that an unexpected one can't make
+// it fail.
 func (a *response) id() string {
 	var v struct {
 		ID string `json:"id"`

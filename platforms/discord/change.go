@@ -8,11 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// handleEdit delivers the new text of a message. Discord also reports other changes, such as added embeds. For a
-// message that was edited before, these look like edits, so each edit is delivered only once.
+// handleEdit delivers the new text of a message. Discord also reports other changes, such as added embeds. If the
+// message was edited before, such a change looks like an edit. So an edit with the same time is delivered only once.
 // https://docs.discord.com/developers/events/gateway-events#message-update
 func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
-	if m.Edited == nil || r.backfill.mustHold(m) { // a backfill reads the newest text
+	if m.Edited == nil || r.backfill.mustHold(m) { // a running backfill reads the new text anyway
 		return nil
 	}
 	once := fmt.Sprint(m.ID, " ", m.Edited.UnixMicro())
@@ -22,7 +22,7 @@ func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	decodeCtx, cancel := context.WithTimeout(ctx, callTimeout)
 	in, found, err := r.decodeMessage(decodeCtx, m)
 	cancel()
-	if err != nil { // an edit is not important enough to wait
+	if err != nil { // an edit is skipped rather than retried, because later messages would have to wait for it
 		r.log.WarnContext(ctx, "edit skipped", slog.Any("error", err))
 		return nil
 	}

@@ -17,8 +17,8 @@ const (
 // channelCache holds what is known of channels and guilds.
 type channelCache struct {
 	channels *receiving.Recent[channelInfo]
-	// threadless is true for channels and questions for which no thread can be created. False means that it is possible
-	// again.
+	// threadless is true for channels and questions for which no thread can be created. False means that threads may
+	// be possible again.
 	threadless *receiving.Recent[bool]
 
 	mu    sync.Mutex

@@ -36,7 +36,7 @@ type apiError struct {
 	Global     bool            `json:"global"`
 }
 
-// callError converts an unsuccessful response to an error.
+// callError converts the response of a failed call to an error.
 func (b *Bot) callError(r request, o calls.Outcome) error {
 	var p apiError
 	ours := json.Unmarshal(o.Body, &p) == nil && p.Message != ""
@@ -51,7 +51,7 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 	if ours && o.Status == http.StatusTooManyRequests {
 		failure.RateLimits = b.buckets.rateLimitInfo(r, o.Header)
 	}
-	// Use only the message: the invalid fields can repeat what was sent.
+	// Use only the error's message. Its list of invalid fields may quote the text that was sent.
 	code, words := "", p.Message
 	if p.Code != 0 {
 		code = strconv.Itoa(p.Code)
@@ -61,9 +61,9 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 	return failure
 }
 
-// rateLimitScope returns what a 429 blocks: the named bucket, for the kinds of calls that are known to share it. A 429
-// of a proxy in front of Discord blocks everything, because the proxy counts by IP address.
-// https://docs.discord.com/developers/topics/rate-limits#header-format
+// rateLimitScope returns which calls a 429 blocks. Usually these are the kinds of calls that are known to share the
+// bucket named in the header. A 429 of a proxy in front of Discord blocks everything, because the proxy counts by IP
+// address. https://docs.discord.com/developers/topics/rate-limits#header-format
 func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (chat.Scope, chat.Op) {
 	op := r.op
 	if op == 0 { // an auxiliary call, such as one that creates a thread
@@ -80,8 +80,8 @@ func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (c
 	return chat.ScopeThread, op
 }
 
-// kindOf classifies a failed call. byToken says that the call used an interaction's token, so a refusal says nothing
-// about the bot's token.
+// kindOf classifies a failed call. byToken says that the call used an interaction's token. Its refusal then does not
+// mean that the bot's token is invalid.
 func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
@@ -110,7 +110,8 @@ func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	case status == http.StatusForbidden:
 		return chat.Forbidden
 	case status == http.StatusNotFound, status < http.StatusBadRequest:
-		// Nothing was done: the URL does not lead to the API. This may be repaired, so it is temporary.
+		// The call had no effect, because the URL does not lead to the API. The URL may be repaired, so the error is
+		// Temporary.
 		return chat.Temporary
 	}
 	return chat.Rejected
@@ -168,7 +169,8 @@ func tooLong(errs json.RawMessage) bool {
 }
 
 // isDeadToken reports whether a call by an interaction's token failed because the token is invalid, or because the
-// interaction was never acknowledged. The bot can then use its own token. A deleted message is not such a failure.
+// interaction was never acknowledged. The bot can then use its own token. isDeadToken returns false if the message
+// was deleted.
 func isDeadToken(err error) bool {
 	switch codeOf(err) {
 	case discordgo.ErrCodeUnknownMessage:

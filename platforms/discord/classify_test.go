@@ -123,7 +123,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// Limits in responses are applied if they are valid, for all calls that share a bucket.
+// Valid limits in a response are returned for all kinds of calls that share the bucket. Invalid limits are ignored.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	headers := func(limit, left, reset, bucket string) http.Header {
@@ -163,7 +163,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// After an unreadable response, it is unknown whether the message exists. Its key shows that later.
+// After an unreadable response, it is unknown whether the message exists. A repeated create with the same key
+// resolves that.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", `{"id":""}`, `{"id":5}`, errorPage} {

@@ -181,7 +181,8 @@ func TestTokenIsDead(t *testing.T) {
 	}
 }
 
-// An answer to a command with an unknown outcome can be repeated, because it uses the same message.
+// If the outcome of an answer to a command is unknown, the answer can be repeated, because it replaces the same
+// message.
 func TestCommandsAnswerIsUncertain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {
@@ -226,7 +227,7 @@ func TestCommandsAnswerIsDeleted(t *testing.T) {
 		if err := bot.Delete(t.Context(), ref); err != nil {
 			t.Errorf("Delete: %v", err)
 		}
-		send(t, bot, to, outgoing("one", in.ID)) // with the same key
+		send(t, bot, to, outgoing("one", in.ID)) // repeats the first answer with the same key
 		w.wantShown(to, "one")
 	})
 }
@@ -299,8 +300,8 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A process that does not know a command still answers it. It continues the answer of the earlier process, or answers
-// in the channel if Discord never got an acknowledgement.
+// A process that does not know a command still answers it. It continues the answer of the earlier process. If Discord
+// never got an acknowledgement, it answers in the channel.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -314,7 +315,7 @@ func TestAnotherProcessAnswersACommand(t *testing.T) {
 		edit(t, other, ref, "two")
 		w.wantShown(to, "two")
 		never := chat.MessageID("cmd." + app + ".1234.aW50ZXJhY3Rpb246unknown")
-		if _, err := other.Send(t.Context(), to, outgoing("three", never)); chat.AsSendError(err).Kind != chat.Temporary { // it may still be acknowledged
+		if _, err := other.Send(t.Context(), to, outgoing("three", never)); chat.AsSendError(err).Kind != chat.Temporary { // another process may still acknowledge it
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(3 * time.Second)
@@ -379,7 +380,7 @@ func TestCommandComesAgain(t *testing.T) {
 		w.Ask(w.Private(), "one")
 		in := r.one()
 		_ = r.stop()
-		from := chat.Resume{Cursor: strings.Replace(in.Resume, "seq=", "seq=1&was=", 1)} // as if it had not been handled
+		from := chat.Resume{Cursor: strings.Replace(in.Resume, "seq=", "seq=1&was=", 1)} // a cursor as if the command had not been handled
 		other := &runs{t: t, bot: bot, resume: from, known: map[string]bool{}}
 		list := other.again(w.bot(discarded(), conformance.Proper)).take()
 		if len(list) != 1 || list[0].ID != in.ID {
@@ -441,7 +442,7 @@ func TestTokensAreSecret(t *testing.T) {
 				t.Errorf("the log holds a token:\n%s", text)
 			}
 		}
-		w.server.Reset() // including the interaction that failed on purpose
+		w.server.Reset() // also removes the recorded violation: the interaction that failed on purpose
 	})
 }
 
@@ -474,7 +475,7 @@ func TestCommandInHiddenChannel(t *testing.T) {
 	})
 }
 
-// A command that could not be stored is delivered again, although it was acknowledged at once.
+// A command was acknowledged at once but could not be stored. It is delivered again.
 func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -499,7 +500,7 @@ func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	})
 }
 
-// The log also says that messages are received after a restart that resumes the session.
+// The log says that messages are received, also after a restart that resumes the session.
 func TestReceivingIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})

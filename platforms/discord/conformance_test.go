@@ -67,7 +67,7 @@ type world struct {
 	met     bool   // the account was connected before
 }
 
-// TestConformanceInThreads is the same for a bot that answers in threads, with a thread as the group.
+// TestConformanceInThreads runs the suite for a bot that answers in threads, with a thread as the group.
 func TestConformanceInThreads(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World {

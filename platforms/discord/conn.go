@@ -35,8 +35,9 @@ const (
 )
 
 const (
-	// intents are the events that the bot receives. None of them is privileged. Discord sends the text of DMs and of
-	// messages that mention the bot in any case. https://docs.discord.com/developers/events/gateway#gateway-intents
+	// intents are the events that the bot receives. None of them is privileged. Even without a privileged intent,
+	// Discord sends the text of DMs and of messages that mention the bot.
+	// https://docs.discord.com/developers/events/gateway#gateway-intents
 	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)
 	// contentIntent is the privileged intent, with which Discord sends the text of all messages.
 	// https://docs.discord.com/developers/events/gateway#message-content-intent
@@ -44,8 +45,8 @@ const (
 
 	// helloTimeout limits the time to connect and receive Hello.
 	helloTimeout = 15 * time.Second
-	// readyTimeout limits the wait for Ready or Resumed. The gateway may acknowledge heartbeats although neither will
-	// arrive.
+	// readyTimeout limits the wait for Ready or Resumed. The gateway may acknowledge heartbeats without ever sending
+	// either.
 	readyTimeout = 30 * time.Second
 	// writeTimeout limits the time to write one payload.
 	writeTimeout = 10 * time.Second
@@ -55,7 +56,7 @@ const (
 	maxQueuedEvents = 1024
 )
 
-// Reasons for the end of a connection that another connection can continue.
+// Reasons for the end of a connection after which a new connection can continue the session.
 var (
 	errReconnect   = errors.New("the platform asks to reconnect")
 	errNotAnswered = errors.New("heartbeats are no longer acknowledged")
@@ -66,7 +67,7 @@ var (
 type connError struct {
 	reason         error
 	receivedEvents bool // the connection received events
-	resumeRefused  bool // the session was not resumed
+	resumeRefused  bool // the server refused to resume the session
 	sessionOver    bool // the session no longer exists
 }
 
@@ -74,7 +75,8 @@ func (l *connError) Error() string { return "gateway: " + l.reason.Error() }
 
 func (l *connError) Unwrap() error { return l.reason }
 
-// conn is one connection to the gateway. Its goroutines read and send heartbeats until either fails or close is called.
+// conn is one connection to the gateway. One goroutine reads and another sends heartbeats, until one of them fails or
+// close is called.
 type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
@@ -93,7 +95,7 @@ type conn struct {
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
-		return nil, errors.New("invalid gateway URL") // in particular, no URL without encryption
+		return nil, errors.New("invalid gateway URL") // this also refuses unencrypted URLs
 	}
 	u.RawQuery = "v=10&encoding=json"
 	opening, cancel := context.WithTimeout(ctx, helloTimeout)

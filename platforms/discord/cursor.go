@@ -8,15 +8,15 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// cursor is the position from which receiving continues. telex's gateway stores it with each message. It also names the
-// session, so that a new process can resume it soon. Discord then delivers everything that was missed, including
-// commands, which can't be read later.
+// cursor is the position from which receiving continues. telex's gateway stores it with each message. It also names
+// the session, so that a new process can resume it soon. Discord then delivers everything that was missed, including
+// commands, which a backfill can't read.
 type cursor struct {
 	newest          string // id of the newest message or interaction that was accepted
-	backfillPending bool   // some older messages are not accepted yet, so a backfill must read them
+	backfillPending bool   // some older messages are not accepted yet; if the session is lost, a backfill must read them
 	session         string // empty: none
 	address         string // gateway URL at which the session is resumed
-	seq             int64  // of the last handled event
+	seq             int64  // sequence number of the last handled event
 	content         bool   // the session has the privileged intent
 }
 
@@ -56,23 +56,23 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is the progress of receiving. It survives connections and calls of Run. Only the goroutine of Run uses it,
+// session is the progress of receiving. It outlives connections and calls of Run. Only the goroutine of Run uses it,
 // except for accepted.
 type session struct {
 	// accepted holds the ids of accepted messages, because a backfill reads some messages again.
 	accepted *receiving.Recent[struct{}]
 
 	cursor        cursor
-	ahead         bool      // cursor is newer than any cursor in the store
+	ahead         bool      // cursor may be newer than any cursor in the store
 	identified    time.Time // when the last session was started
-	failedResumes int       // attempts in a row to resume the session that got no answer
-	// stuckAt is the message that blocks all later ones, and stuckSince is when it began to.
+	failedResumes int       // how many attempts in a row to resume the session got no answer
+	// stuckAt is the message that blocks all later ones, and stuckSince is the time since when it does so.
 	stuckAt    string
 	stuckSince time.Time
 }
 
-// start sets the position to continue from, unless a newer position than the store's is known. A session keeps its
-// intents. So if its privileged intent does not match the setting, the session is not resumed.
+// start sets the position from which to continue to from, unless an earlier Run left a newer position. A session
+// keeps its intents. So a session whose privileged intent differs from the setting is not resumed.
 func (s *session) start(from cursor, content bool) {
 	if s.ahead {
 		return
@@ -84,8 +84,8 @@ func (s *session) start(from cursor, content bool) {
 	s.cursor, s.ahead = from, true
 }
 
-// maxFailedResumes is how often in a row a connection may end before Discord answers whether the session continues. The
-// machine that holds the session may be broken.
+// maxFailedResumes is how often in a row a connection may end before Discord answers whether the session continues.
+// After that, a new session starts, because the machine that holds the old one may be broken.
 const maxFailedResumes = 3
 
 // noteResume records the result of an attempt to resume, and reports whether it was the last allowed one.

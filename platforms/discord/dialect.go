@@ -45,8 +45,8 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 }
 
 // Len counts UTF-16 code units. The limit is in "characters"
-// (https://docs.discord.com/developers/resources/message#create-message). The server is known to count code points, and
-// there are never more of those.
+// (https://docs.discord.com/developers/resources/message#create-message). The server probably counts code points, of
+// which a text never has more than UTF-16 code units.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar describes Discord's Markdown.
@@ -61,7 +61,7 @@ var (
 	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
-// Escape appends a character of text. It is not used for labels.
+// Escape appends a character of text. It leaves the characters of link labels unchanged.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	if at.Label {
@@ -86,7 +86,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
-		if strings.HasPrefix(at.Rest(), "://") { // a URL only where Address finds one
+		if strings.HasPrefix(at.Rest(), "://") { // only Address writes URLs that Discord may link
 			return append(out, ":"+marks.Joiner...)
 		}
 		escaped = emoji.MatchString(at.Rest())
@@ -99,14 +99,15 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code, unchanged: in code, only the fence has a meaning. Mentions stay as they are,
-// because people copy code. They notify nobody, since every message and edit has allowed_mentions.
+// Code appends a character of code, unchanged: in code, only the closing fence has a meaning. Mentions stay as they
+// are, because people copy code. They notify nobody, since every message and edit has allowed_mentions.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// trailingPunctuation is what Discord excludes from the end of a URL.
+// trailingPunctuation lists the characters that Discord excludes from the end of a URL.
 const trailingPunctuation = `.,:;"'])`
 
-// Address finds what Discord reads as a URL: everything up to white space or "<", including marks.
+// Address finds what Discord reads as a URL: everything up to white space or "<", including characters such as * and
+// _.
 func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
@@ -132,7 +133,7 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 		}
 	}
 	behind := text[i+len(rest) : end]
-	if !g.Fragile(rest) { // otherwise a mark may open before its first character
+	if !g.Fragile(rest) { // a URL with such a character needs <...> even before punctuation
 		behind = strings.TrimLeft(behind, trailingPunctuation)
 	}
 	if behind == "" && !opens {

@@ -97,7 +97,7 @@ func TestDialectKeepsFragileOut(t *testing.T) {
 	}
 }
 
-// F30: Discord counts code points, and an emoji may count twice.
+// F30: Discord counts code points. Here, an emoji may count as two, which is never too few.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
@@ -140,7 +140,8 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 		if linked && !seen && g.URL != w.URL {
 			t.Fatalf("%q links to %s, which is not to be seen", wire, g.URL)
 		}
-		// The link may be missing, see Label, and so may the style of text for which Fragile returns true.
+		// The link may be missing if Label allows no such label. The style may be missing if Fragile returns true for
+		// the text.
 		drop := "l"
 		if seen || strings.Contains(w.Styles, "c") && without(g.Styles, drop) != without(w.Styles, drop) {
 			drop = "lbis"

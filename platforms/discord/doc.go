@@ -13,7 +13,7 @@
 // channel as its chat. In a guild, the bot answers people who mention it or reply to one of its messages. Without the
 // privileged intent, Discord does not send the text of other messages.
 //
-// A slash command is answered through its interaction for 15 minutes, and then through the channel. The ids of messages
-// contain everything that is needed for both. If the bot does not see the channel, everything beyond the one message of
-// the interaction is Forbidden, because follow-ups have no nonce and can't be repeated safely.
+// A slash command is answered through its interaction for 15 minutes, and then through the channel. The ids of
+// messages contain everything that is needed for both. If the bot does not see the channel, every call except the one
+// message of the interaction fails with Forbidden, because follow-ups have no nonce and can't be repeated safely.
 package discord

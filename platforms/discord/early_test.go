@@ -86,7 +86,8 @@ func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	})
 }
 
-// The person is told if a command or press could not be stored. After a new delivery, the answer replaces that line.
+// If a command or button press could not be stored, the person sees a line that says so. When Discord delivers it
+// again, the answer replaces this line.
 func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

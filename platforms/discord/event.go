@@ -38,8 +38,8 @@ type incoming struct {
 		Message incoming `json:"message"`
 	} `json:"message_snapshots"`
 
-	backlog bool  // written before this connection was opened
-	seq     int64 // sequence number of the event that brought the message; 0: it was read from the history after a gap
+	backlog bool  // the message was written before this connection was opened
+	seq     int64 // sequence number of the event that brought the message; 0: a backfill read it
 }
 
 // user holds the used fields of a user.

@@ -14,8 +14,8 @@ import (
 )
 
 // SendFile sends a file as a new message with m's text above it. It fails like Send. It fails with TooLong before the
-// upload if the file exceeds the limit. A missing permission is Rejected, because the bot may still be allowed to send
-// text there. It never replaces a command's "thinking…".
+// upload if the file exceeds the limit. If a permission is missing, it fails with Rejected instead of Forbidden,
+// because the bot may still be allowed to send text there. It never replaces a command's "thinking…".
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) > maxUpload:

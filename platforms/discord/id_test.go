@@ -25,7 +25,7 @@ func TestIDs(t *testing.T) {
 		if _, ok := parseSent(c.id()); ok {
 			t.Fatalf("%q is read as a message of the bot", c.id())
 		}
-		c.ephemeral = false // the id of a message does not contain this
+		c.ephemeral = false // the id of a sent message does not say that it is ephemeral
 		message := snowflakes().Draw(t, "message")
 		for _, s := range []sentID{{message: message}, {message: message, command: c}, {message: message, channel: snowflakes().Draw(t, "channel")}} {
 			if got, ok := parseSent(s.messageID()); !ok || got != s {

@@ -15,8 +15,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// decodeMessage decides whether a message is for the bot, and decodes it. It may request the parent of a thread; a
-// *chat.SendError means that this failed. A panic becomes an error that contains nothing of the text.
+// decodeMessage decides whether a message is for the bot, and decodes it. It may request the parent of a thread; if
+// that fails, it returns a *chat.SendError. A panic becomes an error that contains nothing of the text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
 	defer receiving.Recover("decode message", &err)
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
@@ -64,8 +64,9 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 // addressing returns the text of a message, whether it is for the bot, and whether it may continue a conversation with
 // the bot.
 //
-// A reply notifies the author of the message that it replies to, even if it is not for the author. So in a reply to the
-// bot, only a mention in the text addresses the bot, and a mention of somebody else means that the message is for them.
+// A reply notifies the author of the message that it replies to, even if it is not for the author. So in a reply to
+// the bot, only a mention in the text addresses the bot, and a text that mentions only somebody else is for that
+// person.
 func (b *Bot) addressing(m *incoming, self string) (text string, addressed, follows bool) {
 	role := b.channels.role(m.Guild)
 	text, named := m.readText(self, role)
@@ -94,8 +95,8 @@ func (m *incoming) mentions(id string) bool {
 // fromBot reports whether a program wrote m.
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
-// files lists m's attachments. A sticker or poll has no content to fetch. If there is nothing else, it is listed
-// without an id, so that the bot can say that it can't read it.
+// files lists m's attachments. A sticker or poll has no content to fetch. If the message has nothing else, the
+// sticker or poll is listed without an id, so that the bot can say that it can't read it.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {

@@ -330,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 		b.contentIntent = true
 		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // nothing is requested
+			cancel() // so that a request would fail: decoding must need none
 			in, found, err := b.decodeMessage(ctx, m)
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)

@@ -30,8 +30,8 @@ const (
 var errUseChannel = errors.New("the interaction can't be used")
 
 // respond replaces "thinking…" with an answer. If the message must go through the channel instead, respond changes
-// nothing and fails with errUseChannel. The reasons: the token is invalid, the command was never acknowledged, or its
-// response was deleted or is used by another message.
+// nothing and fails with errUseChannel. That is so if the token is invalid, if the command was never acknowledged, or
+// if its response was deleted or already shows another message.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {
@@ -59,8 +59,8 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 }
 
 // followUp sends a part of the answer to a command that only the asker sees, or in a channel where the bot may not
-// write. Follow-ups have no idempotency key. If the outcome is unknown and it is repeated, the message may appear
-// twice. https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
+// write. Follow-ups have no idempotency key. If a follow-up with an unknown outcome is repeated, the message may
+// appear twice. https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
 func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	body := encode(m)
 	if c.ephemeral {
@@ -81,8 +81,8 @@ func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Ou
 	return a.receipt(r.name, to, sentID{command: c})
 }
 
-// sendEphemeral sends a message that only the asker of a command sees. After the interaction has ended this is
-// impossible, and others must not see the message.
+// sendEphemeral sends a message that only the asker of a command sees. After the interaction has ended, it fails with
+// Rejected, because other people must not see the message.
 func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	over := &chat.SendError{Kind: chat.Rejected, Err: errors.New("only the asker may see the answer, and the interaction is over")}
 	if !b.interactions.get(c).tokenValid(tokenLifetime) {
@@ -165,8 +165,8 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions remembers interactions that are in progress. It may forget any of them: message ids contain everything
-// needed, and the platform reports when an interaction has ended.
+// interactions remembers interactions that are in progress. It may forget any of them: a message id contains what is
+// needed to answer, and the platform reports when an interaction has ended.
 type interactions struct {
 	mu    sync.Mutex
 	known *receiving.Recent[*interaction]
@@ -179,12 +179,13 @@ type interaction struct {
 	key     string        // key of the message that replaces "thinking…"; empty: none has tried
 	shown   bool          // the message with the key has replaced "thinking…"
 	dead    bool
-	// adopted is when this process learned of an interaction that another one acknowledges; zero: it does so itself.
+	// adopted is when this process learned of an interaction that another one acknowledges; zero: this process
+	// acknowledges it itself.
 	adopted time.Time
 }
 
-// entry returns what is known of an interaction. If it belongs to another process, acked is closed, because nothing tells
-// when its acknowledgement ends. The caller holds mu.
+// entry returns what is known of an interaction. If it belongs to another process, acked is closed, because this
+// process can't see when its acknowledgement ends. The caller holds mu.
 func (s *interactions) entry(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
@@ -196,8 +197,8 @@ func (s *interactions) entry(id string) *interaction {
 	return i
 }
 
-// beganAt returns when an interaction began, from its id, which uses the platform's clock. If that differs too much
-// from this machine's clock, it returns now. The platform then reports when the interaction has ended.
+// beganAt returns when an interaction began, from its id, which uses the platform's clock. If that time lies in the
+// future or more than a day in the past, it returns now. The platform then reports when the interaction has ended.
 func beganAt(id string, now time.Time) time.Time {
 	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at
@@ -206,8 +207,9 @@ func beganAt(id string, now time.Time) time.Time {
 }
 
 // begin records that an interaction is being acknowledged, until done is called. Acknowledging twice does no harm.
-// Interactions are delivered at once, so this one begins now, even if the clock is wrong. If it was delivered late,
-// after a lost connection, its token ends earlier than assumed, and the platform reports that.
+// Discord delivers interactions at once, so the current time counts as the start, even if this machine's clock is
+// wrong. If an interaction was delivered late, after a lost connection, its token expires earlier than assumed. The
+// platform then refuses the token.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,13 +250,13 @@ func (s *interactions) get(c command) interaction {
 }
 
 // tokenValid reports whether the token is probably valid. lifetime is tokenLifetime, or tokenUseTime for a call that
-// must not meet the token's end.
+// must not be under way when the token expires.
 func (i interaction) tokenValid(lifetime time.Duration) bool {
 	return !i.dead && time.Since(i.began) < lifetime
 }
 
-// mayBeEarly reports whether a call by the token may have come before another process's acknowledgement: Discord answers as if
-// the token were invalid. The clocks of Discord and of this machine may differ a little.
+// mayBeEarly reports whether a call with the token may have reached Discord before another process's acknowledgement.
+// Discord then answers as if the token were invalid. The clocks of Discord and of this machine may differ a little.
 func (i interaction) mayBeEarly() bool {
 	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }
@@ -281,8 +283,9 @@ func (s *interactions) markDead(c command) {
 	s.entry(c.interaction).dead = true
 }
 
-// claim reports whether the message with a key may replace "thinking…". Only the first message may, because another one
-// would overwrite it. That message may try again while the token is valid, since it may have arrived.
+// claim reports whether the message with a key may replace "thinking…". Only the first message that tries may do so,
+// because another one would overwrite it. The first message may try again while the token is valid, because an
+// earlier attempt may have succeeded.
 func (s *interactions) claim(c command, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

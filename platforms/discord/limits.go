@@ -55,13 +55,14 @@ const (
 )
 
 // Profile returns the limits of a chat, which are the same everywhere. Discord announces its buckets in response
-// headers and does not guarantee them (https://docs.discord.com/developers/topics/rate-limits). The limits of threads
-// are what bots observe, for the time before the first response. A member of Discord's staff wrote that sends and edits
-// share their bucket: https://github.com/discord/discord-api-docs/issues/20.
+// headers and does not guarantee them (https://docs.discord.com/developers/topics/rate-limits). The limits with
+// ScopeThread are values that bots observed. They apply until the first response announces others. A member of
+// Discord's staff wrote that sends and edits share their bucket:
+// https://github.com/discord/discord-api-docs/issues/20.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1200 * time.Millisecond, // within the rate of one channel
+		EditInterval: 1200 * time.Millisecond, // slower than the rate limit of one channel
 		TypingEvery:  typingEvery,
 		KeyFor:       nonceLifetime,
 		FileLimit:    maxUpload,

@@ -52,9 +52,9 @@ func (e menuEntry) equal(o menuEntry) bool {
 }
 
 // SetCommands sets the commands for all guilds and DMs. Commands for admins appear only in DMs, where everybody sees
-// them, since Discord does not know telex's admins. Without any admin they are omitted. It reads the list first and
-// sets the whole list if anything differs. Unchanged commands in the list are not touched and count against no limit.
-// It returns Rejected before any call if Discord would refuse the list.
+// them, since Discord does not know telex's admins. Without any admin they are omitted. SetCommands reads Discord's
+// list first and replaces the whole list if anything differs. Unchanged commands in the list are not touched and
+// count against no limit. It fails with Rejected before any call if Discord would refuse the list.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}

@@ -57,8 +57,8 @@ func buttons(actions []chat.Action) []discordgo.MessageComponent {
 	return []discordgo.MessageComponent{row}
 }
 
-// withNonce adds the nonce that makes it safe to repeat a create. All channels of the bot share nonces, so the nonce
-// depends on the channel. https://docs.discord.com/developers/resources/message#create-message-jsonform-params
+// withNonce adds the nonce that makes it safe to repeat a create. Discord compares the nonces of all channels, so the
+// channel is part of the nonce. https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 func (m message) withNonce(channel, key string) message {
 	if key != "" {
 		sum := sha256.Sum256([]byte(channel + "\n" + key))
@@ -67,9 +67,9 @@ func (m message) withNonce(channel, key string) message {
 	return m
 }
 
-// withReply adds the message to reply to. A command is not a message and can't be replied to. Inside a thread, neither
-// can the message that started the thread. With FailIfNotExists unset, a reply to a deleted message is sent as a plain
-// message (F47).
+// withReply adds the message to reply to. A command is not a message and can't be replied to. Inside a thread, a
+// reply to the message that started the thread is impossible too. With FailIfNotExists unset, a message that replies
+// to a deleted one is sent without a reply (F47).
 func (m message) withReply(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
 		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}

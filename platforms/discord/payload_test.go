@@ -20,7 +20,8 @@ import (
 	"telex/platforms/conformance"
 )
 
-// recorded returns a bot, and the header, the path and the body of its last request; of a form, the message in it.
+// recorded returns a bot and a function that returns the bot's last request and its decoded body. If the body is a
+// form, the function returns the message in the form.
 func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	t.Helper()
 	type call struct {

@@ -12,14 +12,15 @@ const (
 	// maxQuote limits the text of a quote, in characters. It is the maximum length of any person's message.
 	// https://docs.discord.com/developers/resources/message#message-object
 	maxQuote = 4000
-	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one and ten.
+	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one quote
+	// with ten files.
 	maxQuotes      = 10
 	maxQuotedFiles = 10
 )
 
 // unwrapForward replaces the content of an empty message with the one message that it forwards, and returns the
-// content's origin. Discord's apps send a person's own text as a separate message. If there is text nevertheless, or
-// several forwarded messages, they become quotes.
+// content's origin. Discord's apps send a person's own text as a separate message. If the message has text
+// nevertheless, or several forwarded messages, the forwarded messages become quotes.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
 func (m *incoming) unwrapForward() chat.Origin {
 	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) != 1 {

@@ -13,13 +13,14 @@ import (
 // https://docs.discord.com/developers/topics/rate-limits#header-format
 type buckets struct {
 	mu    sync.Mutex
-	names map[chat.Op]string // by one kind of call: the bucket of such calls through a channel
+	names map[chat.Op]string // by kind of call: the bucket that such calls to channels use
 }
 
 func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
 
 // rateLimitInfo returns what a response says about the limit of its call. Each channel has a bucket of its own. Each
-// interaction token has one too, and only edits are frequent enough to exhaust it.
+// interaction token has its own bucket too. Only edits are frequent enough to exhaust it, so other calls with a token
+// return nothing.
 func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	left, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))

@@ -30,13 +30,13 @@ const (
 )
 
 // Run receives until ctx ends and passes each message to accept, one after the other. Messages of one channel keep
-// their order. When a connection ends, Run opens another one and resumes the session. Discord then delivers what was
-// missed. A new process does the same with the cursor if it starts soon. If the session is lost, a backfill reads what
-// people wrote in guilds and in known DMs meanwhile, before newer messages of the same channel are delivered. Commands
-// from that time are lost: Discord told the person that the application did not respond.
+// their order. When a connection ends, Run opens another one and resumes the session. Discord then delivers the
+// missed events. A new process resumes the session from the cursor, if it starts soon enough. If the session is lost,
+// a backfill reads what people wrote in guilds and in known DMs meanwhile, before newer messages of the same channel
+// are delivered. Commands from that time are lost, but Discord told the person that the application did not respond.
 //
-// An event is handled after accept has returned nil. The next Run receives other events again, and first. Without a
-// cursor, Run receives only new messages.
+// An event counts as handled after accept has returned nil. The next Run receives all events again that were not
+// handled, before newer ones. Without a cursor, Run receives only new messages.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and otherwise a *chat.SendError: Auth if
 // Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may start, or
@@ -73,8 +73,8 @@ type receiver struct {
 	workers   sync.WaitGroup
 	callbacks chan struct{} // holds a token for each interaction that is being acknowledged
 
-	backfill backfillState // that is being filled in
-	seq      int64         // of the last event on this connection
+	backfill backfillState // the running backfill, if any
+	seq      int64         // sequence number of the last event on this connection
 
 	connected time.Time // when the connection was opened; messages after it count as new, even if a backfill reads them
 	replaying bool      // the session was resumed, and Discord is still delivering missed events
@@ -135,7 +135,7 @@ func (r *receiver) connect(ctx context.Context) error {
 	}
 	defer l.close()
 	r.connected = time.Now()
-	r.backfill.held, r.seq, r.replaying = nil, c.seq, c.session != "" // Discord delivers held messages again
+	r.backfill.held, r.seq, r.replaying = nil, c.seq, c.session != "" // Discord delivers the held messages again
 	if c.session == "" {
 		err = l.identify(ctx, r.token, r.contentIntent)
 	} else {
@@ -186,7 +186,7 @@ func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 				r.session.cursor.seq = r.seq
 			}
 			if !up {
-				silence.Reset(readyTimeout) // missed events come first
+				silence.Reset(readyTimeout) // before it sends Resumed, Discord delivers the missed events
 			}
 		}
 	}
@@ -313,7 +313,7 @@ func (r *receiver) handleMessage(ctx context.Context, m *incoming) error {
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:
 		if _, ok := errors.AsType[*chat.SendError](err); ok {
-			return receiveError(err) // its channel can't be requested now
+			return receiveError(err) // the message's channel can't be requested now
 		}
 		r.log.WarnContext(ctx, "message skipped", slog.Any("error", err))
 	case found:

@@ -24,8 +24,8 @@ func (w *world) saying(in standin.Incoming) string {
 	return id
 }
 
-// A question includes the message that it replies to, as far as Discord sends that. Without the privileged intent,
-// Discord sends no text of messages that are not for the bot.
+// A question includes the message that it replies to, as far as Discord sends its content. Without the privileged
+// intent, Discord sends no text of messages that are not for the bot.
 func TestQuotedByIntent(t *testing.T) {
 	for name, content := range map[string]bool{"without the intent": false, "with the intent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestQuotedByIntent(t *testing.T) {
 	}
 }
 
-// With the intent, the messages of a thread follow a question. A session of a process without the intent is not resumed,
-// because it would never contain texts.
+// With the privileged intent, messages in a thread reach the gateway without a mention, marked with Follows. A
+// session that was started without the intent is not resumed, because Discord would send no texts in it.
 func TestThreadIsFollowed(t *testing.T) {
 	inBubble(t, standin.Options{MessageContent: true}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
@@ -146,13 +146,13 @@ func TestChangesOfAQuestion(t *testing.T) {
 				bot := w.bot(discarded(), conformance.Proper)
 				r := start(t, bot, chat.Resume{})
 				id := w.say(standin.DefaultChannel, "why https://example.org/x ?")
-				question := r.one() // its embed causes another event
+				question := r.one() // Discord then also reports the added embed, which must not count as an edit
 				edit(t, bot, send(t, bot, question.To, outgoing("because", "")), "because of it")
-				if threads { // this also changes the question
+				if threads { // the new thread also causes an event about the question
 					r.wantTexts()
 				}
 				w.saying(standin.Incoming{Channel: standin.DefaultChannel, EditOf: id, Text: w.server.Mention() + " /why https://example.org/y ?"})
-				in := r.one() // so does the embed of the new URL, whose event looks like an edit
+				in := r.one() // Discord also reports the embed of the new URL, as an event that looks like an edit
 				if in.Kind != chat.Edited || in.ID != question.ID || in.To != question.To || in.Sender != question.Sender || in.Text != "/why https://example.org/y ?" || in.Command != "" {
 					t.Errorf("accepted is %+v", in)
 				}
@@ -243,7 +243,8 @@ func (w *world) status(to chat.Target) {
 	}
 }
 
-// Only the asker sees the answers to some commands, even long ones. When hiding is not possible any more, nobody does.
+// Only the asker sees the answers to some commands, even long ones. When an answer can't be hidden any more, it is
+// shown to nobody.
 func TestAnsweredAlone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -251,7 +252,7 @@ func TestAnsweredAlone(t *testing.T) {
 		w.status(to)
 		in := r.one()
 		_ = r.stop()
-		bot := w.alone() // the id tells another process that the message belongs to an interaction
+		bot := w.alone() // a second process, which learns from the message id that it must answer an interaction
 		r.again(bot)
 		if in.Kind != chat.Command || in.Command != "status" || in.Reply != true {
 			t.Errorf("accepted is %+v", in)

@@ -17,8 +17,9 @@ import (
 // errInvalidTarget means that a target's ids are not Discord's.
 var errInvalidTarget = errors.New("not a Discord chat")
 
-// Send sends a new message. Repeating it with its key within [nonceLifetime] creates no second message. The answer to a
-// slash command replaces "thinking…", which can be repeated too. If that is impossible, it is sent as a normal message.
+// Send sends a new message. Repeating it with its key within [nonceLifetime] creates no second message. The answer to
+// a slash command replaces "thinking…", which can be repeated too. If "thinking…" can't be replaced, the answer is
+// sent as a normal message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if c, ok := parseCommand(m.ReplyTo); ok {
 		r, err := b.respond(ctx, c, to, m)
@@ -53,7 +54,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	}
 	a, channel, err := b.inChannel(ctx, name, to, func(channel string) (*response, error) {
 		a, err := post(channel, true)
-		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // without permission to read the history, send it without the reference
+		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // the bot may not read the history, so send the message without the reply
 			return post(channel, false)
 		}
 		return a, err
@@ -70,8 +71,8 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	return receipt, err
 }
 
-// receipt returns the receipt for the message in the response. If the response has no id, the message exists
-// nevertheless, so the failure is Uncertain.
+// receipt returns the receipt for the message in the response. If the response has no id, the message was sent but
+// can't be found, so the failure is Uncertain.
 func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt, error) {
 	if s.message = a.id(); s.message == "" {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
@@ -79,8 +80,8 @@ func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt,
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.messageID()}}, nil
 }
 
-// Edit replaces a message's content and its buttons. Discord limits the edits of messages older than an hour by an
-// undocumented limit; the failure is then Frozen.
+// Edit replaces a message's content and its buttons. Discord has an undocumented limit for edits of messages that are
+// older than an hour. Beyond it, Edit fails with Frozen.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	a, r, err := b.callForMessage(ctx, ref, request{name: "editMessage", method: http.MethodPatch, body: encode(m), op: chat.OpEdit})
 	if err != nil {
@@ -106,7 +107,7 @@ func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request
 	if !ok || !isSnowflake(channel) {
 		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", r.name, s.message)}
 	}
-	byToken := r // by the token of the interaction
+	byToken := r // the same call with the token of the interaction
 	byToken.path, byToken.token = interactionPath(s.command, s.message), s.command.token
 	r.path = "/channels/" + channel + "/messages/" + s.message
 	tokenValid := func(lifetime time.Duration) bool {
@@ -146,7 +147,7 @@ func interactionPath(c command, message string) string {
 // shows "thinking…".
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	if b.interactions.thinking(channelOf(to)) {
-		return nil // everybody would see it, and it would outlast the answer
+		return nil // everybody would see "typing", and it would last longer than the answer takes
 	}
 	_, _, err := b.inChannel(ctx, "typing", to, func(channel string) (*response, error) {
 		return b.call(ctx, request{name: "typing", method: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})

@@ -95,7 +95,7 @@ func TestSessionIsLost(t *testing.T) {
 				w.say(standin.DefaultChannel, "four")
 				w.say(thread, "five")
 				w.say(w.direct, "six")
-				for name == "a long outage" { // the gateway's supervision would wait until it ends
+				for name == "a long outage" { // Run returns during the outage; start it again, as the gateway would
 					err := r.ended()
 					if chat.AsSendError(err).Kind != chat.Temporary {
 						t.Fatalf("Run = %v, want a temporary failure", err)
@@ -185,7 +185,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: fault.Latency, Delay: 10 * time.Second})
 		r = r.again(w.bot(discarded(), conformance.Proper))
-		time.Sleep(6 * time.Second) // Discord refuses the old session first
+		time.Sleep(6 * time.Second) // meanwhile, Discord refuses to resume the old session
 		w.say(w.direct, "after the connection")
 		missed := map[string]bool{}
 		for _, in := range r.take() {
@@ -291,7 +291,7 @@ func TestOthersDoNotWait(t *testing.T) {
 		}
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
 		w.say(w.direct, "missed")
-		time.Sleep(9 * time.Second) // of the 15 s that the requests take
+		time.Sleep(9 * time.Second) // the backfill's requests take 15 s, so it still runs
 		began := time.Now()
 		w.say(w.direct, "at once")
 		w.say("400000000000000009", "elsewhere")
@@ -316,7 +316,7 @@ func TestOthersDoNotWait(t *testing.T) {
 	})
 }
 
-// A full store gets the same message again, first, and in order.
+// After the store was full, it gets the same message again, before newer ones and in order.
 func TestFullStore(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -333,7 +333,8 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// An error that only the operator can fix says how, and is rarely retried, because each attempt starts a session.
+// If only the operator can fix an error, the error says how. Run is then retried rarely, because each attempt starts
+// a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind

@@ -11,7 +11,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Several processes may answer for one bot, of which one receives. All that is needed to answer a command is in its id.
+// Several processes may answer for one bot, but only one of them receives messages. A command's id contains all that
+// another process needs to answer it.
 
 // Adopt implements gateway.Adopter: another process may have received the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
@@ -23,7 +24,8 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and asks for the bot's name again and again.
+// StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and requests the bot's
+// name again and again.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()

@@ -41,7 +41,7 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 		<-ended
 		<-ended
 	})
-	time.Sleep(65 * time.Second) // not when the process that stands by asks again
+	time.Sleep(65 * time.Second) // longer than the interval at which StandBy requests the name, so that no request disturbs the test
 	return answers, func() chat.Inbound {
 		select {
 		case in := <-list:
@@ -65,7 +65,7 @@ func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 		if _, err := bot.Send(t.Context(), to, outgoing("because", in.ID)); chat.AsSendError(err).Kind != chat.Temporary {
 			t.Errorf("got %v", err)
 		}
-		if err := bot.Typing(t.Context(), to); err != nil { // "thinking…" already shows that
+		if err := bot.Typing(t.Context(), to); err != nil { // does nothing, because "thinking…" is already shown
 			t.Error(err)
 		}
 		if calls := w.methodsSince(began); len(calls) != 2 || slices.Contains(calls, "typing") {
@@ -98,7 +98,7 @@ func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process knows the bot's name and the name for a thread, although another process receives.
+// A process knows the bot's name and the name of a future thread, although another process receives the messages.
 func TestKnowsWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true

@@ -22,7 +22,7 @@ import (
 
 // These tests run features that only Discord has, against its stand-in.
 
-// quiet is how long everything takes at most that a person waits for in these tests.
+// quiet is longer than anything takes that a person waits for in these tests.
 const quiet = 30 * time.Second
 
 // inBubble runs a test in virtual time with a world that keeps Discord's own limits.
@@ -48,7 +48,7 @@ type runs struct {
 	mu       sync.Mutex
 	accepted []chat.Inbound
 	resume   chat.Resume
-	full     int // how many messages are refused before the next is taken
+	full     int // how many messages the store refuses before it accepts one
 	known    map[string]bool
 }
 
@@ -80,7 +80,7 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 		r.full--
 		return errFull
 	}
-	if in.Kind == chat.Edited || in.Kind == chat.Deleted { // which are never stored
+	if in.Kind == chat.Edited || in.Kind == chat.Deleted { // the gateway does not store them
 		r.accepted = append(r.accepted, in)
 		return nil
 	}
@@ -94,7 +94,7 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 	return nil
 }
 
-// refuse makes the store full for so many messages.
+// refuse makes the store refuse the next n messages, as if it were full.
 func (r *runs) refuse(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *runs) ended() error {
 	}
 }
 
-// from is where another Run would continue.
+// from returns the position at which another Run would continue.
 func (r *runs) from() chat.Resume {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +160,7 @@ func (r *runs) one() chat.Inbound {
 	return list[0]
 }
 
-// say lets a person write; with a mention outside of DMs.
+// say lets a person write a text, which mentions the bot except in a DM.
 func (w *world) say(channel, text string) string {
 	w.t.Helper()
 	if channel != w.direct && channel != "" {

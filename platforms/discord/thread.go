@@ -18,9 +18,9 @@ import (
 // archiveMinutes is the time without a message after which a thread is archived, in minutes.
 const archiveMinutes = 1440
 
-// inChannel makes a call in the channel of a target, and returns the channel. The first call creates the thread of an
-// answer, so that people without access cause no threads. If the thread can't be created, the call goes to the parent
-// channel.
+// inChannel makes a call in the channel of a target, and returns the channel. The thread of an answer is created by
+// the first call that needs it, so that questions of people without access create no threads. If the thread can't be
+// created, the call goes to the parent channel.
 func (b *Bot) inChannel(
 	ctx context.Context, name string, to chat.Target, call func(channel string) (*response, error),
 ) (*response, string, error) {
@@ -88,7 +88,7 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	case chat.Forbidden:
 		b.disableThreads(ctx, parent, err)
 		return false, nil
-	case chat.Rejected, chat.Gone: // only this question: it was deleted, or there are too many active threads
+	case chat.Rejected, chat.Gone: // only for this question: it was deleted, or the channel has too many active threads
 		if b.channels.disableThreads(question) {
 			b.log.InfoContext(ctx, "no thread was made for a question", slog.String("channel", parent), slog.Any("error", err))
 		}
@@ -102,7 +102,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
 	}
-	_ = b.fetchSelf(ctx) // the bot's name is left out of the thread's name; without it, only the name is worse
+	_ = b.fetchSelf(ctx) // the name leaves out a mention of the bot; if fetchSelf fails, it stays in the name
 	a, err := b.call(ctx, request{name: "getMessage", method: http.MethodGet, path: "/channels/" + parent + "/messages/" + question})
 	if err != nil {
 		return threadNameOf("")
@@ -115,7 +115,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	return threadNameOf(text)
 }
 
-// unarchive reopens an archived thread, because nothing in it can be changed before. A locked thread stays archived.
+// unarchive reopens an archived thread, because an archived thread can't be changed. A locked thread stays archived.
 func (b *Bot) unarchive(ctx context.Context, channel string) error {
 	_, err := b.call(ctx, request{
 		name: "editChannel", method: http.MethodPatch, path: "/channels/" + channel, body: map[string]any{"archived": false},

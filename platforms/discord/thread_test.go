@@ -13,7 +13,7 @@ import (
 	"telex/standin/fault"
 )
 
-// threaded returns a bot that answers in threads, with what it accepted of a question.
+// threaded returns a bot that answers in threads, together with its Run and the accepted question.
 func threaded(t *testing.T, w *world, question string) (*discord.Bot, *runs, chat.Inbound) {
 	t.Helper()
 	w.threads = true
@@ -23,12 +23,13 @@ func threaded(t *testing.T, w *world, question string) (*discord.Bot, *runs, cha
 	return bot, r, r.one()
 }
 
-// threadsOf returns the threads that there are.
+// threadsOf returns the threads of a channel.
 func (w *world) threadsOf(channel string) []standin.Channel {
 	return slices.DeleteFunc(w.server.Channels(), func(c standin.Channel) bool { return c.Parent != channel })
 }
 
-// The thread begins with the question, is made by the first call that needs it, and is then a conversation.
+// The first call that needs the thread creates it, with a name from the beginning of the question. The thread is then
+// a conversation of its own.
 func TestThreadIsMade(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why is the sky blue,\nand not green? I mean by day, when there are no clouds at all to be seen")
@@ -65,7 +66,8 @@ func TestThreadIsMade(t *testing.T) {
 	})
 }
 
-// Another process makes the thread when the one that received the question is gone, and finds one that is there.
+// If the process that received the question has ended, another process creates the thread. If the thread exists, the
+// other process uses it.
 func TestThreadIsMadeByAnother(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		_, r, in := threaded(t, w, "why?")
@@ -124,7 +126,7 @@ func TestThreadCanNotBeMade(t *testing.T) {
 	}
 }
 
-// After one question where no thread could be made, the next ones are not answered in threads.
+// After one question for which no thread could be created, the next questions are not answered in threads.
 func TestThreadsAreForgone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why?")
@@ -139,7 +141,7 @@ func TestThreadsAreForgone(t *testing.T) {
 	})
 }
 
-// An error of one question does not affect the next one.
+// If only one question can't have a thread, the next question still gets one.
 func TestOneThreadIsForgone(t *testing.T) {
 	refusal := func(code int) func(w *world, _ string) {
 		return func(w *world, _ string) {
@@ -168,7 +170,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 				edit(t, bot, ref, "one, and more")
 				w.wantShown(w.Group(), "one, and more", "two")
 				w.server.ClearFaults()
-				r.take() // the deletion of the question
+				r.take() // skip the report that the question was deleted
 				w.say(standin.DefaultChannel, "and now?")
 				if next := r.one(); next.To.Thread == "" {
 					t.Errorf("the next answer goes to %+v, want a thread", next.To)
@@ -181,7 +183,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 	}
 }
 
-// A question whose words a filter does not want as a title gets a thread with another.
+// If AutoMod refuses the words of a question as a thread's name, the thread gets another name.
 func TestThreadGetsAnotherName(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, _, in := threaded(t, w, "why?")
@@ -196,7 +198,7 @@ func TestThreadGetsAnotherName(t *testing.T) {
 	})
 }
 
-// A bot that may begin threads but not write in them answers in the channel.
+// A bot that may create threads but not write in them answers in the channel.
 func TestThreadsAreReadOnly(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true
@@ -206,7 +208,7 @@ func TestThreadsAreReadOnly(t *testing.T) {
 				Method: "createMessage|typing", Channel: thread, Action: fault.Status, Status: 403, Code: 50013, Description: "Missing Permissions",
 			})
 		}
-		forbid(w.say(standin.DefaultChannel, "a question of several words")) // before the bot has heard of it
+		forbid(w.say(standin.DefaultChannel, "a question of several words")) // before the bot has received the question
 		time.Sleep(quiet)
 		w.wantShown(w.Group(), "re: a question of several words")
 		forbid(w.say(standin.DefaultChannel, "another"))
@@ -218,7 +220,7 @@ func TestThreadsAreReadOnly(t *testing.T) {
 	})
 }
 
-// A failed try to make a thread says what may be done next.
+// The error of a failed attempt to create a thread says what may be done next.
 func TestThreadFails(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, _, in := threaded(t, w, "why?")
@@ -236,7 +238,7 @@ func TestThreadFails(t *testing.T) {
 	})
 }
 
-// With the whole gateway: who is let in is answered in a thread, who is not makes none.
+// With the whole gateway, a person who is let in is answered in a thread. A stranger's message creates no thread.
 func TestThreadsEndToEnd(t *testing.T) {
 	for name, open := range map[string]bool{"let in": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +264,7 @@ func TestThreadsEndToEnd(t *testing.T) {
 	}
 }
 
-// An archived thread is opened again to edit its messages. A locked one refuses edits.
+// An archived thread is reopened to edit its messages. A locked thread refuses edits.
 func TestArchivedThread(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -278,7 +280,7 @@ func TestArchivedThread(t *testing.T) {
 		}
 		first, second := send(t, bot, to, outgoing("one", "")), send(t, bot, to, outgoing("two", ""))
 		for _, locked := range []bool{false, true} {
-			time.Sleep(6 * time.Second) // of Discord's own limits
+			time.Sleep(6 * time.Second) // because of Discord's own limits
 			if err := w.server.Archive(thread, true, locked); err != nil {
 				t.Fatal(err)
 			}
@@ -305,8 +307,8 @@ func TestArchivedThread(t *testing.T) {
 	})
 }
 
-// A question that was handed on for a thread does not come once more, for the channel, when the session is lost after
-// it turned out that no thread can be made.
+// A question was accepted with a future thread as its target, but no thread can be created. When the session is lost
+// later, the question is not delivered a second time, with the channel as its target.
 func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why?")
@@ -320,7 +322,7 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// A thread that can't be requested does not block all other messages forever.
+// If a thread's channel can't be requested, its messages do not block all others forever.
 func TestThreadCanNotBeLearned(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
@@ -332,11 +334,11 @@ func TestThreadCanNotBeLearned(t *testing.T) {
 		r.wantTexts("one")
 		_ = r.stop()
 		bot := w.bot(discarded(), conformance.Proper)
-		r = r.again(bot) // in the session of the one before, which told what there is
+		r = r.again(bot) // this Run resumes the earlier session, so it is not told again which channels exist
 		w.server.Fault(standin.Fault{Method: "getChannel", Action: fault.Status, Status: 500})
 		w.say(thread, "nobody knows where")
 		w.say(w.direct, "two")
-		for range 10 { // as the gateway's supervision does
+		for range 10 { // start Run again when it ends, as the gateway does
 			select {
 			case err := <-r.done:
 				if chat.AsSendError(err).Kind != chat.Temporary {

@@ -55,7 +55,7 @@ type Bot struct {
 	lookupPace   pace                         // users.info
 	readPace     pace                         // conversations.history and conversations.replies, in all Runs
 	infoPace     pace                         // conversations.info
-	readers      readers                      // who shares the limits of reading
+	readers      readers                      // the processes that share the limits of reading
 	blockedUntil *receiving.Recent[time.Time] // by method: until when a method that reads must not be called
 	// sentKeys holds when this process started a stream, by the hash of its key; zero for other messages. Until a
 	// stream is stopped, only this identifies the create that made it.

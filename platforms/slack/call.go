@@ -19,7 +19,7 @@ type response struct {
 	OK       bool                              `json:"ok"`
 	Error    string                            `json:"error"`
 	Needed   string                            `json:"needed"`            // missing_scope: the scope
-	TS       string                            `json:"ts"`                // of the created or changed message
+	TS       string                            `json:"ts"`                // id of the created or changed message
 	Metadata lenient[library.ResponseMetadata] `json:"response_metadata"` // the cursor of the next page, and details about invalid arguments
 
 	body []byte // the whole response
@@ -45,8 +45,8 @@ func (a *response) decode(method string, v any) error {
 	return nil
 }
 
-// outcomeKey is the context key of a call's outcome. The library passes on the context of a request, and nothing else
-// identifies the call.
+// outcomeKey is the context key of a call's outcome. The library passes the context of a call on to its requests.
+// Nothing else in a request identifies the call.
 type outcomeKey struct{}
 
 // roundTrip sends a request of the library and records its outcome.
@@ -59,7 +59,7 @@ func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // call runs one method of the Web API. run makes the request through the library, with the context that it receives.
-// The result is decoded from the response, never from the library's error. A failure is a *chat.SendError. It blocks
+// call itself decodes the response and does not use the library's error. A failure is a *chat.SendError. call blocks
 // until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*response, error) {
 	var o calls.Outcome

@@ -17,9 +17,9 @@ const defaultRetryAfter = 30 * time.Second
 
 const methodPost = "chat.postMessage"
 
-// rateLimitScope returns what a method's rate limit blocks: posting in its channel, any other method in the workspace.
-// The limit of an auxiliary method blocks the calls that need it; see [notStarted].
-// https://docs.slack.dev/apis/web-api/rate-limits
+// rateLimitScope returns what a method's rate limit blocks: for posts, the posts in that channel; for any other
+// method, its calls in the workspace. If an auxiliary method is limited, the calls that need it are blocked; see
+// [notStarted]. https://docs.slack.dev/apis/web-api/rate-limits
 func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	switch method {
 	case methodPost:
@@ -37,7 +37,8 @@ func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	return chat.ScopeEndpoint, cmp.Or(ops[method], chat.OpAll)
 }
 
-// classify decides what may be done after a refused call. known says that the response is from the API.
+// classify decides what may be done after a refused call. known says that the response is from the API and not, for
+// example, from a proxy.
 func classify(method string, o calls.Outcome, a *response, known bool) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):
@@ -56,20 +57,21 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 }
 
 // kindOf classifies a response of the API by its error name, as listed on the pages of the methods:
-// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. Unlisted errors blame the content.
+// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. An error that is not listed here is
+// Rejected: the content is assumed to be the cause.
 //
 // A deleted thread counts as Forbidden: nothing can be written in that conversation, although the channel may work. A
 // message that unexpectedly still streams is Temporary: see [Bot.Edit].
 func kindOf(method string, a *response) chat.ErrorKind {
 	switch a.Error {
 	case "missing_scope", "not_allowed_token_type":
-		// Without the scopes to write or to receive, the bot can do nothing, and only the operator can mend that. Other
-		// scopes are optional.
+		// Without the scopes to write or to receive, the bot can do nothing, and only the operator can add these
+		// scopes. Other scopes are optional.
 		if strings.HasPrefix(method, "chat.") || method == methodOpen || method == methodSelf {
 			return chat.Auth
 		}
 	case "invalid_blocks":
-		if strings.Contains(strings.Join(a.Metadata.value.Messages, "\n"), "must be less than") { // the text of a block
+		if strings.Contains(strings.Join(a.Metadata.value.Messages, "\n"), "must be less than") { // the text of one of the message's blocks is too long
 			return chat.TooLong
 		}
 	case "message_not_found":

@@ -16,8 +16,8 @@ func TestConformanceEvents(t *testing.T) {
 	conformance.Run(t, eventsWorld)
 }
 
-// sample is how the stand-in displays the suite's sample Markdown: bullets are drawn and entities are decoded, other
-// marks stay.
+// sample is the suite's sample Markdown as the stand-in displays it. Bullets are drawn and entities are decoded.
+// Other marks stay as they are.
 const sample = "# The plan\n" +
 	"\n" +
 	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +

@@ -152,7 +152,7 @@ func TestEventsDecoded(t *testing.T) {
 	}
 }
 
-// Three of the pane's events are messages for the bot.
+// Three kinds of events of the pane become messages for the bot.
 func TestPaneDecoded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -191,7 +191,7 @@ func TestPaneDecoded(t *testing.T) {
 	}
 }
 
-// Slack reports many kinds of changes to messages. Only two of them are edits or deletions by the author.
+// Slack reports many kinds of changes to messages. Only two kinds are edits or deletions by the author.
 func TestChangesDecoded(t *testing.T) {
 	t.Parallel()
 	const before = `"previous_message":{"user":"U7","text":"old","ts":"1700000000.000100","thread_ts":"1600000000.000100"}`

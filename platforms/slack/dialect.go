@@ -47,8 +47,8 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 }
 
 // Len counts UTF-16 code units. The limits are in "characters"
-// (https://docs.slack.dev/reference/methods/chat.postMessage) without a definition. There are never more code points
-// than UTF-16 units.
+// (https://docs.slack.dev/reference/methods/chat.postMessage) without a definition. UTF-16 units are safe, because a
+// text never has more code points than UTF-16 units.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar describes the Markdown of markdown_text.
@@ -99,7 +99,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
 		escaped = at.Start()
-	case '@': // not documented to notify anybody, but it does with older parameters
+	case '@': // Slack does not document that @ notifies anybody here, but with older parameters it does
 		if mention.MatchString(at.Rest()) {
 			return append(out, "@"+marks.Joiner...)
 		}
@@ -118,8 +118,8 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 }
 
 // Code appends a character of code. Backslashes and entities would be visible in code
-// (https://spec.commonmark.org/0.31.2/#code-spans), so a control sequence gets an invisible character instead.
-// Everything else can be copied from the code byte for byte.
+// (https://spec.commonmark.org/0.31.2/#code-spans), so an invisible character breaks up a control sequence instead.
+// All other code stays the same byte for byte.
 func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 	if r == '<' && control.MatchString(text[i:]) {
 		return append(out, "<"+marks.Joiner...)
@@ -127,7 +127,7 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// Address finds no URLs: they are text, and Link decides how links are written.
+// Address finds no URLs, because Link decides how they are written.
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns the target of a link. A URL alone between white space needs no markup.
@@ -147,8 +147,8 @@ func (grammar) Link(text string, f markup.Format, alone bool) string {
 	return to
 }
 
-// Label reports that a label can contain anything.
+// Label returns true, because the label of a link can contain any character.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile reports that code and URLs end no style.
+// Fragile returns false, because code and URLs never end a style.
 func (grammar) Fragile(string) bool { return false }

@@ -128,8 +128,8 @@ func TestDialectKeepsStyleOpen(t *testing.T) {
 	}
 }
 
-// Without joiners, CommonMark would read some of the dialect's marks as text: a model's HTML, a split between messages,
-// or Slack's rules about words put formats in such places.
+// HTML of a model, a split between messages, or Slack's rules about words can put marks in places where CommonMark
+// would read them as text. There, the dialect adds joiners.
 func TestDialectMarksWorkAnywhere(t *testing.T) {
 	t.Parallel()
 	type formats = []markup.Format

@@ -31,7 +31,8 @@ const (
 const (
 	subtypeChanged = "message_changed"
 	subtypeDeleted = "message_deleted"
-	// subtypeTombstone marks a deleted message whose thread still has replies. Its event is a change.
+	// subtypeTombstone marks a deleted message whose thread still has replies. Slack reports such a deletion as a
+	// change.
 	subtypeTombstone = "tombstone"
 )
 
@@ -43,8 +44,8 @@ type message struct {
 	Channel     string `json:"channel"`
 	ChannelType string `json:"channel_type"` // not in app_mention
 	User        string `json:"user"`
-	Team        string `json:"team"`      // of the author
-	UserTeam    string `json:"user_team"` // of an author from another workspace
+	Team        string `json:"team"`      // workspace of the author
+	UserTeam    string `json:"user_team"` // workspace of an author from another workspace
 	Username    string `json:"username"`  // the name that a bot chose
 	BotID       string `json:"bot_id"`
 	BotProfile  struct {
@@ -52,17 +53,17 @@ type message struct {
 	} `json:"bot_profile"`
 	Text         string `json:"text"`
 	TS           string `json:"ts"`
-	ThreadTS     string `json:"thread_ts"` // of the thread's parent, which also has it once there are replies
+	ThreadTS     string `json:"thread_ts"` // ts of the thread's parent; the parent itself also has it once there are replies
 	ParentUserID string `json:"parent_user_id"`
 	Hidden       bool   `json:"hidden"`
-	LatestReply  string `json:"latest_reply"` // of a parent; only in results of reading
+	LatestReply  string `json:"latest_reply"` // ts of the newest reply; only parents have it, and only in results of reading
 	Files        []file `json:"files"`
 	// Attachments are shown below the text: shared messages, previews of links, and cards of other apps.
 	Attachments lenient[[]lenient[attachment]] `json:"attachments"`
 	Edited      lenient[struct {
 		User string `json:"user"`
 	}] `json:"edited"`
-	// Metadata is what an app stored with the message. Other apps' metadata may have any form.
+	// Metadata is data that an app stored with the message. Other apps' metadata may have any form.
 	Metadata lenient[library.SlackMetadata] `json:"metadata"`
 }
 
@@ -71,14 +72,14 @@ type message struct {
 type change struct {
 	Channel     string           `json:"channel"`
 	ChannelType string           `json:"channel_type"`
-	TS          string           `json:"ts"` // of the change
+	TS          string           `json:"ts"` // ts of the change itself
 	DeletedTS   string           `json:"deleted_ts"`
 	Message     lenient[message] `json:"message"`
 	Previous    lenient[message] `json:"previous_message"`
 }
 
-// attachment is an attachment of a message. The author of the message chose only those that are marked as shared.
-// https://docs.slack.dev/reference/messaging/attachments
+// attachment is an attachment of a message. The message's author chose only the attachments that are marked as
+// shared; Slack and apps add others. https://docs.slack.dev/reference/messaging/attachments
 type attachment struct {
 	Share      bool   `json:"is_share"`
 	Unfurl     bool   `json:"is_msg_unfurl"` // a preview of a link to a message
@@ -107,7 +108,7 @@ func (m *message) isFrom(self identity) bool {
 	return m.User != "" && m.User == self.User || m.BotID != "" && m.BotID == self.Bot
 }
 
-// isUserMessage reports whether m is a message, rather than a report of an event in a channel.
+// isUserMessage reports whether m is a message, not a report of an event, such as somebody joining the channel.
 func (m *message) isUserMessage() bool {
 	return !m.Hidden && slices.Contains([]string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}, m.Subtype)
 }

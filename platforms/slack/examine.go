@@ -55,7 +55,7 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	return out, nil
 }
 
-// missingScopes returns the scopes that are missing in Slack's list of granted ones.
+// missingScopes returns the scopes that are missing in Slack's list of granted scopes.
 func missingScopes(granted string) []string {
 	has := strings.FieldsFunc(granted, func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.DeleteFunc(scopes(), func(s string) bool { return slices.Contains(has, s) })

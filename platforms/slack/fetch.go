@@ -25,8 +25,8 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	}.Fetch(ctx, a.ID, func(resp *http.Response) error { return checkSignIn(resp, a) })
 }
 
-// checkSignIn returns an error for a sign-in page or a redirect to one. Slack responds with these, without an error, if
-// the token may not read the file.
+// checkSignIn returns an error for a sign-in page or a redirect to one. If the token may not read the file, Slack
+// responds with one of these instead of an error.
 func checkSignIn(resp *http.Response, a chat.Attachment) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusOK && isWebPage(resp.Header.Get("Content-Type")) && !isWebPage(a.MediaType),

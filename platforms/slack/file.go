@@ -19,16 +19,16 @@ import (
 
 const (
 	methodUploadURL = "files.getUploadURLExternal"
-	methodUpload    = "upload file" // not a method: a POST to a URL of its own
+	methodUpload    = "upload file" // no method of the Web API, but a POST to a URL that Slack creates for each upload
 	methodComplete  = "files.completeUploadExternal"
 	methodDrop      = "files.delete"
 )
 
 // SendFile sends a file as a new message with m's text above it. The text is plain, because comments of files have no
-// Markdown. It takes three calls. Only the last one shows anything, so a failure of an earlier one is never Uncertain.
-// The receipt contains the id of the file, by which it can be deleted, because Slack does not return the message. The
-// file's download name contains a mark of m's key, by which [Bot.Find] recognizes it. Its visible title is f's name.
-// https://docs.slack.dev/messaging/working-with-files#upload
+// Markdown. SendFile makes three calls. Only the last call shows anything, so a failure of an earlier call is never
+// Uncertain. The receipt contains the id of the file, by which it can be deleted, because Slack does not return the
+// message. The file's download name contains a mark of m's key, by which [Bot.Find] recognizes it. Its visible title
+// is f's name. https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) == 0:
@@ -116,7 +116,7 @@ func nameWithMark(name, hashed string) string {
 // keyMark returns the mark for a key's hash in a file name.
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
-// mayFetch reports whether the token may be sent to a URL. Files that are stored elsewhere may have any URL. See
+// mayFetch reports whether the token may be sent to a URL. Files that are stored outside Slack may have any URL. See
 // url_private of https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)

@@ -9,8 +9,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Limits of a search. Slack returns the messages of a thread oldest first, so a search needs a start. Older replies
-// need not be finished any more. https://docs.slack.dev/reference/methods/conversations.replies
+// Limits of a search. Slack returns the messages of a thread oldest first, so a search must start at some time:
+// findSpan before now. A create that is older than that is no longer searched for.
+// https://docs.slack.dev/reference/methods/conversations.replies
 const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
@@ -21,17 +22,18 @@ const (
 	clockSkew = time.Minute
 )
 
-// maxSentKeys limits the remembered keys of creates. The search for a create with an unknown outcome follows soon.
+// maxSentKeys limits the remembered keys of creates. A few are enough, because the search for a create with an
+// unknown outcome follows soon after the create.
 const maxSentKeys = 1024
 
 // Newest implements preview.Finder. It returns "", because the key is enough to find a message.
 func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
 // Find returns the bot's message that was created with c's key, among those of the last day. Files have the key in
-// their names. A stream gets its key only when it is stopped. So if no message has the key, Find takes the bot's newest
-// message in the thread that has no key and is not a file, unless c.KeyOnly forbids that. That message must be newer than the
-// start of the stream. If this process started none, it must be at most ten minutes old. If messages can't be read or are too
-// many, the failure is Rejected.
+// their names. A stream gets its key only when it is stopped. So if no message has the key, Find takes the bot's
+// newest message in the thread that has no key and is not a file, unless c.KeyOnly forbids that. That message must be
+// newer than the start of the stream. If another process started the stream, the message must be at most ten minutes
+// old. If messages can't be read or are too many, Find fails with Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -70,7 +72,7 @@ func (b *Bot) recentOwnMessages(ctx context.Context, to chat.Target, self identi
 	for range findPages {
 		list, next, err := b.read(ctx, to, from)
 		if err != nil {
-			// The bot may be able to write where it can't read. Reading will not succeed later either.
+			// The bot may be able to write where it can't read. A later attempt to read would fail too.
 			return nil, calls.Reclassify(err, chat.Rejected, chat.Forbidden, chat.Gone)
 		}
 		for _, m := range list {
@@ -88,8 +90,8 @@ func (b *Bot) recentOwnMessages(ctx context.Context, to chat.Target, self identi
 	}
 }
 
-// foundRef returns a message's reference as the create would have returned it: by its file, or as a stream. A stream
-// will be stopped, and then gets its key.
+// foundRef returns a message's reference as the create would have returned it: by its file, or as a stream. A message
+// without a key is such a stream; it gets its key when it is stopped.
 func foundRef(to chat.Target, m *message, key string) chat.MessageRef {
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.TS)}
 	switch {

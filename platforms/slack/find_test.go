@@ -13,8 +13,8 @@ import (
 	standin "telex/standin/slack"
 )
 
-// A search for a message without a key returns no other message, neither in the process that created it nor in the next
-// one.
+// When the message of a create is missing, Find does not return another message that has no key. This holds in the
+// process that made the create and in the next one.
 func TestFindReturnsNoOtherMessage(t *testing.T) {
 	text := func(key string) chat.Outgoing { return chat.Outgoing{Text: "text", Plain: "text", Key: key} }
 	document := chat.File{Name: "a.md", MediaType: "text/markdown", Content: []byte("rest")}

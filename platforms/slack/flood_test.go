@@ -56,8 +56,8 @@ func listenTCP(t *testing.T) (address, secret string) {
 	return l.Addr().String(), w.server.SigningSecret()
 }
 
-// untilLingerEnds waits until the server has closed all refused connections. It keeps them open for half a second, so
-// that clients can read the refusal, even after Run has ended.
+// untilLingerEnds waits until the server has closed all refused connections. The server keeps each open for half a
+// second, even after Run has ended, so that the client can read the refusal.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
@@ -133,12 +133,12 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Four hundred connections with forged requests cost a few megabytes. Slack's own request is answered after them.
+// Four hundred connections with forged requests cost a few megabytes. Afterwards, Slack's own request is answered.
 func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const (
 		connections = 400
 		length      = 1 << 20
-		most        = 24 << 20 // bytes, the senders' own share included
+		most        = 24 << 20 // bytes, including what the senders themselves use
 	)
 	address, secret := listenTCP(t)
 	before := inUse()

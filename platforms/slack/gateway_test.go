@@ -88,8 +88,8 @@ func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-// The model streams for six minutes, and is silent for the last two. The message shows the whole text and never looks
-// broken (F48).
+// The model streams for six minutes, and sends nothing in the last two of them. The message shows the whole text and
+// never looks broken (F48).
 func TestLongStreamWithSilentTail(t *testing.T) {
 	for name, c := range map[string]conformance.Talker{
 		"silent at the end": {Text: words(240), Pause: time.Second, Tail: 2 * time.Minute},
@@ -142,7 +142,7 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	}
 }
 
-// Thirty threads are answered at once within the published rate limits: every final text is exact and no call is
+// Thirty threads are answered at once within the published rate limits: every final text is complete and no call is
 // refused.
 func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
@@ -211,7 +211,7 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 	}
 }
 
-// Sockets are cut again and again during answers. No message is lost, and none is answered twice.
+// Sockets are cut or stop responding twenty times during answers. No message is lost, and none is answered twice.
 func TestTwentyCuts(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)

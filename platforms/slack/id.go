@@ -11,20 +11,20 @@ import (
 	"telex/internal/chat"
 )
 
-// A message on Slack is identified by its channel and its ts, a time that is unique in the channel. The ids of this package
-// contain the ts, and what else a call about the message needs:
+// A message on Slack is identified by its channel and its ts, a time that is unique in the channel. The ids of this
+// package contain the ts and whatever else a call about the message needs:
 //
-//	1700000000.000100/U123           a message of a person or of another bot
-//	command:13345.73.88/U123         a slash command, by its trigger
-//	press:1700000000.000200/U123     a button press, by its time
-//	1700000000.000300                a message of this bot
-//	1700000000.000300/4f0c…          a stream of this bot, with the hash of its key
-//	F123                             a file of this bot; Slack does not tell which message shows it
+// 	1700000000.000100/U123           a message of a person or of another bot
+// 	command:13345.73.88/U123         a slash command, by its trigger
+// 	press:1700000000.000200/U123     a button press, by its time
+// 	1700000000.000300                a message of this bot
+// 	1700000000.000300/4f0c…          a stream of this bot, with the hash of its key
+// 	F123                             a file of this bot; Slack does not tell which message shows it
 
 // questionID returns the id of a received message. A mention causes two events, which get the same id.
 func questionID(ts, user string) chat.MessageID { return chat.MessageID(ts + "/" + user) }
 
-// asker returns the author of the message with an id, or "" if the id contains none.
+// asker returns the author's user id from the id of a received message, or "" if the id contains none.
 func asker(id chat.MessageID) string {
 	_, user, _ := strings.Cut(string(id), "/")
 	return user

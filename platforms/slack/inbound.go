@@ -21,14 +21,14 @@ var (
 type decodedEvent struct {
 	in   chat.Inbound
 	raw  string   // the text as received
-	ts   string   // when it happened, for the order and the resume cursor; empty: it can't be read again
+	ts   string   // time of the event, for the order and the resume cursor; empty: the event can't be read again
 	self identity // mentions of this identity are left out
 
-	shared []attachment // messages that the author shared with it
+	shared []attachment // messages that the author shared together with this message
 	team   string       // of the sender; empty: unknown
 
 	command string    // the used slash command
-	arrived time.Time // when Slack delivered it; zero: it was read and needs no acknowledgement
+	arrived time.Time // when Slack delivered the event; zero: telex read it, so it needs no acknowledgement
 }
 
 // decodeEvent decodes an event of the Events API. It returns false if the event is not a message for the bot.
@@ -71,8 +71,8 @@ func decodeEvent(data []byte, self identity) (decodedEvent, bool, error) {
 	return m.decode(self)
 }
 
-// decode decodes a change that the author of the message made to its text. It returns false for others: Slack also
-// reports a change when it adds a link preview, or when the bot edits its own message.
+// decode decodes a change that the author of the message made to its text. It returns false for other changes. Slack
+// also reports that it added a link preview, or that the bot edited its own message.
 func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	m, before, kind := c.Message.value, c.Previous.value, chat.Edited
 	if c.DeletedTS != "" || m.Subtype == subtypeTombstone {
@@ -138,8 +138,8 @@ func (a *decodedEvent) readableTS() string {
 	return a.ts
 }
 
-// target returns where an answer to m goes: to its thread. A message outside of threads is answered in the thread that
-// it starts or, in a direct message, outside of threads as well.
+// target returns where an answer to m goes: to its thread. A message outside of threads is answered in a thread that
+// it starts. Only in a direct message is it answered outside of threads.
 func (m *message) target() chat.Target {
 	to := channelTarget(m.Channel, m.ChannelType)
 	switch {
@@ -219,7 +219,7 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 		return decodedEvent{}, false, errors.New("a press of a button has no channel, user, action or time")
 	}
 	to := channelTarget(channel, "")
-	if thread != ts { // otherwise the message is a parent and outside of its thread
+	if thread != ts { // if they are equal, the message starts the thread and counts as outside of it
 		to.Thread = chat.ThreadID(thread)
 	}
 	return decodedEvent{team: i.User.Team, in: chat.Inbound{
@@ -233,8 +233,8 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 	}}, true, nil
 }
 
-// complete sets an event's text and quotes, with people's names. It returns false if they are empty. A mention without
-// further text is not empty.
+// complete sets an event's text and quotes, with people's names. It returns false if both are empty. A mention
+// without further text is not empty.
 func (a *decodedEvent) complete(name func(user string) string) bool {
 	text := plainText(a.raw, a.self.User, name)
 	switch a.in.Kind {

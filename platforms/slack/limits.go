@@ -8,9 +8,9 @@ import (
 
 // Limits of message content, in UTF-16 units. The documentation says characters, of which there are never more.
 const (
-	// textLimit is the maximum length of a message: of all its markdown blocks together, and of one addition to a
-	// stream. It is equal for posts and updates. Otherwise a message could be posted but not edited, and would freeze
-	// in the middle of an answer (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+	// textLimit is the maximum length of a message: the sum of its markdown blocks, or one addition to a stream.
+	// Posts and updates have the same limit here. Otherwise a message could be posted that no edit may change any
+	// more (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
 	textLimit = 12_000
 	// plainLimit is the maximum length of the notification text beside the blocks, in an update.
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
@@ -50,16 +50,16 @@ const (
 	streamMayHaveEnded = streamLifetime + 30*time.Second
 )
 
-// Rates per app and workspace, from https://docs.slack.dev/apis/web-api/rate-limits. The tiers are calls per minute and
-// method: "20+", "50+" and "100+".
+// Rates per app and workspace, from https://docs.slack.dev/apis/web-api/rate-limits. A tier is a number of calls per
+// minute for each method: "20+", "50+" and "100+".
 const (
 	tierWindow = time.Minute
 	tier2      = 20
 	tier3      = 50
 	tier4      = 100
 
-	// The two methods that read messages are in tier 3. A search reads one or two pages, and threads that people ask
-	// about need a few pages. Catching up after a start gets the rest.
+	// The two methods that read messages are in tier 3. Find reads one or two pages, and ReadThread reads up to four.
+	// Reading missed messages after a start gets the remaining calls.
 	findCount   = 12
 	threadCount = 8
 	readCount   = tier3 - 2*findCount - threadCount
@@ -73,21 +73,21 @@ const idleConnections = 8
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1500 * time.Millisecond, // 40 per minute, of the 46 that all replies in the workspace share
+		EditInterval: 1500 * time.Millisecond, // 40 edits per minute, of the 46 that all replies in the workspace may make together
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			// Slack allows one post per second in each channel, with short bursts, and "several hundred messages per
 			// minute" in the workspace.
 			{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpFile, Count: 20, Window: 20 * time.Second, Burst: 3},
 			endpointLimit(chat.OpSend, 300),
-			endpointLimit(chat.OpFile, tier4), // for each of the two methods that upload a file
+			endpointLimit(chat.OpFile, tier4), // the limit of each of the two methods that upload a file
 			endpointLimit(chat.OpEdit, tier3),
 			endpointLimit(chat.OpDelete, tier3),
 			endpointLimit(chat.OpStart, tier2),
 			endpointLimit(chat.OpAppend, tier4),
 			endpointLimit(chat.OpStop, tier2),
 			endpointLimit(chat.OpFind, findCount),
-			endpointLimit(chat.OpPane, tier4), // for each of its two methods
+			endpointLimit(chat.OpPane, tier4), // the limit of each of the two methods of the pane
 			endpointLimit(chat.OpTyping, 600), // https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 		},
 	}
@@ -98,15 +98,16 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		}
 		return p
 	}
-	p.Slash = "/telex " // the name in the documented manifest, until a command is used
+	p.Slash = "/telex " // the name in the documented manifest; used until somebody uses the command
 	if name := b.command.Load(); name != nil {
 		p.Slash = *name + " "
 	}
 	return p
 }
 
-// endpointLimit keeps to a limit of calls per minute for the whole endpoint. A tenth of them may come at once, and at least three.
-// The rest leaves room for that burst of an earlier process; see chat.Limit.
+// endpointLimit returns a limit for the whole endpoint that keeps to a published number of calls per minute. A tenth
+// of the calls, and at least three, may come at once. Count is smaller than the published number, because an earlier
+// process may have made such a burst just before; see chat.Limit.
 func endpointLimit(ops chat.Op, published int) chat.Limit {
 	burst := max(3, published/10)
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: published - burst + 1, Window: tierWindow, Burst: burst}

@@ -12,14 +12,14 @@ import (
 )
 
 // Slash commands can be used in every conversation. If the bot is not a member and can't answer, the acknowledgement
-// says so, because the person would see nothing otherwise.
+// says so, because the person would otherwise see no reaction.
 
 const (
 	methodInfo = "conversations.info"
 	// textNotMember is shown only to the person.
 	textNotMember = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// maxInfos is like maxLookups, for conversations. The method is in tier 3.
-	// https://docs.slack.dev/reference/methods/conversations.info
+	// maxInfos limits the requests for conversations per minute, as maxLookups limits those for names. The method is
+	// in tier 3. https://docs.slack.dev/reference/methods/conversations.info
 	maxInfos = tier3 / 2
 )
 

@@ -10,22 +10,22 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Limits of catching up. Reading a chat costs a call of tier 3, so messages missed long ago or in hundreds of chats are
-// not read.
+// Limits of catching up. Reading a chat takes at least one call of a method in tier 3. So messages are not read if
+// they are too old, or if too many chats have missed messages.
 const (
-	missedMargin = 2 * time.Minute // messages may arrive in another order than they were written
+	missedMargin = 2 * time.Minute // messages may arrive in another order than that in which they were written
 	missedSpan   = 24 * time.Hour
 	missedPage   = 200
 	missedPages  = 3 // per chat
 	channelPage  = 200
 	maxChannels  = 400
 	maxReads     = 200 // pages per Run
-	// missedRetryTime is how long chats are retried that can't be read because of an outage.
+	// missedRetryTime is how long Run retries chats that it can't read because of an outage.
 	missedRetryTime = time.Hour
 )
 
 // readMissed delivers the messages that were written while nothing was received: oldest first in each chat, and in
-// channels and their threads only those for the bot. It starts after Slack delivers new messages again. It fails only
+// channels and their threads only those for the bot. It starts once Slack delivers new messages again, and fails only
 // if accept fails or ctx ends. Chats that can't be read for an hour are skipped and logged.
 func (r *receiver) readMissed(ctx context.Context) error {
 	select {
@@ -74,7 +74,8 @@ func (m *catchUp) run(ctx context.Context) error {
 	return nil
 }
 
-// noteFailure records an error of reading. Chats without access don't count, because the bot can't answer there either.
+// noteFailure records an error of reading. Chats that the bot may not read don't count, because it can't answer there
+// either.
 func (m *catchUp) noteFailure(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
@@ -85,7 +86,8 @@ func (m *catchUp) noteFailure(err error) {
 	}
 }
 
-// listChannels returns the piece that lists a page of the bot's conversations and reads them.
+// listChannels returns a piece of work: it lists a page of the bot's conversations and adds the pieces that read
+// them.
 func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string
@@ -105,7 +107,7 @@ func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	}
 }
 
-// pieces returns the pieces for those chats that were not read yet.
+// pieces returns one piece of work for each chat that was not read yet.
 func (m *catchUp) pieces(places []chat.Target) []receiving.Piece {
 	var list []receiving.Piece
 	for _, to := range places {
@@ -117,7 +119,7 @@ func (m *catchUp) pieces(places []chat.Target) []receiving.Piece {
 	return list
 }
 
-// readPlace returns the piece that reads the new messages of a chat.
+// readPlace returns the piece of work that reads the new messages of a chat.
 func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 	var found []message
 	from, pages := page{oldest: m.oldest, size: missedPage}, 0

@@ -25,12 +25,12 @@ func (w *world) away(t *testing.T, bot *slack.Bot) chat.Resume {
 	w.say("first")
 	list := r.wantTexts(time.Second, "first")
 	r.stop()
-	time.Sleep(10 * time.Minute) // longer than Slack redelivers, and longer than missedMargin
+	time.Sleep(10 * time.Minute) // longer than Slack repeats deliveries, and longer than missedMargin
 	return chat.Resume{Cursor: list[0].Resume}
 }
 
-// A bot reads the messages that were written while it received nothing, oldest first in each chat: all direct messages,
-// those for the bot in channels, and, in threads with the bot, those that mention nobody else.
+// A bot reads the messages that were written while it received nothing, oldest first in each chat: all direct
+// messages, the messages for the bot in channels, and the messages in the bot's threads that mention nobody else.
 func TestMissedIsRead(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestMissedIsRead(t *testing.T) {
 				if dms := got[chat.Target{Chat: dm}]; !slices.Equal(dms, []string{"first", "dm 1", "dm 2", "live"}) {
 					t.Errorf("in the direct message: %q", dms)
 				}
-				if n := len(list); n != 11 { // an earlier process accepted the first message, which is within missedMargin
+				if n := len(list); n != 11 { // 11 includes the first message again, which an earlier process accepted, because it is within missedMargin
 					t.Errorf("%d messages, want 11: %q", n, got)
 				}
 				r.stop()
@@ -185,7 +185,7 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 			all = append(all, receive(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), from))
 		}
 		for i, r := range all {
-			if n := len(r.take(10 * time.Minute)); n != 31 { // with the one from before
+			if n := len(r.take(10 * time.Minute)); n != 31 { // 30 missed messages, and the one that was accepted before
 				t.Errorf("process %d read %d messages, want 31", i, n)
 			}
 			r.stop()
@@ -194,8 +194,8 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	})
 }
 
-// Processes that start one after the other read together at most as many messages in a minute as one process may. The
-// newest process waits a minute, unless it is alone by then.
+// Processes that start one after the other read together at most as many pages of messages per minute as one process
+// alone may read. The newest process waits a minute before it reads, unless it is the only one left by then.
 func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	limits := standin.PublishedLimits()
 	limits.Methods = map[string]int{"conversations.history": 18}
@@ -217,7 +217,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		for i, r := range all {
-			if n := len(r.take(10 * time.Minute)); n != 61 { // with the one from before
+			if n := len(r.take(10 * time.Minute)); n != 61 { // 60 missed messages, and the one that was accepted before
 				t.Errorf("process %d read %d messages, want 61", i, n)
 			}
 		}
@@ -226,7 +226,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 		if n := len(all[3].take(10 * time.Second)); n != 0 {
 			t.Errorf("the youngest read %d messages beside the others", n)
 		}
-		first.Store(3) // the others die
+		first.Store(3) // the other processes die
 		if n := len(all[3].take(5 * time.Second)); n < 10 {
 			t.Errorf("the youngest read %d messages at once when it was alone, want its whole part", n)
 		}
@@ -283,7 +283,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Several processes with one account ask for people and conversations within the limits that all of them share.
+// Several processes with one account request people's names and conversations within the limits that they share.
 func TestNamesForThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 		from := chat.Resume{Fellows: func() (all, older int) { return 2, 0 }}
@@ -297,7 +297,7 @@ func TestNamesForThreeAtOnce(t *testing.T) {
 			if _, err := bot.ReadThread(t.Context(), w.group, "", 100); err != nil {
 				t.Fatal(err)
 			}
-			for range 30 { // it asks where it may not be a member
+			for range 30 { // in such a channel, the bot asks Slack whether it is a member
 				w.server.Command("C50", person, "/telex", "help")
 			}
 			r.take(time.Second)
@@ -311,8 +311,8 @@ func TestNamesForThreeAtOnce(t *testing.T) {
 	})
 }
 
-// Slack may be unreliable for minutes after an outage of both sides. Missed messages are read once Slack has recovered,
-// and a failing chat does not delay the others.
+// After an outage of Slack and the bot, Slack may be unreliable for minutes. Missed messages are read once Slack has
+// recovered, and a failing chat does not delay the others.
 func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"places":  {Method: "conversations.history", Action: fault.Status, Status: 503},
@@ -365,7 +365,7 @@ func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// The bot can't answer in a chat that it can no longer read. So the failure is not logged at each start.
+// The bot can't answer in a chat that it can no longer read. So this failure is not logged.
 func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)

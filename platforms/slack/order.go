@@ -10,7 +10,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// reorderDelay is how long a delivery waits for older ones, because each arrives on a connection of its own.
+// reorderDelay is how long a delivery waits for older deliveries. Each arrives on its own connection, so an older one
+// may arrive later.
 const reorderDelay = 50 * time.Millisecond
 
 // arrivalOrder sorts the messages of a chat by the time of writing. Deliveries arrive in parallel, and each waits a
@@ -24,7 +25,7 @@ type arrivalOrder struct {
 type waiter struct {
 	chat chat.ChatID
 	ts   string
-	left chan struct{} // closed when it leaves
+	left chan struct{} // closed when the delivery leaves
 }
 
 // enter returns when no older delivery of the chat is waiting, or ctx ends. The caller must call leave.
@@ -33,7 +34,7 @@ func (l *arrivalOrder) enter(ctx context.Context, in chat.ChatID, ts string) (le
 	l.mu.Lock()
 	l.waiting = append(l.waiting, w)
 	l.mu.Unlock()
-	_ = receiving.Sleep(ctx, reorderDelay) // the end of ctx also ends the wait below
+	_ = receiving.Sleep(ctx, reorderDelay) // if ctx has ended, the loop below ends at once
 	for older := l.olderThan(w); older != nil && ctx.Err() == nil; older = l.olderThan(w) {
 		select {
 		case <-older.left:

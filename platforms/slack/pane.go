@@ -74,8 +74,9 @@ const (
 	methodTitle   = "assistant.threads.setTitle"
 )
 
-// Suggest implements gateway.Pane. Outside of threads it works for agents, in threads for assistants. For an agent,
-// Slack ignores suggestions in a thread. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+// Suggest implements gateway.Pane. For an agent, Slack shows suggestions only outside of threads, and ignores others.
+// For an assistant, it shows them in threads.
+// https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 func (b *Bot) Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error {
 	p := library.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: string(to.Chat), ThreadTS: string(to.Thread), Title: heading}
 	for _, one := range prompts {
@@ -110,15 +111,15 @@ const (
 	statusThinking = "is thinking…"
 )
 
-// Typing shows below a thread that the bot is working, for two minutes or until its next message. Slack then also shows
-// its stop button, if it has one. Outside of threads there is no such indicator, and Typing does nothing.
+// Typing shows below a thread that the bot is working, for two minutes or until its next message. Slack then also
+// shows its own stop button, if the app has one. Outside of threads there is no such indicator, and Typing does
+// nothing.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return b.setStatus(ctx, to, statusThinking)
 }
 
-// Idle implements gateway.Idler. A message of the bot also removes the status, but Slack may still consider the work
-// unfinished. Only an empty status or the end of a stream makes the session active again.
-// https://docs.slack.dev/ai/agent-sessions
+// Idle implements gateway.Idler. A message of the bot also removes the status, but Slack may still show that the bot
+// is working. Only an empty status or the end of a stream ends that. https://docs.slack.dev/ai/agent-sessions
 func (b *Bot) Idle(ctx context.Context, to chat.Target) error { return b.setStatus(ctx, to, "") }
 
 func (b *Bot) setStatus(ctx context.Context, to chat.Target, status string) error {

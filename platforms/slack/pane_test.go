@@ -51,7 +51,8 @@ func (w *world) pane(thread string) pane {
 const readHello = "Hi! How can I help?"
 
 // A person opens the pane. The bot greets once and offers prompts, although Slack reports the opening repeatedly and
-// the bot restarts. A pressed prompt is answered with a stream. Its thread gets a title, and no status is left over.
+// the bot restarts. When the person presses a prompt, a stream answers it. The thread gets a title, and no status
+// stays.
 func TestPaneOfAnAssistant(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store, model := memory.New(), conformance.Talker{Text: words(40), Pause: 50 * time.Millisecond}
@@ -117,7 +118,8 @@ func TestPaneOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person without access sees no prompts. They see nothing at all, or a pairing code as for a message.
+// A person without access sees no prompts. Depending on the access policy, they see nothing at all, or a pairing code
+// as after a message.
 func TestPaneOfAStranger(t *testing.T) {
 	for name, pair := range map[string]bool{"refused": false, "with a code": true} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +145,8 @@ func TestPaneOfAStranger(t *testing.T) {
 	}
 }
 
-// Slack's own button stops a stream. The text stays, the answer ends, and the session becomes active.
+// Slack's own button stops a stream. The answer ends, its text stays, and Slack no longer shows that the bot is
+// working.
 func TestSlacksStopButton(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"stream": preview.Native, "edits": preview.Edit} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +172,7 @@ func TestSlacksStopButton(t *testing.T) {
 	}
 }
 
-// Failing calls for the pane do no harm. They fail if the app lacks the scope or Slack is unreachable.
+// Calls for the pane fail if the app lacks the scope or Slack is unreachable. Such failures do no harm.
 func TestPaneFails(t *testing.T) {
 	for _, action := range []string{fault.RateLimit, fault.CutBefore, fault.Hang} {
 		t.Run(action, func(t *testing.T) {

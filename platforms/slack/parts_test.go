@@ -282,7 +282,7 @@ func TestArrivalOrder(t *testing.T) {
 		deliver(late, "C", "1.000004", 0, 0) // its context ends while the first delivery is still being accepted
 		work.Wait()
 		want := []string{"D1.000009", "C1.000001", "C1.000004", "C1.000002", "C1.000003", "D1.000000"}
-		// Waiters for the same delivery may continue at the same moment.
+		// The deliveries that waited for the same older one may continue in any order.
 		if slices.Sort(passed[3:]); len(l.waiting) != 0 || !slices.Equal(passed[:2], want[:2]) && !slices.Equal(passed[:2], []string{want[1], want[0]}) ||
 			passed[2] != want[2] {
 			t.Errorf("passed in the order %v, want %v; %d wait", passed, want, len(l.waiting))
@@ -318,7 +318,7 @@ func TestFetchable(t *testing.T) {
 	}
 }
 
-// A name is requested once and the request has a time limit. An outdated name is better than none.
+// A name is requested once, and the request has a time limit. If a later request fails, the outdated name is used.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestPeople(t *testing.T) {
 		time.Sleep(nameLifetime - time.Second)
 		want(1)
 		time.Sleep(2 * time.Second)
-		want(2) // it fails
+		want(2) // the repeated request fails
 		time.Sleep(failedLookupLifetime - time.Second)
 		want(2)
 		time.Sleep(2 * time.Second)

@@ -12,17 +12,18 @@ import (
 // delay a message.
 const (
 	methodUser = "users.info"
-	// namesTimeout limits the time to get the names for messages that arrived together, because Slack waits only three
-	// seconds in total. With less than minNamesTime left, no name is requested.
+	// namesTimeout limits the time to get the names for messages that arrived together, because Slack waits only
+	// three seconds for an acknowledgement. If less than minNamesTime is left, no name is requested.
 	namesTimeout = time.Second
 	minNamesTime = namesTimeout / 4
-	// nameLifetime is how long a name is used, and failedLookupLifetime how long a failed request is not repeated.
+	// nameLifetime is how long a name is used, and failedLookupLifetime is how long a failed request is not repeated.
 	nameLifetime         = 24 * time.Hour
 	failedLookupLifetime = 10 * time.Minute
 	// maxPeople limits the remembered names.
 	maxPeople = 2000
-	// maxLookups limits the requests for names per minute, of all processes with the account. The method is in tier 4. The other half
-	// is for what the process before has used. https://docs.slack.dev/reference/methods/users.info
+	// maxLookups is the maximum number of requests for names per minute, by all processes with the account together.
+	// The method is in tier 4. This is half of the limit, because an earlier process may have used the other half
+	// just before. https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 
@@ -32,8 +33,8 @@ type displayName struct {
 	until time.Time // when to request it again; an outdated name is better than none
 }
 
-// namesOf returns a function that returns people's names, for one message. The function requests names until the
-// deadline, and returns "" for unknown names.
+// namesOf returns a function that returns the names of the people in one message. The function requests names until
+// the deadline, and returns "" for unknown names.
 func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {

@@ -2,5 +2,5 @@
 
 package slack_test
 
-// raced reports whether the race detector is on. With it, the longest tests are shorter; they run in full without it.
+// raced reports whether the race detector is on. If it is on, the longest tests run in a shorter version.
 const raced = true

@@ -83,9 +83,9 @@ func readMethod(to chat.Target) string {
 	return methodHistory
 }
 
-// read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at the
-// end. It skips messages that can't be decoded. While the method is rate-limited, read fails with RateLimited without a
-// call, because both the gateway and Run read.
+// read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at
+// the end. It skips messages that can't be decoded. The gateway and Run both read. So while the method is
+// rate-limited, read fails with RateLimited without a call.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)
@@ -163,7 +163,7 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 	return list, a.Metadata.value.Cursor, nil
 }
 
-// readers are the processes with the same account. They share the limits of reading, and change at any time.
+// readers knows which processes use the same account. They share the limits of reading, and their number changes.
 type readers struct {
 	mu    sync.Mutex
 	from  chat.Resume // of the newest Run
@@ -180,8 +180,9 @@ func (r *readers) begin(from chat.Resume) {
 	}
 }
 
-// missedLimit returns how many pages of missed messages this process may read in a minute. It is 0 in the first minute if
-// an older process receives: that one has read at its own pace until now, and reads what this one has missed.
+// missedLimit returns how many pages of missed messages this process may read in a minute. If an older process also
+// receives, the limit is 0 in the first minute, because the older process may have just used the whole limit. It also
+// reads the messages that this process has missed.
 func (r *readers) missedLimit() int {
 	from, began := r.now()
 	all, older := from.Others()
@@ -191,10 +192,11 @@ func (r *readers) missedLimit() int {
 	return max(1, readCount/(1+all))
 }
 
-// threadLimit is missedLimit for threads. Both count the same calls.
+// threadLimit returns how many pages this process may read in a minute in total, when it reads a thread: those of
+// missedLimit and its part of threadCount.
 func (r *readers) threadLimit() int { return r.missedLimit() + r.part(threadCount) }
 
-// part returns how many of a number of calls this process may make.
+// part divides a number of calls among the processes, and returns how many this process may make.
 func (r *readers) part(calls int) int {
 	from, _ := r.now()
 	all, _ := from.Others()
@@ -207,8 +209,8 @@ func (r *readers) now() (from chat.Resume, began time.Time) {
 	return r.from, r.began
 }
 
-// pace limits calls per minute. Nothing else in this package waits for a limit: the gateway paces all calls except
-// those that read missed messages.
+// pace limits calls per minute. Only the calls that read missed messages wait for it. The gateway delays all other
+// calls itself.
 type pace struct {
 	mu    sync.Mutex
 	calls []time.Time // times of the calls in the last minute, oldest first
@@ -237,7 +239,7 @@ func (p *pace) tryTake(limit int) time.Duration {
 	}
 	switch {
 	case limit == 0:
-		return time.Second // it will not stay so
+		return time.Second // the limit is 0 only for a while, so ask again
 	case len(p.calls) >= limit:
 		return p.calls[0].Add(tierWindow + 2*time.Second).Sub(now)
 	}

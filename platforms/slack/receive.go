@@ -25,9 +25,9 @@ const (
 )
 
 // Run receives messages until ctx ends and passes each to accept, one after the other. It acknowledges a message only
-// after accept has returned nil; Slack repeats the others. If from has a cursor, Run also reads the messages that were
-// missed since then: in the chats of from and in all of the bot's conversations, within the last day and Slack's
-// limits.
+// after accept has returned nil. Slack delivers the other messages again. If from has a cursor, Run also reads the
+// messages that were missed since then: in the chats of from and in all of the bot's conversations. It reads at most
+// the messages of the last day, within Slack's limits.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
 // received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. While one socket works, Run
@@ -61,7 +61,8 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return receiveError(ctx, context.Cause(run))
 }
 
-// Pulse implements gateway.Pulse. The loop that manages the sockets runs every BeatEvery, except while it opens one.
+// Pulse implements gateway.Pulse. The loop that manages the sockets runs every BeatEvery, except while it opens a
+// socket.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
 // receiver is the state of one Run.
@@ -72,12 +73,12 @@ type receiver struct {
 	accept func(context.Context, chat.Inbound) error
 
 	openOnce sync.Once
-	opened   time.Time     // when Slack could first deliver; set before open is closed
+	opened   time.Time     // time from which Slack could deliver; set before open is closed
 	open     chan struct{} // closed when Slack can deliver
 	caughtUp chan struct{} // closed when no missed messages are left
-	order    arrivalOrder  // of HTTP requests
+	order    arrivalOrder  // the order of HTTP requests
 
-	// The following fields belong to the holder of bot.turn.
+	// Only the goroutine that holds bot.turn uses the following fields.
 	newest string // ts of the newest message that arrived
 	behind bool   // not all missed messages are accepted yet
 }
@@ -96,7 +97,8 @@ func (r *receiver) markOpen(ctx context.Context) {
 // written later are new, even if Slack delivers them repeatedly.
 func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.opened) }
 
-// hold waits until the missed messages are delivered, but not so long that acknowledgements would be late.
+// hold waits until the missed messages are delivered, at most until holdTime after the start. A longer wait would
+// delay acknowledgements too much.
 func (r *receiver) hold(ctx context.Context) {
 	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdTime))
 	defer cancel()
@@ -112,8 +114,8 @@ type acceptError struct{ error }
 // Unwrap returns accept's error.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes an event to accept. It returns nil if the event may be acknowledged: it was accepted, now or earlier,
-// or is empty. It fails with ctx's error or with an acceptError.
+// deliver passes an event to accept. It returns nil if the event may be acknowledged, because it was accepted now or
+// earlier, or is empty. It fails with ctx's error or with an acceptError.
 func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
 	if !r.addNames(ctx, &a) {
 		return nil
@@ -176,8 +178,8 @@ func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 	return from.Add(namesTimeout)
 }
 
-// cursor returns where a later Run continues after the message with ts is accepted. It does not advance until all
-// missed messages are accepted.
+// cursor returns the position from which a later Run continues, if the message with ts is accepted. It does not
+// advance until all missed messages are accepted.
 func (r *receiver) cursor(ts string) string {
 	if ts != "" && isLater(ts, r.newest) {
 		r.newest = ts
@@ -186,14 +188,14 @@ func (r *receiver) cursor(ts string) string {
 	case r.behind:
 		return r.from.Cursor
 	case r.newest == "":
-		return tsOf(time.Now()) // for a command before the first message
+		return tsOf(time.Now()) // a command arrived before any message
 	}
 	return r.newest
 }
 
-// maxRecent limits the remembered accepted messages. Slack delivers some twice, by two events or because an
-// acknowledgement was lost, and missed messages are read with a margin. The gateway's store knows all of them; this
-// only avoids most lookups there.
+// maxRecent limits the remembered accepted messages. Slack delivers some messages twice, by two events or because an
+// acknowledgement was lost. Reading missed messages also finds accepted ones. The gateway's store knows all accepted
+// messages; this only avoids most lookups there.
 const maxRecent = 4096
 
 // receiveError converts the end of a Run to its error. Reading can be repeated, so Uncertain becomes Temporary. If only

@@ -25,7 +25,6 @@ import (
 // These tests run features that only Slack has, against its stand-in.
 
 // inBubble runs a test in virtual time, with Socket Mode or HTTP. The test gets a world and a connected adapter.
-// adapter.
 func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.T, w *world, bot *slack.Bot)) {
 	t.Helper()
 	t.Parallel()
@@ -124,7 +123,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 					w.say(text)
 					time.Sleep(700 * time.Millisecond)
 				}
-				if grace == 0 { // a message that is written while no socket is open is delivered a minute later
+				if grace == 0 { // otherwise, Slack delivers a message that is written while no socket is open a minute later
 					got := r.take(2 * time.Minute)
 					if len(got) != len(want) {
 						t.Errorf("%d messages, want %d", len(got), len(want))
@@ -151,7 +150,7 @@ func TestSocketsOverlap(t *testing.T) {
 		if got := w.server.Sockets(); got != 2 {
 			t.Errorf("%d sockets after a warning, want 2", got)
 		}
-		for i := range 6 { // both sockets get some of them
+		for i := range 6 { // Slack delivers some of them on each socket
 			w.say(fmt.Sprint(i))
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -169,7 +168,7 @@ func TestSocketsForDays(t *testing.T) {
 		r := receive(t, bot, chat.Resume{})
 		defer r.stop()
 		hours := 48
-		if raced { // one night is enough, because Slack refreshes the socket then, too
+		if raced { // one night is enough, because Slack refreshes the socket at night too
 			hours = 9
 		}
 		var want []string
@@ -438,7 +437,7 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// A rate limit on opening sockets also applies if the last socket ends before the limit does.
+// A rate limit on opening sockets also applies if the last socket ends before the wait is over.
 func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		done := make(chan error, 1)
@@ -489,7 +488,7 @@ func TestSlowNames(t *testing.T) {
 	}
 }
 
-// Slack wants to replace every socket as soon as it is open. The bot then requests only a few sockets.
+// Slack wants to replace every socket as soon as it is open. The bot requests only a few sockets in that time.
 func TestUnstableSocketsAreThrottled(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})

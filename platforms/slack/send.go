@@ -85,7 +85,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// callForMessage makes a call about one message. kind is the library's option for its method.
+// callForMessage makes a call about one message. kind is the library's option that selects the method.
 func (b *Bot) callForMessage(ctx context.Context, method string, channel chat.ChatID, kind library.MsgOption, options ...library.MsgOption) (*response, error) {
 	return b.call(ctx, method, func(ctx context.Context, api *library.Client) error {
 		_, _, _, err := api.SendMessageContext(ctx, string(channel), kind, library.MsgOptionCompose(options...))
@@ -149,14 +149,15 @@ func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// escapeControls escapes the control sequences in a text, because they could notify people. The dialect writes none;
-// this is for texts that are sent without markup because Slack refused their markup (F35).
+// escapeControls escapes the control sequences in a text, because they could notify people. The dialect writes no
+// control sequences. escapeControls is for texts that are sent without markup because Slack refused their markup
+// (F35).
 func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }
 
-// fallbackText returns a message's text for notifications and screen readers. It is mrkdwn, in which &, < and > must be
-// escaped, and cut to the limit of an update with blocks.
+// fallbackText returns a message's text for notifications and screen readers. It is mrkdwn, in which &, < and > must
+// be escaped, and it is cut to the limit of an update with blocks.
 func fallbackText(m chat.Outgoing) string {
 	limit := min(plainLimit, totalLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
 	plain := cmp.Or(m.Plain, m.Text)

@@ -23,22 +23,22 @@ import (
 const methodOpen = "apps.connections.open"
 
 const (
-	// pingEvery and pongTimeout detect a dead connection, as in Slack's own clients.
+	// pingEvery and pongTimeout serve to detect a dead connection. Slack's own clients use the same values.
 	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
 	pingEvery   = 10 * time.Second
 	pongTimeout = 5 * time.Second
 	// drainTime is how long a socket that Slack wants to replace is read beside the new one.
 	drainTime = time.Minute
-	// minStableLife is the minimum life of a socket that is replaced at once after its end. After a shorter life Run
-	// returns, and its caller waits.
+	// If a socket was open for at least minStableLife, Run opens the next one at once when it ends. Otherwise Run
+	// returns, and its caller waits before the next Run.
 	minStableLife = 10 * time.Second
-	// minLife is the minimum life of a socket after which the next one is opened at once.
+	// If Slack wants to replace a socket sooner than minLife after it was opened, the socket counts as flapping.
 	minLife = 2 * time.Second
 	// The waits between attempts to replace a socket that still works.
 	firstRetry = time.Second
 	maxRetry   = 30 * time.Second
-	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit; tens of thousands
-	// of blocks fit.
+	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit. A message with
+	// tens of thousands of blocks fits.
 	maxEnvelope = 8 << 20
 	// maxWaiting is how many envelopes of a socket may wait before reading stops.
 	maxWaiting = 64
@@ -59,19 +59,19 @@ type envelope struct {
 // socket is one connection on which Slack delivers.
 type socket struct {
 	conn  *websocket.Conn
-	queue chan envelope // between reading and accepting, because pings must not wait for the store
+	queue chan envelope // separates reading from accepting, because answering pings must not wait for the store
 	born  time.Time
 }
 
 // socketEvent is an event that a socket reports to its manager.
 type socketEvent struct {
 	socket  *socket
-	leaving bool  // Slack wants it to be replaced; otherwise it has ended
-	err     error // why it ended
+	leaving bool  // true: Slack wants to replace the socket; false: the socket has ended
+	err     error // why the socket ended
 }
 
 // runSockets keeps a socket open until ctx ends, or until the last socket has closed and no other can be opened. A
-// socket that Slack wants to replace is read until the next one works.
+// socket that Slack wants to replace is read until its replacement works.
 func (r *receiver) runSockets(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -117,15 +117,16 @@ func (r *receiver) runSockets(ctx context.Context) error {
 
 // socketManager is the state of runSockets.
 type socketManager struct {
-	sockets   map[*socket]bool // true: Slack wants it to be replaced
+	sockets   map[*socket]bool // true: Slack wants to replace this socket
 	events    chan socketEvent
 	retryAt   <-chan time.Time // when to try again; nil: at once
 	delay     time.Duration
-	flapping  int       // how many sockets in a row had to be replaced right after they were open
+	flapping  int       // how many sockets in a row had to be replaced right after they were opened
 	notBefore time.Time // end of a rate limit: no socket may be requested before
 }
 
-// needsSocket reports whether a socket should be opened now: all sockets are being replaced, and no wait is running.
+// needsSocket reports whether a socket should be opened now: Slack wants to replace all existing sockets, and no wait
+// is running.
 func (k *socketManager) needsSocket() bool {
 	for _, leaving := range k.sockets {
 		if !leaving {
@@ -135,14 +136,14 @@ func (k *socketManager) needsSocket() bool {
 	return k.retryAt == nil
 }
 
-// postpone delays the next attempt.
+// postpone delays the next attempt to open a socket.
 func (k *socketManager) postpone(least time.Duration) {
 	k.retryAt = time.After(max(k.delay, least)) //nolint:forbidigo // receiving waits, and no call of the gateway.
 	k.delay, k.notBefore = min(maxRetry, 2*k.delay), time.Now().Add(least)
 }
 
-// isFlapping reports whether a socket must be replaced right after it was opened, and the one before too. The next one
-// will probably not last either.
+// isFlapping reports whether this socket and the one before it both had to be replaced right after they were opened.
+// The next socket would probably not last either.
 func (k *socketManager) isFlapping(n socketEvent) bool {
 	switch {
 	case k.sockets[n.socket]: // it is being replaced already
@@ -155,8 +156,8 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle handles an event. It fails if receiving must end: accept failed, or the last socket ended and another one may
-// not be requested yet or would probably end soon too.
+// handle handles an event. It fails if receiving must end. That is so if accept failed. It is also so if the last
+// socket ended, and another one may not be requested yet or would probably end soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -252,7 +253,7 @@ func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socke
 	_ = l.conn.CloseNow() // an error means that it was closed before
 	workers.Wait()
 	if _, refused := errors.AsType[acceptError](err); !refused {
-		err = context.Cause(socketCtx) // the reason why it ended first
+		err = context.Cause(socketCtx) // the reason that ended the socket first
 	}
 	select {
 	case events <- socketEvent{socket: l, err: err}:
@@ -380,8 +381,9 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 	return nil, nil
 }
 
-// acknowledge acknowledges an envelope. If that fails, Slack repeats the delivery. Slack also repeats an envelope that
-// took too long, so that one needs no acknowledgement. ack is shown to the user of a command; nil: nothing.
+// acknowledge acknowledges an envelope. If that fails, Slack repeats the delivery. An envelope that took longer than
+// ackTimeout is not acknowledged, because Slack repeats it anyway. ack is shown to the user of a command; nil:
+// nothing.
 func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTimeout {
 		return
@@ -392,5 +394,5 @@ func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.Raw
 	}{e.ID, ack})
 	ctx, cancel := context.WithTimeout(socketCtx, ackTimeout)
 	defer cancel()
-	_ = l.conn.Write(ctx, websocket.MessageText, data) // on an error the socket ends, and reading notices it
+	_ = l.conn.Write(ctx, websocket.MessageText, data) // after an error the socket ends, and readSocket notices that
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // Start starts a stream in a thread, with a text. In a channel, Slack requires the recipient, which is the author of
-// m.Answers. Without it the failure is Rejected, and the gateway uses edits instead.
+// m.Answers. If the author is unknown, Start fails with Rejected, and the gateway uses edits instead.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := b.streamTarget(ctx, to, m.Answers)
@@ -58,8 +58,8 @@ func (b *Bot) streamTarget(ctx context.Context, to chat.Target, question chat.Me
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(cmp.Or(team, self.Team))), nil
 }
 
-// notStarted converts the failure of an auxiliary call to the failure of the call of kind op that it was for, which was
-// not made. A rate limit blocks calls of that kind, because they need the auxiliary call.
+// notStarted converts the failure of an auxiliary call to a failure of the main call, which is of kind op and was not
+// made. A rate limit of the auxiliary call blocks all calls of kind op, because they need it.
 func notStarted(op chat.Op, err error) error {
 	failure := calls.AsRepeatable(err)
 	if failure.Kind == chat.RateLimited {
@@ -79,9 +79,9 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	return err
 }
 
-// Stop ends a stream, with a last text that may be empty, and adds its key to its metadata, which is impossible before.
-// Without a text, stopping a stream that has just ended succeeds. A stream that may have ended by itself, as they do
-// after some minutes, is Rejected, because it looks broken and only an edit repairs it.
+// Stop ends a stream, with a last text that may be empty, and adds its key to its metadata, which is impossible
+// before. Without a text, Stop succeeds if the stream has just ended. If the stream is so old that it may have ended
+// by itself, Stop fails with Rejected, because the message then looks broken and only an edit repairs it.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {
@@ -104,5 +104,5 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 // Errors of a stream that has ended.
 const (
 	notStreaming  = "message_not_in_streaming_state"
-	stoppedByUser = "stopped_by_user" // by Slack's own button
+	stoppedByUser = "stopped_by_user" // the person used Slack's own stop button
 )

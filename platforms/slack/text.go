@@ -7,8 +7,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. Formatting marks stay, because
-// models know them. https://docs.slack.dev/messaging/formatting-message-text#parsing
+// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. Formatting marks such as *bold*
+// stay, because models understand them. https://docs.slack.dev/messaging/formatting-message-text#parsing
 
 // controlToken is a control sequence: its target and its label.
 type controlToken struct{ target, label string }
@@ -74,7 +74,7 @@ func (c controlToken) visibleText(name func(user string) string) string {
 	case c.label == "", c.label == c.target:
 		return strings.TrimPrefix(c.target, "mailto:")
 	}
-	if bare := withoutScheme(c.target); bare == withoutScheme(c.label) { // the person typed it without the scheme
+	if bare := withoutScheme(c.target); bare == withoutScheme(c.label) { // the person typed the URL without its scheme
 		if strings.Contains(c.target, "://") {
 			return c.target
 		}

@@ -14,7 +14,8 @@ import (
 const (
 	threadPage  = 500
 	threadPages = 4
-	// threadTail is how far back the last page begins if a thread is longer than the pages before it.
+	// threadTail applies to a thread that is longer than the first pages: its last page begins this long before the
+	// question.
 	threadTail = 24 * time.Hour
 	// threadNames limits the time to request the names of a thread's authors.
 	threadNames = 3 * time.Second
@@ -26,8 +27,8 @@ const (
 )
 
 // ReadThread implements gateway.ThreadReader. It makes at most threadPages calls. Slack returns a thread from its
-// beginning. So in a thread with more than 1,500 messages, the newest messages are those of the last day, or the first
-// 500 of that day. https://docs.slack.dev/reference/methods/conversations.replies
+// beginning. So in a thread with more than 1,500 messages, the newest messages returned are from the last day: all of
+// them, or the first 500. https://docs.slack.dev/reference/methods/conversations.replies
 func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]chat.Quote, error) {
 	if to.Thread == "" || limit <= 0 {
 		return nil, nil

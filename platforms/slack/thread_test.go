@@ -91,7 +91,7 @@ func TestReadThreadIsBounded(t *testing.T) {
 		if n := w.Calls(chat.OpFind); n != 4 {
 			t.Errorf("%d calls, want 4", n)
 		}
-		for range 12 { // more than the limit on calls allows
+		for range 12 { // more calls than the limit allows
 			_, err = read()
 		}
 		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter <= 0 {

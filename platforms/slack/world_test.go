@@ -90,11 +90,12 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garbling{c}, nil
 }
 
-// socketWorld receives by Socket Mode; its private chat is a direct message outside of threads.
+// socketWorld returns a world whose bot receives by Socket Mode. Its private chat is a direct message outside of
+// threads.
 func socketWorld(t *testing.T) conformance.World { return newWorld(t, standin.Options{}, false) }
 
-// eventsWorld receives by HTTP. Its private chat is a thread of an assistant that was opened earlier, so the bot does
-// not greet there.
+// eventsWorld returns a world whose bot receives by HTTP. Its private chat is a thread of an assistant that was
+// opened earlier, so the bot does not greet there.
 func eventsWorld(t *testing.T) conformance.World {
 	ungreeted := slices.DeleteFunc(standin.AllEvents(), func(e string) bool { return e == "assistant_thread_started" })
 	w := newWorld(t, standin.Options{Subscriptions: ungreeted}, true)
@@ -115,7 +116,7 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
-	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot is not a member, so it does not receive its messages
+	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot is no member of this channel, so it does not receive the channel's messages
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
 	w.server.SetChannel(standin.Channel{ID: channel, Name: "general"})
 	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
@@ -127,7 +128,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is Connect with the concrete type as its result.
+// bot is like Connect, but returns the concrete type.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 	w.t.Helper()
 	o := slack.Options{BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", Log: log}
@@ -182,14 +183,14 @@ func (w *world) Crowd(n int) []chat.Target {
 	return list
 }
 
-// messages returns the bot's messages in a chat that everybody in it could see, deleted ones included.
+// messages returns the bot's messages in a chat that everybody there could see, including deleted ones.
 func (w *world) messages(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.History(string(to.Chat)), func(m standin.Message) bool {
 		return !m.FromBot || m.EphemeralTo != "" || m.Subtype == "assistant_app_thread" || m.ThreadTS != string(to.Thread)
 	})
 }
 
-// standing returns the messages among them that are not deleted.
+// standing is like messages, without deleted messages.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.messages(to), func(m standin.Message) bool { return !m.Alive() })
 }
@@ -353,7 +354,8 @@ func (w *world) which(to chat.Target, is func(standin.Version) bool) []string {
 
 func (w *world) StreamLife() time.Duration { return 5 * time.Minute }
 
-// Repeat makes some acknowledgements get lost, so Slack delivers twice. A mention causes two events anyway.
+// Repeat makes Slack deliver some events twice, as if acknowledgements had been lost. In addition, a mention always
+// causes two events.
 func (w *world) Repeat() {
 	w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate})
 }

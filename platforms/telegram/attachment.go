@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// attachments lists m's attachments. A location or a poll has no content to fetch. If the message has no text, it is
-// listed without an id, under a common name, so that the bot can say that it can't read it.
+// attachments lists m's attachments. A location or a poll has no content to fetch. If such a message has no text, the
+// list has one entry without an id, named after the kind of content. The bot can then say that it can't read it.
 func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {
@@ -40,7 +40,7 @@ func attachments(m *media, text string) []chat.Attachment {
 	return list
 }
 
-// mediaType returns the format of the sticker; stickers have three of them.
+// mediaType returns the sticker's media type. Telegram has three formats of stickers.
 // https://core.telegram.org/stickers
 func (s *sticker) mediaType() string {
 	switch {

@@ -9,13 +9,13 @@ import (
 	"telex/internal/chat"
 )
 
-// The parts of a rich message that are used here, https://core.telegram.org/bots/api#inputrichmessage. Because they are
-// objects, Telegram can't mistake text for markup. A value of the API's type RichText is a string, a list, or a
+// The parts of a rich message that telex uses, see https://core.telegram.org/bots/api#inputrichmessage. Because they
+// are objects, Telegram can't mistake text for markup. A value of the API's type RichText is a string, a list, or a
 // richText.
 type (
 	richMessage struct {
 		Blocks []richBlock `json:"blocks"`
-		// SkipDetection keeps Telegram from reading mentions, commands and links in the text.
+		// SkipDetection tells Telegram not to look for mentions, commands and URLs in the text.
 		SkipDetection bool `json:"skip_entity_detection"`
 	}
 	richBlock struct {
@@ -52,7 +52,7 @@ type (
 
 const typeFormula = "mathematical_expression"
 
-// blankText is the text of a block without text of its own. Telegram requires one.
+// blankText fills a block that has no text, because Telegram requires a text in every block.
 const blankText = "\u00a0"
 
 // richContent converts a message to blocks.
@@ -60,7 +60,7 @@ func richContent(m chat.Outgoing) richMessage {
 	w := blockWriter{text: m.Text, spans: toByteSpans(m.Text, m.Spans), paragraphs: maxParagraphs}
 	blocks := w.blocks(0, len(m.Text), false)
 	if len(blocks) == 0 {
-		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // Telegram's error says what is wrong with it
+		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // Telegram refuses the empty paragraph with a clear error
 	}
 	return richMessage{Blocks: blocks, SkipDetection: true}
 }
@@ -90,7 +90,7 @@ func toByteSpans(text string, spans []chat.Span) []byteSpan {
 type blockWriter struct {
 	text         string
 	spans        []byteSpan
-	paragraphs   int // how many more paragraphs may begin before all the rest becomes one
+	paragraphs   int // how many more paragraphs may begin; then all the remaining text becomes one paragraph
 	detailsDepth int // number of details that enclose the current text
 }
 
@@ -154,7 +154,8 @@ func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 	return out
 }
 
-// block returns the block that begins at a line, and the offset after it. The offset is 0 for a paragraph.
+// block returns the block that begins at a line, and the offset after the block. If only a paragraph begins there,
+// the offset is 0.
 func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, int) {
 	skipNewline := func(end int) int { // a block includes its line break
 		if end < to && w.text[end] == '\n' {
@@ -198,7 +199,7 @@ func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, in
 	return richBlock{}, 0
 }
 
-// details returns the block for details that end at an offset.
+// details returns the block for a <details> element. d is the span of the element, and end is where its content ends.
 func (w *blockWriter) details(d, summary byteSpan, end int, quoted bool) richBlock {
 	w.detailsDepth++
 	b := richBlock{Type: "details", Summary: w.inline(summary.start, min(summary.end, end), false), Open: d.lang == "open"}
@@ -298,7 +299,8 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	return list
 }
 
-// piece returns a text inside which no format begins or ends.
+// piece returns a range of the text with its formats. The caller has chosen the range so that no format begins or
+// ends inside it.
 func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.start > from || s.end < to })
 	var out any

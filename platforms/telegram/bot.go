@@ -41,7 +41,7 @@ type Bot struct {
 	ids      ids
 	name     atomic.Pointer[string] // the bot's username; nil until the first Run
 
-	webhookRemoved bool // used by Run
+	webhookRemoved bool // only Run reads and writes it
 	webhook        Webhook
 	recent         *receiving.Recent[struct{}] // ids of updates that were accepted from the webhook
 

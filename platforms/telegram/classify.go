@@ -42,8 +42,8 @@ func kindOf(code int, description string) chat.ErrorKind {
 	case code == http.StatusUnauthorized:
 		return chat.Auth
 	case code == http.StatusNotFound:
-		// Nothing was done: the URL does not lead to the API, or the token is invalid. The first problem ends when the
-		// server is reachable again, so this is not Auth.
+		// The call had no effect: either the URL does not lead to the API, or the token is invalid. A wrong URL may
+		// be repaired while telex runs, so the error is not Auth, which would stop the bot.
 		return chat.Temporary
 	case code == http.StatusForbidden:
 		return chat.Forbidden
@@ -68,14 +68,14 @@ type descriptionKind struct {
 	texts []string
 }
 
-// knownDescriptions lists the descriptions of a 400 that do not blame the content. Besides the HTTP status, Telegram
-// has no error codes. The texts come from
-// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp, which passes through the codes in
-// capitals from https://core.telegram.org/api/errors.
+// knownDescriptions lists the descriptions of a 400 whose cause is not the message's content. Besides the HTTP
+// status, Telegram has no error codes. The texts come from
+// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp, which passes through the codes
+// in capitals from https://core.telegram.org/api/errors.
 //
-// A closed or deleted topic counts as Forbidden: nothing can be written in that conversation, although other topics of
-// the same chat may work. TEXTDRAFT_PEER_INVALID, for chats without drafts, is not listed, because Rejected is right
-// for it.
+// A closed or deleted topic counts as Forbidden: nothing can be written in that conversation, although other topics
+// of the same chat may work. TEXTDRAFT_PEER_INVALID, for chats without drafts, is not listed, because it should be
+// Rejected, the kind of every 400 that is not listed.
 func knownDescriptions() []descriptionKind {
 	return []descriptionKind{
 		{chat.Gone, []string{

@@ -13,10 +13,10 @@ import (
 // message. A call with the same id updates it with an animation. The API supports neither replies nor link previews in
 // drafts.
 //
-// A draft can have only one button, which stops it. So any action enables that button. After a press, the text stays
-// until the final message arrives. Servers before version 10.3 of the API show no button.
+// A draft can have only one button, which stops the draft. If m has any action, Draft shows that button. After a
+// press on it, the text stays until the final message arrives. Servers before version 10.3 of the API show no button.
 //
-// In groups, and on servers from before 2026, drafts don't exist and the failure is Rejected. A 429 also applies to
+// In groups, and on servers from before 2026, drafts don't exist and Draft fails with Rejected. A 429 also applies to
 // messages and edits, because all share one limit.
 func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error {
 	method, rich := "sendMessageDraft", b.sendsRich(m)
@@ -42,8 +42,8 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	return optionalMethodError(err)
 }
 
-// optionalMethodError converts the failure of a method that older servers lack. Those answer 404, which becomes
-// Rejected.
+// optionalMethodError converts the failure of a method that older servers lack. Such a server answers 404, which
+// becomes Rejected.
 func optionalMethodError(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err

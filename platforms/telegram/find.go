@@ -14,13 +14,15 @@ import (
 // proves that it is the message. Other people's messages can't be edited, and messages of other chats are not found.
 // Each call of Find tries one id.
 //
-// The candidates are the ids after the newest id that was known before the create, up to a little after the newest one
-// that is known now. Find skips known messages: those of people, and those that the bot sent, in this process or
-// recorded by an earlier one. So an edit can only change a message of the bot whose own outcome is unknown. Such a
-// message counts as found, with Taken set. The create that made it then does not find its message and is sent again.
+// The candidates are the ids after the newest id that was known before the create, up to a little after the newest
+// one that is known now. Find skips known messages: those of people, and those that the bot sent, in this process or
+// recorded by an earlier one. So an edit can only change a message of the bot whose own create has an unknown
+// outcome. Such a message counts as found, with Taken set. The create that made it then does not find its message and
+// is sent again.
 //
 // For a file's message, Find edits its caption and its buttons: text messages have no caption, and uploading the file
-// again would change the message. Two uncertain files with the same caption in one chat can't be told apart.
+// again would change the message. If two files with the same caption in one chat have an unknown outcome, Find can't
+// tell them apart.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {
 	var from probe
 	if next != "" {
@@ -66,7 +68,7 @@ func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p pro
 }
 
 // probeMessage checks whether a message has the content of the create. Errors about the message or its content mean
-// that it does not. All other errors are inconclusive.
+// that the message is another one. All other errors are inconclusive.
 func (b *Bot) probeMessage(ctx context.Context, ref chat.MessageRef, c chat.Create) (probeResult, error) {
 	method := methodEdit
 	if c.File {

@@ -91,8 +91,8 @@ func TestFindAmongOtherChats(t *testing.T) {
 	})
 }
 
-// Two messages have an unknown outcome. The search for one may change the other and then reports that. The search for
-// the other then finds nothing.
+// Two creates have an unknown outcome. The search for one of their messages may change the other message, and then
+// reports this. The search for the changed message then finds nothing.
 func TestFindReportsAnotherCreate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
@@ -138,7 +138,7 @@ func TestFindAfterARestart(t *testing.T) {
 			if found, _ := search(t, f, to, lost); found.Ref.ID == "" || found.Taken {
 				t.Errorf("found %+v, want what the process before lost", found)
 			}
-			nothing.After = "" // and the search has no start
+			nothing.After = "" // no message id is known at which the search could start
 			if found, _ := search(t, finder(t, w.Connect(nil, conformance.Proper)), to, nothing); !found.Unsure {
 				t.Errorf("found %+v, want to be unsure", found)
 			}
@@ -185,8 +185,8 @@ func TestFindAmongOtherProcesses(t *testing.T) {
 	})
 }
 
-// A process that lost its lease finds its own message if the store does not know it. It finds no message of the new
-// owner.
+// A process lost its lease. It still finds a message that it sent itself and that the store does not know. It finds
+// no message of the chat's new owner.
 func TestFindAfterALostLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f := finder(t, bot)
@@ -260,7 +260,7 @@ func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, c
 	return c
 }
 
-// An existing file is found by its caption, or without one. A missing file is not found, and a text message is not
+// An existing file is found, with or without a caption. A missing file is not found, and a text message is not
 // mistaken for it (D5).
 func TestFindFiles(t *testing.T) {
 	for _, caption := range []string{"the *rest*", ""} {
@@ -289,7 +289,7 @@ func TestFindFiles(t *testing.T) {
 	}
 }
 
-// The upload of a long answer's file loses its response. The chat then has the file once.
+// The upload of a long answer's file loses its response. In the end, the chat has the file once.
 func TestLostFileIsNotDoubled(t *testing.T) {
 	for _, action := range []string{fault.CutAfter, fault.CutBefore} {
 		t.Run(action, func(t *testing.T) {

@@ -219,8 +219,8 @@ func stopDraft(t *testing.T, rich telegram.Rich) {
 	})
 }
 
-// A 429 on a draft also blocks messages and edits. Nothing is sent until the wait is over; then the whole text is (D4,
-// F20).
+// A 429 on a draft also blocks messages and edits. Nothing is sent until the wait is over. Then the whole text is
+// sent (D4, F20).
 func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -237,8 +237,8 @@ func TestDraftRefusedForItsRate(t *testing.T) {
 	})
 }
 
-// All calls fail for ten seconds in the middle of an answer. The final text is exact and the bot makes few calls
-// meanwhile.
+// All calls fail for ten seconds in the middle of an answer. The bot makes few calls during the outage, and in the
+// end the chat shows the whole text once.
 func TestOutageDuringAnAnswer(t *testing.T) {
 	for _, transport := range []preview.Transport{preview.Edit, preview.Draft} {
 		for _, kind := range []string{fault.OutageRefuse, fault.OutageCut, fault.OutageError, fault.OutageHang} {

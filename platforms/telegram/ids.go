@@ -37,9 +37,9 @@ type sequence struct {
 	newest    int
 	known     map[int]struct{}
 	unstored  map[int]struct{}     // known ids of the bot's messages that Learn has not named: the store may not know them
-	changed   map[int]struct{}     // ids that a probe has changed, or may have
-	found     map[int]time.Time    // ids that a search has found or changed, or may have
-	uncertain map[string]time.Time // by key: when a create got an unknown outcome
+	changed   map[int]struct{}     // ids of messages that a probe changed or may have changed
+	found     map[int]time.Time    // ids of messages that a search found or changed, or may have changed; with the time of the search
+	uncertain map[string]time.Time // by key of a create: the time when its outcome became unknown
 }
 
 // sequenceOf returns the sequence of a chat. The caller holds mu.
@@ -63,7 +63,7 @@ func (i *ids) sequenceOf(c int64) *sequence {
 
 // sequenceOfTarget is like sequenceOf, for a target. The caller holds mu.
 func (i *ids) sequenceOfTarget(to chat.Target) *sequence {
-	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // an invalid chat has no messages
+	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // an invalid chat id becomes 0: no message will be found there
 	return i.sequenceOf(n)
 }
 
@@ -170,9 +170,9 @@ func (i *ids) addReceived(updates []json.RawMessage) {
 	}
 }
 
-// recordCreate records the result of a create and returns its receipt. If a search for another message has found or
-// changed this message meanwhile, or may have, this create's outcome is unknown too. The gateway then searches for it,
-// and sends it again if the message belongs to another reply.
+// recordCreate records the result of a create and returns its receipt. If a search for another message has meanwhile
+// found or changed this message, or may have changed it, this create's outcome is unknown too. The gateway then
+// searches for it, and sends it again if the message belongs to another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -220,7 +220,7 @@ type probe struct {
 }
 
 // nextProbe chooses the id that a search tries next, and blocks other searches in the chat until finishProbe. ok is
-// false if no id is left. The search continues after from.
+// false if no id is left. from is the previous probe of the same search.
 func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -57,8 +57,8 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	return in, true, nil
 }
 
-// decodeEdit decodes the new state of a message. Telegram also reports edits that nobody made, such as the updates of a
-// live location. Without a text they are ignored.
+// decodeEdit decodes the new state of a message. Telegram also reports edits that nobody made, such as the updates of
+// a live location. decodeEdit ignores edits of messages without a text.
 func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	in, ok, err := decodeMessage(m, self)
 	if err != nil || !ok || in.Kind == chat.Migration || in.Text == "" {
@@ -93,8 +93,8 @@ func migration(m *incoming) chat.Inbound {
 	}
 }
 
-// decodeCallback decodes a button press. The press gets an id of its own, because two presses on one message differ and
-// nothing can reply to a press. Telegram does not send its time, so it is now.
+// decodeCallback decodes a button press. The press gets an id of its own, because two presses on one message differ
+// and nothing can reply to a press. Telegram does not send the time of a press, so the message has the current time.
 func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if c.Message == nil || c.From == nil {
 		return chat.Inbound{}, false, nil
@@ -117,8 +117,8 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	}, true, nil
 }
 
-// decodeStop decodes a press on a draft's stop button. Like decodeCallback, it makes an id to which nothing can reply,
-// and the time is now.
+// decodeStop decodes a press on a draft's stop button. Like decodeCallback, it creates an id to which nothing can
+// reply, and uses the current time.
 func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 	if s.Chat == nil || s.Chat.ID == 0 || s.Chat.Type != "private" || s.Draft == 0 {
 		return chat.Inbound{}, false

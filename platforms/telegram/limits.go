@@ -16,8 +16,9 @@ const (
 	// https://core.telegram.org/bots/api#senddocument
 	captionLimit = 1024
 
-	// maxUpload is the maximum file size. "50 MB" may mean more, so this is the smaller interpretation. A local server
-	// may accept larger files, but no answer in a chat is that large. https://core.telegram.org/bots/api#senddocument
+	// maxUpload is the maximum file size. Telegram's "50 MB" may mean 50 MiB; this is the smaller interpretation. A
+	// local server may accept larger files, but no answer in a chat is that large.
+	// https://core.telegram.org/bots/api#senddocument
 	maxUpload = 50_000_000 // bytes
 
 	// maxPhoto is the maximum size of a photo. maxPhotoSides is the maximum sum of its width and height, and
@@ -70,10 +71,10 @@ const (
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
 const maxPerSecond = 30
 
-// maxPerMinute is how many messages a bot may send to a group in a minute; the same source.
+// maxPerMinute is how many messages a bot may send to a group in a minute (same source as maxPerSecond).
 const maxPerMinute = 20
 
-// inBurst is how many of a chat's messages may come at once.
+// inBurst is how many messages may be sent to one chat at once.
 const inBurst = 3
 
 // Limits of receiving, https://core.telegram.org/bots/api#getupdates.
@@ -109,10 +110,10 @@ const (
 )
 
 // Profile returns the limits of a chat, which are the same for all private chats and for all groups. The rates come
-// from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: about one message per second in
-// one chat with short bursts, and 20 messages per minute in a group. Edits in a group count like messages
-// (https://github.com/grammyjs/website/pull/1076). Edits in a private chat and drafts are assumed to count too, because
-// their 429s share one bucket. The pauses between two edits are well within the rates.
+// from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: about one message per second
+// in one chat with short bursts, and 20 messages per minute in a group. Edits in a group count like messages
+// (https://github.com/grammyjs/website/pull/1076). Edits in a private chat and drafts are assumed to count too,
+// because a 429 for any of these calls blocks the others too. The pauses between two edits are well within the rates.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    b.richMode().limit(),
@@ -128,7 +129,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 	}
 	if to.Kind == chat.Group {
 		p.EditInterval, p.DraftFor = 3*time.Second, 0
-		inChat.Count, inChat.Window = maxPerMinute-inBurst+1, time.Minute // see chat.Limit
+		inChat.Count, inChat.Window = maxPerMinute-inBurst+1, time.Minute // chat.Limit explains how Burst adds to Count
 	}
 	p.Limits = []chat.Limit{inChat, {Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: maxPerSecond, Window: time.Second, Burst: maxPerSecond}}
 	return p

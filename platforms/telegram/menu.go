@@ -29,7 +29,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {
 		if c.Asks {
-			continue // everybody who sees the menu may use the bot
+			continue // the command takes a question, which everybody who sees the menu can write without it
 		}
 		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // Telegram trims it too
 		all = append(all, entry)

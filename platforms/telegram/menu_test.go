@@ -78,7 +78,7 @@ func TestSetCommands(t *testing.T) {
 	for _, step := range []struct {
 		name     string
 		commands []chat.CommandSpec
-		mend     bool // the admin has opened a chat with the bot now
+		mend     bool // the admin now has a chat with the bot
 		want     []string
 	}{
 		{"what is missing is set", list, false, []string{"set " + inPrivates + " " + common, "set " + withAnn + " " + everything}},

@@ -34,9 +34,9 @@ const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 // although later ones were accepted. So a later poll must begin with the oldest update.
 const oldestUpdateCursor = "0"
 
-// runWebhook receives updates by the webhook. It sets the webhook, and deletes it when ctx ends, unless other processes
-// receive by it. Telegram then keeps updates for 24 hours until the next start, without vain delivery attempts. If
-// receiving fails, the webhook stays, because the next Run follows soon.
+// runWebhook receives updates by the webhook. It sets the webhook. When ctx ends, it deletes the webhook, unless
+// other processes receive by it. Telegram then keeps updates for up to 24 hours, and does not try to deliver them
+// before the next start. If receiving fails, the webhook stays, because the next Run follows soon.
 func (b *Bot) runWebhook(ctx context.Context, r *receiver, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	p := push{receiver: r, bot: b, accept: accept, turn: make(chan struct{}, 1), opened: time.Now().Truncate(time.Second)}
 	webhookCtx, fail := context.WithCancelCause(ctx)

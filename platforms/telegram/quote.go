@@ -61,7 +61,7 @@ type externalReply struct {
 // textQuote is the part of a message that a reply quotes. https://core.telegram.org/bots/api#textquote
 type textQuote struct {
 	Text   string `json:"text"`
-	Manual bool   `json:"is_manual"` // selected by the sender; otherwise by Telegram
+	Manual bool   `json:"is_manual"` // the sender selected the part; otherwise Telegram did
 }
 
 // repliedMessage returns the message in the same chat to which m replies, or nil. Every message of a topic refers to

@@ -32,8 +32,8 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 // still has.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if receiving failed:
-// Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. The next Run receives an update again
-// that was not accepted; by polling, it comes first.
+// Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. The next Run receives an update that
+// was not accepted once more. With polling, this update comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -69,7 +69,8 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 			continue
 		}
 		if err != nil {
-			// The bot was known a moment ago. Only the next getMe decides whether its token is refused.
+			// getMe accepted the token a moment ago, so a refusal counts as Temporary here. The next Run's getMe
+			// decides whether the token is invalid.
 			return receiveError(ctx, calls.Reclassify(err, chat.Temporary, chat.Auth))
 		}
 		if offset, err = b.handleUpdates(ctx, r, offset, updates, accept); err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // Kinds of spans that only rich messages have. A message with a span of kindRich is sent as a rich message. The other
-// kinds describe its blocks. A text with entities leaves them out.
+// kinds describe its blocks. A message that is sent as a text with entities leaves out all these spans.
 const (
 	kindRich    = "rich"
 	kindHeading = "heading" // Language is its level
@@ -30,8 +30,8 @@ const (
 	kindCell    = "cell"    // Language is its column and its alignment
 	kindTask    = "task"    // Language is "done" for a finished task
 	kindURL     = "url"     // a URL that Telegram links by itself in a text with entities
-	kindFormula = "formula" // with its marks; Language is "block" if it has lines of its own
-	kindDetails = "details" // Language is "open" while they are unfolded
+	kindFormula = "formula" // includes the marks around the formula, such as $; Language is "block" if it has lines of its own
+	kindDetails = "details" // Language is "open" if the details are unfolded
 	kindSummary = "summary" // the summary of details
 
 	inCell = "cell " // prefix of the kinds of formats in a cell
@@ -80,7 +80,7 @@ func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 
 // blockSpanOf returns the span for a format of a rich message, or false if it needs none.
 func blockSpanOf(e byteSpan, f markup.Format, text string, inTable bool) (byteSpan, bool) {
-	first := func(word string) string { // appends the word if the format is at level 1
+	first := func(word string) string { // returns word if the format's level is 1, otherwise ""
 		if f.Level != 1 {
 			return ""
 		}

@@ -16,7 +16,8 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// written returns the messages that show a source. behind is what the gateway adds to a growing text.
+// written returns the messages that show a source. behind is what the gateway appends to a growing text, such as the
+// cursor.
 func written(src string, d Dialect, limit int, open bool, behind string) []chat.Outgoing {
 	var list []chat.Outgoing
 	for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: limit, Open: open}) {

@@ -18,8 +18,8 @@ func (b *Bot) richMode() Rich {
 	return b.rich
 }
 
-// sendsRich reports whether a message is sent as a rich message. Besides those that the dialect chose, these are texts
-// without markup that are too long for a normal message.
+// sendsRich reports whether a message is sent as a rich message. The dialect chooses most rich messages. With
+// RichAlways, a text that is too long for a normal message is one too.
 func (b *Bot) sendsRich(m chat.Outgoing) bool {
 	switch b.richMode() {
 	case RichAlways:
@@ -35,17 +35,18 @@ func dialectChoseRich(m chat.Outgoing) bool {
 	return slices.ContainsFunc(m.Spans, func(s chat.Span) bool { return s.Kind == kindRich })
 }
 
-// richError converts the failure of a call with a rich message. A server without rich messages did nothing. The bot
-// sends only texts from then on, and the failure is Temporary, so that the gateway repeats the message as text.
+// richError converts the failure of a call with a rich message. If the server does not support rich messages, the
+// call had no effect. The bot sends only texts from then on, and the failure is Temporary, so that the gateway
+// repeats the message as text.
 func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	switch {
 	case calls.Status(err) == http.StatusNotFound, hasDescription(err, "method not found"),
-		method == methodEdit && (hasDescription(err, "text is empty") || hasDescription(err, "text must be non-empty")): // the server ignores the unknown parameter
+		method == methodEdit && (hasDescription(err, "text is empty") || hasDescription(err, "text must be non-empty")): // older servers ignore the parameter rich_message and find no text
 		if !b.richUnsupported.Swap(true) {
 			b.log.Warn("the server does not know rich messages; texts are sent instead", slog.Any("error", err))
 		}
 		return calls.Reclassify(err, chat.Temporary, chat.Rejected)
-	case !dialectChoseRich(m): // a plain text was rich only because of its length
+	case !dialectChoseRich(m): // the message was rich only because its text was too long for a normal message
 		return calls.Reclassify(err, chat.TooLong, chat.Rejected)
 	}
 	return err

@@ -11,9 +11,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Send sends a new message. If the response does not name the message, the receipt doesn't either: the message was sent
+// Send sends a new message. If the response contains no message id, the receipt has none either: the message was sent
 // but can't be edited. Telegram has no idempotency key, so Find decides what happened after an Uncertain failure. If
-// the message to reply to is missing, a plain message is sent.
+// the message to reply to is missing, the message is sent without a reply.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	method, rich := "sendMessage", b.sendsRich(m)
 	if rich {

@@ -15,7 +15,8 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker: it requests the bot's name, which Run learns when it begins, again and again.
+// StandBy implements gateway.StandbyWorker: it requests the bot's name again and again. Run would request it once, at
+// its start.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	err := receiving.Probe(ctx, func(ctx context.Context) error {
 		_, err := b.self(ctx)

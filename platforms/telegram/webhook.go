@@ -22,9 +22,8 @@ func hasWebhook(err error) bool {
 	return failure.Kind == chat.Conflict && hasDescription(failure, "webhook")
 }
 
-// removeWebhook deletes the bot's webhook and keeps the waiting updates. It does so only once in the life of the bot,
-// because two programs could otherwise take the bot from each other forever. It returns false if the webhook still
-// exists.
+// removeWebhook deletes the bot's webhook and keeps the waiting updates. It does so only once for each Bot. Otherwise
+// two programs could replace each other's setting forever. It returns false if the webhook still exists.
 func (b *Bot) removeWebhook(ctx context.Context) bool {
 	if b.webhookRemoved {
 		return false
