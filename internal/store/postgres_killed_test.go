@@ -17,19 +17,19 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// persistent repeats a call as the gateway does, until it succeeds or fails for good.
+// persistent repeats a call as the gateway does, until it succeeds or fails permanently.
 func persistent(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		if err == nil || errors.Is(err, chat.ErrFenced) || errors.Is(err, chat.ErrUnknown) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond) // in real time, because the server is a process
+		time.Sleep(10 * time.Millisecond) // a real pause, because the server is a process
 	}
 }
 
-// A server is killed with SIGKILL at random moments and restarted. Everything that was acknowledged is stored once, and
-// so is everything that was repeated after an unknown outcome.
+// A server is killed with SIGKILL at random moments and restarted. Everything that was acknowledged is stored once.
+// If a call was repeated after an unknown outcome, its data is also stored once.
 func TestPostgreSQLKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills = 8, 60, 5

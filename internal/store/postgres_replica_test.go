@@ -26,14 +26,15 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	})
 }
 
-// databaseCluster returns a database with several processes. To let time pass, it moves all stored times into the past.
+// databaseCluster returns a cluster of processes on a database. To let time pass, it moves all stored times into the
+// past.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,
 		open: func(ctx context.Context) (shared, error) {
 			s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 			if err != nil {
-				return nil, err // not a store that contains a nil store
+				return nil, err // avoid a shared store that contains a nil store
 			}
 			t.Cleanup(func() { mustClose(t, s) })
 			return s, nil

@@ -21,8 +21,8 @@ import (
 type worker struct {
 	*testing.T
 	store *postgres.Store
-	lost  *atomic.Int64 // lost leases
-	done  *atomic.Int64 // answered messages
+	lost  *atomic.Int64 // number of lost leases
+	done  *atomic.Int64 // number of answered messages
 }
 
 // work registers again after each lost lease, until ctx ends.
@@ -30,7 +30,7 @@ func (w worker) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		id, err := w.store.Register(ctx, w.self())
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // in real time, because the server is a process
+			time.Sleep(10 * time.Millisecond) // a real pause, because the server is a process
 			continue
 		}
 		w.live(ctx, id)
@@ -88,7 +88,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 		for _, answers := range w.plan(ctx, taken) {
 			answering.Go(func() {
 				for _, answer := range answers {
-					if answer() != nil { // the next owner does the rest
+					if answer() != nil { // after a failure, the next owner does the remaining work
 						return
 					}
 				}
@@ -111,7 +111,7 @@ func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversatio
 	return plan
 }
 
-// finish completes a turn from its current state.
+// finish brings a turn from its current state to its end.
 func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	steps := []func() error{
 		func() error { return w.store.Begin(ctx, t) },
@@ -137,8 +137,8 @@ func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	return nil
 }
 
-// Three processes share a database that is killed again and again, and one of the processes is replaced. Every message
-// is answered once and in order, regardless of which process accepted it.
+// Three processes share a database that is killed again and again. One of the processes is also replaced. Every
+// message is answered once and in order, regardless of which process accepted it.
 func TestPostgreSQLReplicasKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills, replicas = 8, 40, 4, 3
@@ -196,7 +196,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 		server.Kill(t)
 		server.Restart(t)
 	}
-	ends[0]() // as if it was killed: it does not release anything
+	ends[0]() // ends a process as a kill does: it releases nothing
 	start(open())
 	talking.Wait()
 

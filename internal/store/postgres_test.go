@@ -27,7 +27,7 @@ func postgresOpener(dsn string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 		if err != nil {
-			return nil, err // not a gateway.Store that contains a nil store
+			return nil, err // avoid a gateway.Store that contains a nil store
 		}
 		return s, nil
 	}
@@ -70,7 +70,7 @@ func TestPostgreSQLModel(t *testing.T) {
 
 func TestPostgreSQLForOperators(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // the check complains about a server without syncs
+	server := pgtest.Start(t, true) // Check would report a server without syncs as a risk
 	template := emptyDatabase(t, server)
 	runOperatorTests(t, func(t *testing.T) (*fixture, kept, *clock) {
 		t.Helper()
@@ -144,7 +144,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	}
 }
 
-// answers reads everything that a copy must contain.
+// answers returns everything that a copy must contain.
 func answers(f *fixture, s operable) map[string]string {
 	f.Helper()
 	ctx, list := f.Context(), make(map[string]string)
@@ -205,7 +205,8 @@ func BenchmarkPostgreSQLRecord(b *testing.B) {
 	})
 }
 
-// benchmarkPostgres makes calls in 1 and in 50 conversations at once, on a server with syncs.
+// benchmarkPostgres makes calls first in 1 conversation, then in 50 conversations at once. The server syncs to the
+// disk.
 func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
 	server := pgtest.Start(b, true)
 	_, dsn := server.Create(b, "")

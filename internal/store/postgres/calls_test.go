@@ -32,7 +32,7 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (*trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (*trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// cost is the cost of a call for the database.
+// cost is what a call costs the database: round trips, and rows that were read.
 type cost struct{ trips, rows int }
 
 // meter measures the cost of calls.
@@ -81,7 +81,7 @@ func (m *meter) of(n int, do func(i int) error) cost {
 	return cost{trips / n, (m.read() - rows) / n}
 }
 
-// fill runs statements on the metered connection. Their reads are not part of later measurements.
+// fill runs statements on the metered connection. Later measurements don't count the rows that they read.
 func (m *meter) fill(statements ...string) {
 	m.Helper()
 	for _, one := range statements {
@@ -90,7 +90,7 @@ func (m *meter) fill(statements ...string) {
 	}
 }
 
-// costs returns the costs of a replica's calls.
+// costs returns the costs of a replica's calls, by name.
 func (m *meter) costs(round string) map[string]cost {
 	m.Helper()
 	const n = 20
@@ -141,7 +141,8 @@ func (m *meter) costs(round string) map[string]cost {
 	return costs
 }
 
-// The cost of a call grows neither with the number of conversations nor with that of finished turns and messages.
+// The cost of a call grows neither with the number of conversations nor with the number of finished turns and
+// messages.
 func TestPostgreSQLCallsAreFlat(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -160,7 +161,8 @@ func TestPostgreSQLCallsAreFlat(t *testing.T) {
 		SELECT 'tg', c.chat, '', 'm' || i, c.id, '', now(), now() FROM generate_series(1, 100000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`,
 		"ANALYZE")
 	m.costs("planned again")
-	// The backlog arrives after the database has collected its statistics.
+	// These waiting messages arrive after the database has collected its statistics, so the statistics don't know
+	// them.
 	m.fill(
 		`INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, accepted_at, given, body)
 		SELECT 'tg', c.chat, '', 'w' || i, c.id, '', now(), 1, '{}' FROM generate_series(1, 5000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/store"
 )
 
-// What the check asks.
+// These are the queries of the check.
 const (
 	findColumn = `
 SELECT EXISTS (SELECT FROM information_schema.columns
@@ -31,8 +31,8 @@ SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM entry), (SELEC
 	listBodies = `SELECT id, body FROM inbox WHERE done_at IS NULL ORDER BY id`
 )
 
-// Check looks for what PostgreSQL can't know to be wrong, and counts the contents. PostgreSQL itself checks its pages (initdb
-// --data-checksums, pg_amcheck).
+// Check looks for errors that PostgreSQL can't detect, and counts the contents. PostgreSQL itself checks its pages
+// (initdb --data-checksums, pg_amcheck).
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	rep := store.Report{Path: s.name, Knows: s.knows.newest}
 	has, err := s.schema(ctx)
@@ -45,7 +45,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	err = s.view(ctx, "check store", func(t *tx) {
 		rep.Problems, rep.Risks = t.problems(), t.risks()
 		if len(rep.Problems) > 0 {
-			return // what is missing can't be counted
+			return // missing tables and columns can't be counted
 		}
 		t.first([]any{&rep.Conversations, &rep.Entries, &rep.Keys, &rep.Pending, &rep.Unfinished}, countAll)
 		type message struct {
@@ -61,7 +61,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	return rep, err
 }
 
-// problems lists what is wrong with the schema.
+// problems lists the errors of the schema: missing columns, invalid indexes and constraints.
 func (t *tx) problems() (list []string) {
 	for _, table := range tables() {
 		for _, c := range table.columns {
@@ -80,7 +80,7 @@ func (t *tx) problems() (list []string) {
 	return list
 }
 
-// risks lists what is wrong with the server's settings and with the rights of the user.
+// risks lists settings of the server that can lose data, and tables that the user may not change.
 func (t *tx) risks() (list []string) {
 	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
 		var value string

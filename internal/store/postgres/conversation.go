@@ -17,15 +17,16 @@ func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 // hold locks a conversation until the transaction ends, and returns its id. It creates the row if it is missing.
 func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(&pgx.Batch{}, holdConversation, c) }
 
-// take is like hold, but fails with chat.ErrLost if this replica does not own the chat.
+// take is like hold, but fails with chat.ErrLost if another replica owns the chat.
 func (t *tx) take(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceChat, c.Endpoint, c.Chat)
 	return t.ensure(b, holdConversation, c)
 }
 
-// ensure returns the conversation's id, which the query finds and locks, after the queued queries of b. A concurrent
-// transaction may create or delete the row in between, so ensure repeats the query.
+// ensure runs the queued queries of b, and then the query, which finds and locks the conversation. It returns the
+// conversation's id. Another transaction may create or delete the row in between, so ensure creates a missing row and
+// repeats the query.
 func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
 	for {
 		found := false
@@ -38,15 +39,16 @@ func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) 
 	}
 }
 
-// find returns the conversation's id, or 0, which no row has.
+// find returns the conversation's id, or 0 if there is no row.
 func (t *tx) find(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, findConversation, c.Endpoint, c.Chat, c.Thread)
 	return id
 }
 
-// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the new id and are
-// merged with existing data; from then on the old id means the new one in every call. Messages in the old chat keep their
-// references. Answers no longer refer to a message of the old chat, since the new chat has its own message ids.
+// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the
+// new id and are merged with data that exists there. From then on, every call with the old id applies to the new one.
+// Records of messages that were sent to the old chat stay unchanged. Answers no longer refer to the asker's message,
+// because its id belongs to another message in the new chat.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -55,16 +57,16 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.send(t.fenced())
 		to := t.whereIs(e, target)
 		if t.whereIs(e, from) == to && to != from {
-			return // already known: the running turns know the history of both chats
+			return // this move is already stored; storing it again would mark running turns as outdated
 		}
-		if to == from { // the chat returned to an earlier id
+		if to == from { // the chat has an id again that it had before
 			to = target
 			t.queue(forgetMove, e, to)
 		}
 		t.queue(saveMove, e, from, to)
 		t.queue(shortenMoves, e, from, to)
 		t.queue(outdateChats, e, from, to)
-		// The blocks of a chat apply to its new id; of two equal blocks the longer one applies.
+		// The rate limits of a chat apply to its new id. Of two limits for the same calls, the longer one applies.
 		t.queue(copyBlocks, e, from, to)
 		t.queue(deleteBlocks, e, from)
 		type conversation struct {
@@ -87,7 +89,7 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	return err
 }
 
-// moveConversation renames the row id to to. If that name is taken, it moves all data of the row to the existing one.
+// moveConversation gives the row id the name to. If another row has that name, it moves all data to that row instead.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	owner := t.find(to)
 	t.queue(retargetTurns, to.Chat, id, from)

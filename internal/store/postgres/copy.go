@@ -16,7 +16,7 @@ import (
 	"telex/internal/store"
 )
 
-// ErrNotEmpty means that the database has rows: a store is copied into an empty database only.
+// ErrNotEmpty means that the database has rows. Copy copies a store only into an empty database.
 var ErrNotEmpty = errors.New("not empty")
 
 // Copied is how many rows of a table were copied.
@@ -25,12 +25,12 @@ type Copied struct {
 	Rows  int64
 }
 
-// Copy copies a whole SQLite store into this one, which must be empty, in one transaction, and counts the rows on both sides. It
-// fails with store.ErrLocked while a replica uses the database.
+// Copy copies a whole SQLite store into this one in one transaction, and counts the rows on both sides. This store
+// must be empty. Copy fails with store.ErrLocked while a replica uses the database.
 func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, err error) {
 	err = from.Export(ctx, func(source store.Tables) error {
 		return s.onConnection(ctx, false, func(limited context.Context, conn *pgx.Conn) error {
-			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // a large store takes longer than a call may
+			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // callTimeout is too short for a large store
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
 			if err := conn.SendBatch(copying, (&call{alone: true}).begin()).Close(); err != nil {
@@ -50,7 +50,8 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 	return copied, s.explain(ctx, "copy store", err)
 }
 
-// unused fails while a replica uses the database. None can register before the transaction ends, which is alone.
+// unused fails while a replica uses the database. No replica can register before Copy's transaction ends, because no
+// other transaction may write beside it.
 func (s *Store) unused(ctx context.Context, conn *pgx.Conn) error {
 	var name string
 	err := conn.QueryRow(ctx, `SELECT name FROM replica WHERE expires > clock_timestamp() LIMIT 1`).Scan(&name)
@@ -88,16 +89,16 @@ func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copie
 // table maps a table of the SQLite store to one of the database.
 type table struct {
 	name    string
-	from    string   // its name in SQLite; empty: the same
-	order   string   // of the rows; empty: any
+	from    string   // its name in SQLite; empty: the same name
+	order   string   // order of the rows; empty: any order
 	numbers bool     // it has an id that counts up
-	columns []column // in the order of both sides
-	extra   []string // further columns of SQLite, for finish
-	// finish returns the values of the columns for the values that were read; nil: they are the same.
+	columns []column // in this order in both databases
+	extra   []string // further columns of SQLite, which finish needs
+	// finish computes a row of this table from the columns that were read; nil: the row stays as it was read.
 	finish func([]any) ([]any, error)
 }
 
-// column is one column: its name, that in SQLite, and how its values change.
+// column is one column: its name here and in SQLite, and how its values are converted.
 type column struct {
 	name, from string
 	convert    func(any) (any, error) // nil: the values stay unchanged
@@ -162,7 +163,7 @@ func (t table) count(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
 	return n, err
 }
 
-// copy copies the rows, and makes new ids continue after those of SQLite.
+// copy copies the rows of a table. If the table has an id that counts up, new ids continue after those of SQLite.
 func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (int64, error) {
 	var names, from []string
 	for _, c := range t.columns {
@@ -213,17 +214,17 @@ func (t table) converted(row []any) (_ []any, err error) {
 	return row, nil
 }
 
-// str returns a text of SQLite, which the driver may return as bytes.
+// str returns a text of SQLite. The SQLite driver may return it as bytes.
 func str(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}
-	s, _ := v.(string) // the columns have no other type
+	s, _ := v.(string) // nil becomes the empty text
 	return s
 }
 
 func number(v any) int64 {
-	n, _ := v.(int64) // the columns have no other type
+	n, _ := v.(int64) // nil becomes 0
 	return n
 }
 
@@ -272,7 +273,7 @@ func toSender(v any) (any, error) {
 	return cleanText(string(in.Sender.ID)), nil
 }
 
-// finishPart moves SQLite columns that the database does not have into the content of a part.
+// finishPart moves those SQLite columns of a part that have no column here into the column content.
 func finishPart(row []any) ([]any, error) {
 	const body = 9 // the index of the column content
 	extra := row[body+1:]
@@ -293,17 +294,17 @@ func finishPart(row []any) ([]any, error) {
 	return row[:body+1], err
 }
 
-// nameOldTurns assigns turns to entries of old versions, which have none. A user's message starts a new turn.
+// nameOldTurns assigns a turn to each entry of an old version, which has none. A user's message begins a new turn.
 func nameOldTurns() func([]any) ([]any, error) {
 	const id, conversation, turn, body = 0, 1, 2, 4
-	var of any // the conversation of name
+	var of any // the conversation to which name belongs
 	var name string
 	return func(row []any) ([]any, error) {
 		if str(row[turn]) != "" {
 			name = ""
 			return row, nil
 		}
-		content, _ := row[body].([]byte) // toBytes has made it
+		content, _ := row[body].([]byte) // the function toBytes converted this column
 		if of != row[conversation] || name == "" || store.IsQuestion(chat.Entry{Body: content}) {
 			of, name = row[conversation], fmt.Sprintf("before turns %d", row[id])
 		}

@@ -14,12 +14,12 @@ import (
 var (
 	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
 	errClosed = errors.New("the store is closed")
-	// errMigrating is a conflict with a migration.
+	// errMigrating means that a transaction must wait for a migration.
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN explains a DSN that pgx refuses although it is a URL. The error of pgx shows the DSN, with the passwords that it recognizes
-// masked; this one shows only the reason.
+// wrongDSN explains why pgx refuses a DSN. The error of pgx shows the DSN, in which it masks only the passwords that
+// it recognizes. The error of wrongDSN shows only the reason.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
@@ -34,7 +34,7 @@ func wrongDSN(err error) error {
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
 }
 
-// committed reports whether a transaction failed because its token is already stored, so an earlier attempt was
+// committed reports whether a transaction failed because its token is already stored. Then an earlier attempt was
 // committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
@@ -50,8 +50,9 @@ func code(err error) string {
 	return ""
 }
 
-// conflict reports whether a transaction failed only because of another one, so that it may run again: a serialization failure,
-// a deadlock, a migration, or a reference to a row that another transaction deleted or added.
+// conflict reports whether a transaction failed only because of another one, so that it may run again. The reasons
+// are a serialization failure, a deadlock, a migration, or a reference to a row that another transaction deleted or
+// added.
 func conflict(err error) bool {
 	if errors.Is(err, errMigrating) {
 		return true
@@ -78,7 +79,8 @@ func away(err error) bool {
 	return false
 }
 
-// oneLine is an error on one line. The error of pgx has one line for each address that it tried.
+// oneLine is an error whose text is on one line. The text of a pgx error has one line for each address that pgx
+// tried.
 type oneLine struct{ error }
 
 // Error implements error.

@@ -15,9 +15,10 @@ import (
 )
 
 // Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be acknowledged
-// to the platform. fresh is false for a known message; its cursor is stored anyway. A message without a cursor does not
-// change the endpoint's. If an earlier call stored the message but its response was lost, this call reports fresh.
-// Afterwards a new message has an owner, which is signalled, if there is a replica for it.
+// to the platform. fresh is false for a message that is already stored; its cursor is stored anyway. A message
+// without a cursor leaves the endpoint's cursor unchanged. If an earlier call stored the message but its response was
+// lost, this call reports fresh. If a replica can own the chat of a new message, the chat then has an owner, which is
+// signalled.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -57,18 +58,19 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	if err != nil {
 		return false, err
 	}
-	fresh, _ = done.result.(bool) // always is one after a success
+	fresh, _ = done.result.(bool) // it always is a bool after a success
 	return fresh, nil
 }
 
 // maxTurns is the number of newest turns whose chats are returned to an endpoint that resumes.
 const maxTurns = 10 * store.MaxPlaces
 
-// maxReceived is the maximum number of received messages returned to an endpoint that resumes: more than people write while the
-// outcome of one create is unknown.
+// maxReceived is the maximum number of received messages returned to an endpoint that resumes. People write fewer
+// while the outcome of one create is unknown.
 const maxReceived = 500
 
-// Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and their messages.
+// Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and the
+// messages that it sent and received.
 func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, s.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -81,14 +83,15 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 	})
 }
 
-// Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages and those that
-// belong to a turn.
+// Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages and
+// messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn has it, the turn's journal keeps only the usage, and its
-// parts keep no source: they answer another question. It fails with ErrUnknown if there is no such message.
+// Revise replaces an unfinished message by its edited version. If a turn has the message, the turn's journal keeps
+// only the usage. The turn's parts lose their source text, because it answers another question. Revise fails with
+// ErrUnknown if there is no such message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -139,7 +142,8 @@ type candidate struct {
 	acceptedAt time.Time
 }
 
-// unfinished returns the messages that an id may refer to, the likeliest first. Only in a chat that moved can there be two.
+// unfinished returns the messages that an id may refer to, the likeliest first. There can be two only if two chats
+// were merged by a move.
 func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
@@ -164,7 +168,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 	return acceptedAt
 }
 
-// texts returns ids as parameters of a query.
+// texts converts ids to a query parameter.
 func texts[T ~string](ids []T) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {

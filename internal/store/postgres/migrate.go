@@ -22,17 +22,18 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// firstShared is the first schema that several processes can use. A process with schema 1 does not see others.
+// firstShared is the first schema that several processes can use. A process with schema 1 does not notice other
+// processes.
 const firstShared = 2
 
 // schemas describes the schemas that a program knows.
 type schemas struct {
 	files  fs.FS // the migrations, numbered from 1
 	newest int64
-	// oldest is the oldest schema that a program must know to use the newest one. The table compatibility contains it,
-	// too. A migration that only adds leaves it unchanged. A migration that removes something raises it, and is
-	// released one release after the programs that no longer need the removed data. So the programs of two consecutive
-	// releases can run at the same time.
+	// oldest is the oldest schema that a program must know to use the newest one. The table compatibility contains
+	// this number, too. A migration that only adds something leaves it unchanged. A migration that removes something
+	// raises it. Such a migration is released one release after the first program that does not need the removed data
+	// any more. So the programs of two consecutive releases can run at the same time.
 	oldest int64
 }
 
@@ -46,14 +47,15 @@ func known() (schemas, error) {
 	return schemas{files: files, newest: int64(len(list)), oldest: 2}, err
 }
 
-// migrate brings the schema up to date, each step in its own transaction, while no other process does the same or registers. A schema
-// that a newer telex made is not touched. It fails with store.ErrLocked while processes run that could not use the new schema.
+// migrate brings the schema up to date, each step in its own transaction. No other process migrates or registers
+// meanwhile. migrate does not touch a schema that a newer telex made. It fails with store.ErrLocked while processes
+// run that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
-		return err // current says what is wrong with a newer one
+		return err // a newer schema is no error here; current checks it
 	}
 	db := stdlib.OpenDB(*s.pool.Config().ConnConfig, stdlib.OptionAfterConnect(s.mayMigrate))
-	defer func() { err = errors.Join(err, db.Close()) }() // which gives up the locks
+	defer func() { err = errors.Join(err, db.Close()) }() // closing also gives up the locks
 	db.SetMaxOpenConns(1)
 	switch err := db.PingContext(ctx); {
 	case errors.Is(err, errUpToDate):
@@ -64,14 +66,15 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	return s.up(ctx, db)
 }
 
-// errUpToDate means that another process has brought the schema up to date meanwhile.
+// errUpToDate means that another process has migrated the schema in the meantime.
 var errUpToDate = errors.New("the schema is up to date")
 
-// mayMigrate prepares a connection for migrations. It fails if there is nothing to migrate, or if a process runs that must not. The
-// migrations run on the connection that holds the locks, so they can't go on without them.
+// mayMigrate prepares a connection for migrations. It fails if there is nothing to migrate, or if a process runs that
+// could not use the new schema. The migrations run on the connection that holds the locks, so they stop if it is
+// lost.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
-		if err != nil { // nobody else closes it
+		if err != nil { // after an error, nobody else closes the connection
 			hangUp(ctx, conn)
 		}
 	}()
@@ -87,8 +90,8 @@ func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	return s.refuse(ctx, conn)
 }
 
-// lockMigrations takes the lock for migrations until conn ends. It waits for it without a limit. So the server must notice soon if the
-// machine of the holder dies.
+// lockMigrations takes the lock for migrations, which conn holds until it is closed. There is no limit to the wait
+// for the lock. So the server must notice soon if the machine of the process that holds it dies.
 func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err != nil {
 		return err
@@ -100,7 +103,8 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// refuseForeign fails if a database without telex's schema has a table of the same name as one of telex. It is left as it is.
+// refuseForeign fails if the database has no schema of telex, but has a table with the name of one of telex's tables.
+// It changes nothing.
 func (s *Store) refuseForeign(ctx context.Context, conn *pgx.Conn) error {
 	var names []string
 	for _, t := range tables() {
@@ -146,7 +150,7 @@ func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var name, address string
 	var since time.Time
 	err := conn.QueryRow(ctx, findHolder, lockClass, lockOwner).Scan(&name, &address, &since)
-	if errors.Is(err, pgx.ErrNoRows) { // it has just ended
+	if errors.Is(err, pgx.ErrNoRows) { // the other process has just ended
 		return fmt.Errorf("%s is %w", s.name, store.ErrLocked)
 	}
 	if err != nil {
@@ -171,8 +175,8 @@ func (s *Store) up(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// current fails unless this program can use the schema: it knows the schema, or a newer one contains everything that it
-// needs.
+// current fails unless this program can use the schema. It can if it knows the schema, or if a newer schema still
+// contains everything that the program needs.
 func (s *Store) current(ctx context.Context) error {
 	has, err := s.schema(ctx)
 	knows := s.knows.newest
@@ -198,7 +202,7 @@ func (s *Store) current(ctx context.Context) error {
 	return nil
 }
 
-// newer fails if a program must know a newer schema than this one does.
+// newer fails if a program must know at least the schema needs, and this program knows only older ones.
 func (s *Store) newer(needs int64) error {
 	if needs <= s.knows.newest {
 		return nil
@@ -207,10 +211,11 @@ func (s *Store) newer(needs int64) error {
 		s.name, store.ErrNewer, needs, s.knows.newest)
 }
 
-// Migrated returns the version of the schema before Open and the current one.
+// Migrated returns the version of the schema before Open, and the newest version that this program knows.
 func (s *Store) Migrated() (from, to int64) { return s.from, s.knows.newest }
 
-// schema returns the number of the newest migration applied; 0 if there is none. Tables of somebody else are store.ErrForeign.
+// schema returns the number of the newest migration applied, or 0 if there is none. It fails with store.ErrForeign if
+// another program owns the tables.
 func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	var managed, conversation bool
 	err = s.pool.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('conversation') IS NOT NULL`).Scan(&managed, &conversation)
@@ -220,7 +225,7 @@ func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	if managed {
 		err = s.pool.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	}
-	if err == nil && version > 0 && !conversation { // it was made since the question, or another program uses goose
+	if err == nil && version > 0 && !conversation { // created since the first query, or another program uses goose
 		err = s.pool.QueryRow(ctx, `SELECT to_regclass('conversation') IS NOT NULL`).Scan(&conversation)
 	}
 	if err == nil && conversation != (version > 0) {

@@ -45,7 +45,7 @@ func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// A database that was never used does not count as one of an older telex. A database of another program stays
+// An unused database is reported as empty, not as one of an older telex. A database of another program stays
 // unchanged.
 func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	}
 }
 
-// A setting that puts a sound store at risk is reported as a risk, not as damage.
+// A server setting that may lose data is reported as a risk, not as damage.
 func TestPostgreSQLAtRisk(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

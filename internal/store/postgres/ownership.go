@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// places are chats as two parameters of a query.
+// places are chats in the form of two query parameters.
 type places struct{ endpoints, chats []string }
 
 func (p *places) add(c chat.Conversation) {
@@ -27,17 +27,17 @@ func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	}
 }
 
-// admit returns the id of a conversation for whose chat a message is accepted, and keeps it from being deleted. It fails with
-// chat.ErrLost if this replica must not accept messages of the endpoint.
+// admit returns the id of the conversation for which a message is accepted, and keeps the conversation from being
+// deleted. It fails with chat.ErrLost if this replica may not accept messages of the endpoint.
 func (t *tx) admit(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceAccept, c.Endpoint)
 	return t.ensure(b, keepConversation, c)
 }
 
-// assign returns and locks the owner of a chat that has work and seemed to have no live owner. The live replica with
-// the fewest chats becomes the owner; with equal numbers, this one. It returns 0 if no replica runs the endpoint, or if
-// this process is not a replica.
+// assign returns and locks the owner of a chat that has work. It is called if no live owner was found. The live
+// replica with the fewest chats becomes the owner; with equal numbers, this one. It returns 0 if no replica runs the
+// endpoint, or if this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
@@ -53,7 +53,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 			return 0
 		}
 	}
-	if lives { // another transaction just assigned one
+	if lives { // another transaction just made a live replica the owner
 		return owner
 	}
 	if owner = t.fewest(members, c.Endpoint); owner != 0 {
@@ -67,7 +67,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	return owner
 }
 
-// member is a replica, or was one.
+// member is a registered replica, alive or dead.
 type member struct {
 	id        chat.ReplicaID
 	lives     bool
@@ -94,8 +94,8 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count remembers the number of chats of each replica. Until the next renewal, this replica adds the chats that it
-// assigns, because counting all of them for each new chat would take longer the more there are.
+// count stores the number of chats of each replica. Until the next renewal, this replica adds the chats that it
+// assigns. Counting all chats again for each new chat would take longer the more chats there are.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,9 +105,9 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of up to most chats with unfinished work and no live owner. Then it returns the
-// unfinished work in its own chats that it has not returned to this registration yet. If the call is repeated, it
-// returns the same work again.
+// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Then it
+// returns the unfinished work in its own chats that it has not returned yet since this registration. If the call is
+// repeated, it returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)
@@ -123,9 +123,10 @@ func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, err
 	})
 }
 
-// takeOrphans makes this replica the owner of chats that have work and no live owner, unless another replica is just taking them.
+// takeOrphans makes this replica the owner of chats that have work and no live owner. It skips chats that another
+// replica is just taking.
 func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
-	dead := []chat.ReplicaID{0} // nobody
+	dead := []chat.ReplicaID{0} // 0 stands for work that was given to no replica
 	for _, m := range members {
 		if !m.lives {
 			dead = append(dead, m.id)
@@ -148,8 +149,8 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 	t.send(b)
 }
 
-// give marks the work that a call of Take returns, and returns it. Forwarded messages that an earlier call returned have been
-// deleted.
+// give marks the work that a call of Take returns, and returns it. It deletes forwarded messages that an earlier call
+// has returned.
 func (t *tx) give(call int64) (taken chat.Taken) {
 	type place struct {
 		chat.Conversation
@@ -181,8 +182,8 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// Free gives up chats, including all their threads. It skips chats with unfinished work, unless unfinished is set: then
-// the other replicas are signalled to take them.
+// Free gives up chats, including all their threads. Without unfinished, it skips chats with unfinished work. With
+// unfinished, it gives them up too, and signals the other replicas to take them.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
 		var leaving bool
@@ -210,8 +211,8 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 	})
 }
 
-// Forward passes a message that is only stored briefly to the owner of its chat. It returns false and does nothing if
-// the chat has no owner, or if its owner is dead and no other replica runs the endpoint.
+// Forward passes a message to the owner of its chat. The message is stored only until the owner has taken it. Forward
+// returns false and does nothing if the chat has no owner, or if its owner is dead and no replica runs the endpoint.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -240,18 +241,18 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 // Owned is a chat that a replica with a lease owns.
 type Owned struct {
 	Replica chat.ReplicaID
-	Name    string            // of the replica
+	Name    string            // name of the replica
 	Chat    chat.Conversation // without a thread
 }
 
-// Owned returns which chats have a live owner, by replica and name.
+// Owned returns the chats that have a live owner, ordered by replica and chat.
 func (s *Store) Owned(ctx context.Context) ([]Owned, error) {
 	return resultOf(ctx, s.view, "list owners", func(t *tx) []Owned {
 		return rows(t, func(o *Owned) []any { return append([]any{&o.Replica, &o.Name}, chatColumns(&o.Chat)...) }, listOwned)
 	})
 }
 
-// Yield ends this replica's role as the receiver of an endpoint, and signals the others.
+// Yield makes this replica no longer the receiver of an endpoint, and signals the others.
 func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	_, err := s.write(ctx, &call{what: "give up receiving", kind: "write", prompt: true, do: func(t *tx) {
 		if t.exec(yieldReceiver, e, t.self) > 0 {
@@ -261,7 +262,8 @@ func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	return err
 }
 
-// Receive makes this replica the receiver of an endpoint if no other live replica is, and reports whether it is.
+// Receive makes this replica the receiver of an endpoint, unless another live replica is. It reports whether this
+// replica is the receiver now.
 func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	receive := &call{what: "become receiver", kind: "write", prompt: true}
 	receive.do = func(t *tx) {
@@ -283,6 +285,6 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	if _, err := s.write(ctx, receive); err != nil {
 		return false, err
 	}
-	is, _ := receive.result.(bool) // always is one after a success
+	is, _ := receive.result.(bool) // it always is a bool after a success
 	return is, nil
 }

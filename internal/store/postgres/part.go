@@ -10,9 +10,9 @@ import (
 	"telex/internal/store"
 )
 
-// Record stores the state of one message of a turn's reply: before it is created or changed, with its id once it exists, and when
-// it is gone. It accepts records of fenced turns. After a turn's end it stores only the reference and the state, and a new create
-// fails with ErrFenced.
+// Record stores the state of one message of a turn's reply: before the message is created or changed, with its id
+// after it was created, and after it was deleted. It also accepts parts of turns that Forget or Erase has fenced.
+// After a turn's end it stores only the reference and the state, and a new create fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.update(ctx, "record part", func(t *tx) {
 		kept := p
@@ -42,7 +42,7 @@ func content(p chat.Part) chat.Part {
 	return p
 }
 
-// parts yields the parts of some turns with the turn's id.
+// parts yields the parts of the given turns, each with its turn's id.
 func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	type part struct {
 		chat.Part
@@ -68,9 +68,9 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	}
 }
 
-// Note appends steps to the journal of a running turn, all or none. Once it returns, a process that resumes the turn after a crash
-// finds them. It fails with ErrFenced if the turn is not running; for a fenced turn it accepts only usage. The journal is deleted
-// when its turn is decided, ended or released.
+// Note appends steps to the journal of a running turn, all or none. After it returns, a process that resumes the turn
+// after a crash finds them. It fails with ErrFenced if the turn is not running. If Forget or Erase has fenced the
+// turn, Note accepts only usage. The journal is deleted when its turn is decided, ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
@@ -83,7 +83,7 @@ func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	})
 }
 
-// steps yields the journals of some turns.
+// steps yields the journal steps of the given turns, each with its turn's id.
 func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	type step struct {
 		chat.Step
@@ -99,7 +99,7 @@ func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	}
 }
 
-// bytesOf is b for a column that is not NULL.
+// bytesOf returns b, or an empty slice for nil, because the column may not be NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}

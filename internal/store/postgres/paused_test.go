@@ -11,8 +11,8 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// A process that is paused in a transaction keeps the row of a chat locked. Another process gets the chat soon after
-// the paused one's lease has ended.
+// A process that is paused in a transaction keeps the row of a chat locked. When its lease has ended, another process
+// soon gets the chat.
 func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

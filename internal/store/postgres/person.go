@@ -8,10 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running turns. Entries of
-// unknown people are deleted too. So is the summary; summarized entries of other people become part of the history again, and
-// running turns of others can't make summaries any more. The person's permanent approvals in the conversation are deleted. Usage
-// stays, so that nobody can evade a limit. Erase returns the number of deleted entries.
+// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running turns:
+// they can no longer decide. It also deletes entries of unknown people, and the summary. Summarized entries of other
+// people become part of the history again, and the store no longer accepts summaries of their running turns. The
+// person's permanent approvals in the conversation are deleted. Usage stays, so that nobody can evade a limit. Erase
+// returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -23,10 +24,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on their endpoint. It erases them in every conversation with their data, and in chats with
-// their id, which private chats have on some platforms. It drops their waiting messages and deletes their facts, stored responses,
-// admission and pairing request. Usage stays, without their id and without a chat that was theirs alone. It returns the number of
-// deleted entries, messages, facts and responses. A decided reply to them is still delivered.
+// DeletePerson deletes a person's data on their endpoint. It calls erase for every conversation with their data, and
+// for chats with their user id, which private chats have on some platforms. It drops their waiting messages and
+// deletes their facts, stored responses, admission and pairing request. Usage stays, without their id, and without
+// the id of a chat that only they used. A decided reply to them is still delivered. DeletePerson returns the number
+// of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
@@ -43,13 +45,13 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is erase for a person whose id is deleted as well. A conversation of theirs alone keeps only the keys of messages,
-// for a week.
+// erasePerson is like erase, and also deletes the person's id. If only this person used the conversation, nothing of
+// it remains except the keys of messages, for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var own bool
 	t.first([]any{&own}, isOwn, conversation, p.User)
 	n := t.erase(conversation, p.User)
-	// The usage of an unfinished turn is stored under the person id in its row.
+	// The usage of an unfinished turn will be stored under the person id in the turn's row.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
 		t.queue(moveUsage, t.nowhere(p.Endpoint), conversation)
@@ -58,7 +60,7 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// nowhere returns the conversation for the usage of deleted people whose chat was theirs alone.
+// nowhere returns the conversation to which the usage of deleted people moves if nobody else used their chat.
 func (t *tx) nowhere(e chat.EndpointID) int64 {
 	return t.ensure(&pgx.Batch{}, keepConversation, chat.Conversation{Endpoint: e})
 }
@@ -70,8 +72,8 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 	})
 }
 
-// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too many others are
-// valid. The lock lets it see those that other processes store at the same time.
+// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too
+// many others are valid. An advisory lock makes it see requests that other processes store at the same time.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(lockEndpoint, lockPairing, k.Endpoint)
@@ -125,7 +127,7 @@ func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
 	return resultOf(ctx, s.view, "read facts", func(t *tx) []chat.Fact { return t.facts(&pgx.Batch{}, p) })
 }
 
-// facts returns a person's facts, after the queued queries of b.
+// facts runs the queued queries of b, and then returns a person's facts.
 func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	type fact struct {
 		chat.Fact
@@ -141,9 +143,10 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	return facts
 }
 
-// Remember stores a fact for a person, with an id and the time, unless the person has one with this text or as many as they may have.
-// Retention does not apply to facts. Ids are numbers that count up per person and are never reused. The row that counts them is
-// held first, so that no other transaction adds one meanwhile.
+// Remember stores a fact for a person, with an id and the time. It stores nothing if the person has a fact with this
+// text, or has reached the maximum number of facts. Retention does not apply to facts. Ids are numbers that count up
+// per person and are never reused. Remember first locks the row that counts them, so that no other transaction adds a
+// fact meanwhile.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)

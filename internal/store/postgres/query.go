@@ -2,7 +2,7 @@ package postgres
 
 // The queries are in this file, query_turn.go and query_replica.go, except those of the check and the copy.
 
-// The server, transactions and the schema.
+// Queries about the server, transactions and the schema.
 const (
 	serverVersion = `
 SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_encoding_to_char(encoding)
@@ -15,11 +15,12 @@ FROM pg_database WHERE datname = current_database()`
 
 	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
-	// trySchema keeps the schema unchanged until the end of the transaction, unless a process is migrating it.
+	// trySchema keeps migrations from starting until the end of the transaction. It returns false if a process
+	// migrates now.
 	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
 
-	// lockMigration makes processes that migrate the schema wait for each other. tryOwner is the lock of a process of
-	// schema 1, and findHolder returns the process that has it.
+	// lockMigration makes processes that migrate the schema wait for each other. A process of schema 1 holds the lock
+	// that tryOwner tries; findHolder returns the process that holds it.
 	lockMigration = `SELECT pg_advisory_lock($1, $2)`
 	tryOwner      = `SELECT pg_try_advisory_lock($1, $2)`
 	findHolder    = `
@@ -67,8 +68,8 @@ WHERE c.endpoint = $1 AND (c.chat = $2
     OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
 ORDER BY c.id`
 
-	// isOwn selects conversations that belong to one person: a chat with their id, or one that is not known to be a
-	// group and in which nobody else asked.
+	// isOwn reports whether only one person used a conversation: its chat has the person's id, or nobody else asked
+	// there and the chat is not known to be a group.
 	isOwn = `
 SELECT c.chat = $2 OR NOT EXISTS (
     SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
@@ -84,13 +85,13 @@ const (
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES ($1, $2, $3)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves redirects chats that moved before to the newest id.
+	// shortenMoves replaces a chat's id by its newest id in the moves that were stored before.
 	shortenMoves = `UPDATE moved SET new_chat = $3 WHERE endpoint = $1 AND new_chat = $2`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
 	findChat  = `SELECT EXISTS (SELECT FROM conversation WHERE endpoint = $1 AND chat = ` + currentChat + `)`
 
-	// forgetMove is used when an earlier id is in use again.
+	// forgetMove is used when a chat gets an earlier id again.
 	forgetMove = `DELETE FROM moved WHERE endpoint = $1 AND old_chat = $2`
 
 	moveInbox   = `UPDATE inbox SET conversation = $1 WHERE conversation = $2`
@@ -103,7 +104,7 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 INSERT INTO consent (conversation, person, tool) SELECT $1, person, tool FROM consent WHERE conversation = $2
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns also removes the answered message: in the new chat its id belongs to another message.
+	// retargetTurns also removes the id of the asker's message: in the new chat it belongs to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat = $3 AND ended_at IS NULL`
 )
@@ -121,7 +122,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 	saveModel = `
 INSERT INTO session (conversation, model) VALUES ($1, $2) ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction does not replace a summary that covers more entries.
+	// saveCompaction does not replace a summary by one that covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, summary, summary_upto, compactions, summary_at) VALUES ($1, $2, $3, 1, $4)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, summary_upto = excluded.summary_upto,
@@ -137,7 +138,7 @@ UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at =
 	newestEntry = `SELECT COALESCE(max(id), 0) FROM entry WHERE conversation IN ($1, $2)`
 	findEntry   = `SELECT EXISTS (SELECT FROM entry WHERE id = $1 AND conversation = $2)`
 
-	// undoTurn deletes the entries of the turn that added the newest one, if no summary covers that.
+	// undoTurn deletes the entries of the turn that added the newest entry, unless a summary covers that entry.
 	undoTurn = `
 DELETE FROM entry WHERE conversation = $1 AND id > $2
     AND turn = (SELECT turn FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id DESC LIMIT 1)
@@ -183,7 +184,7 @@ SELECT COALESCE(sum(prompt), 0)::bigint, COALESCE(sum(cached), 0)::bigint, COALE
 
 	endpointOf = `SELECT endpoint FROM conversation WHERE id = $1`
 
-	// listUsage returns the rows of a turn together.
+	// listUsage returns the rows of each turn one after the other.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -272,7 +273,7 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = $1 A
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// A sweep deletes at most $2 rows with each query. It skips locked rows, which the next sweep deletes.
+// Each query of a sweep deletes at most $2 rows. It skips locked rows, which the next sweep deletes.
 const (
 	sweepInbox = `
 DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE done_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`

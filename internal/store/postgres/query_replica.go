@@ -1,9 +1,9 @@
 package postgres
 
-// These are the queries for several replicas. A replica is alive while its column expires is ahead of the server's
-// clock. In most of the queries $1 and $2 are an endpoint and a chat, under any of the chat's ids.
+// These are the queries for several replicas. A replica is alive while the time in its column expires is later than
+// the server's clock. In most of the queries $1 and $2 are an endpoint and a chat, under any of the chat's ids.
 
-// Signals: a channel for all, and one for each replica.
+// notify sends a signal. There is a channel for all replicas, and one for each replica.
 const notify = `SELECT pg_notify($1, $2)`
 
 // Membership.
@@ -23,8 +23,8 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	listMembers = `SELECT id, expires > clock_timestamp(), leaving, endpoints FROM replica ORDER BY id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
-	// listGone lists the replicas whose calls no platform counts any more. forgetGone deletes them, and their work then
-	// has no owner.
+	// listGone lists dead replicas whose calls no platform limit counts any more. The queries whose names begin with
+	// forget delete them. Their unfinished work then has no owner.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
@@ -37,7 +37,8 @@ SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NO
 	forgetReplica     = `DELETE FROM replica WHERE id = ANY ($1)`
 )
 
-// Fences. Each returns whether this replica may write, and keeps the chat's owner until the transaction ends.
+// The fences: each query returns whether this replica may write, and keeps the chat's owner until the transaction
+// ends.
 const (
 	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
 	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
@@ -52,8 +53,8 @@ SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM chat h WHERE 
 SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM turn t JOIN conversation c ON c.id = t.conversation
     JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat WHERE t.id = $2 FOR KEY SHARE OF h), true)`
 
-	// fenceAccept accepts messages of an endpoint only from its receiver. saveResume prevents that the cursor goes
-	// back.
+	// fenceAccept also returns false if another live replica is the receiver of the endpoint. saveResume makes sure
+	// that a former receiver does not overwrite the cursor.
 	fenceAccept = `
 SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r ON r.id = e.receiver
     WHERE e.name = $2 AND r.id <> $1 AND r.expires > clock_timestamp())`
@@ -71,15 +72,16 @@ WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 )
 
-// Owners of chats. A transaction that changes an owner locks the row FOR UPDATE. One that relies on an owner locks it
-// FOR KEY SHARE.
+// Owners of chats. A transaction that changes a chat's owner locks the chat's row FOR UPDATE. A transaction that
+// relies on the owner locks the row FOR KEY SHARE.
 const (
 	chatIs = `h.endpoint = $1 AND h.chat = ` + currentChat
 
 	findLiveOwner = `
 SELECT h.owner FROM chat h JOIN replica r ON r.id = h.owner
 WHERE ` + chatIs + ` AND NOT h.free AND r.expires > clock_timestamp() FOR KEY SHARE OF h`
-	// findAnyOwner also returns dead owners, whether the owner is alive, and whether a replica runs the endpoint.
+	// findAnyOwner returns the owner, dead or alive, whether it is alive, and whether a live replica runs the
+	// endpoint.
 	findAnyOwner = `
 SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp()),
     EXISTS (SELECT FROM replica WHERE h.endpoint = ANY (endpoints) AND expires > clock_timestamp())
@@ -126,7 +128,7 @@ ON CONFLICT (endpoint, chat) DO UPDATE SET
 
 	findOwner = `SELECT COALESCE((SELECT owner FROM chat WHERE endpoint = $1 AND chat = $2 AND NOT free), 0)`
 
-	// The work of some chats that was given to a replica other than $3 is unassigned.
+	// These queries unassign the work of some chats that was given to a replica other than $3.
 	resetTurns     = `UPDATE turn SET given = 0 ` + elsewhere
 	resetInbox     = `UPDATE inbox SET given = 0 ` + elsewhere
 	resetForwarded = `UPDATE forwarded SET given = 0 ` + elsewhere
@@ -135,11 +137,12 @@ WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
     SELECT c.id FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat))`
 )
 
-// Taking work. In the queries for orphans, $1 are the replicas that don't live any more and 0, $2 the endpoints of this one, and $3
-// how many chats it takes.
+// Taking work. In the queries for orphans, $1 are 0 and the ids of the dead replicas, $2 the endpoints of this
+// replica, and $3 how many chats it takes.
 //
-// Statistics are old when a backlog has just come, and then the planner takes any index of unfinished rows for a good one. So
-// these queries, and those above that look into a chat, leave it only one.
+// When many messages arrive at once, the planner's statistics are out of date, and the planner may choose an index
+// that is slow then. So these queries, and the queries above that look into a chat, are written so that only one
+// index fits.
 const (
 	orphans = `
 WITH work AS (
@@ -147,7 +150,7 @@ WITH work AS (
     UNION SELECT conversation FROM forwarded WHERE given = ANY ($1)),
 place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
 
-	// makeOrphans creates rows for chats without one, in which a process that was not a replica has worked.
+	// makeOrphans creates the missing rows of chats in which a process has worked that was not a replica.
 	makeOrphans = orphans + `
 INSERT INTO chat (endpoint, chat) SELECT endpoint, chat FROM place p
 WHERE NOT EXISTS (SELECT FROM chat h WHERE h.endpoint = p.endpoint AND h.chat = p.chat) LIMIT $3
@@ -160,7 +163,8 @@ LIMIT $3 FOR UPDATE OF h SKIP LOCKED`
 UPDATE chat SET owner = $3, free = false, moved = owner IS NOT NULL, told = 0
 WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 
-	// tellMoved returns the owner's chats that belonged to another replica. $2 is the number of its call of Take.
+	// tellMoved returns the owner's chats that belonged to another replica before. $2 is the number of its call of
+	// Take.
 	tellMoved = `
 UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RETURNING endpoint, chat, moved`
 
@@ -180,7 +184,7 @@ FROM due, conversation c, chat h
 WHERE w.id = due.id AND c.id = w.conversation AND h.endpoint = c.endpoint AND h.chat = c.chat AND h.owner = $1 AND NOT h.free
     AND COALESCE(w.given, -1) IN (0, $1) RETURNING w.id`
 
-	// The unfinished work of a copied store is unassigned.
+	// After Copy, the unfinished work is given to no replica.
 	giveNobodyTurns = `UPDATE turn SET given = 0 WHERE ended_at IS NULL`
 	giveNobodyInbox = `UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL`
 
@@ -193,9 +197,9 @@ FROM forwarded f JOIN conversation c ON c.id = f.conversation WHERE f.id = ANY (
 	moveForwarded = `UPDATE forwarded SET conversation = $1 WHERE conversation = $2`
 )
 
-// Claims on limits.
+// Claims of replicas to the calls that a rate limit allows (chat.Claim).
 const (
-	// lockEndpoint makes the transactions that share an endpoint's limits run one after the other.
+	// lockEndpoint makes transactions that divide an endpoint's limits run one after the other.
 	lockEndpoint = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
 	listClaims   = `
 SELECT c.replica, c.ops, c.period, c.count, c.share, c.held, c.wanted, c.waiting, r.expires <= clock_timestamp()

@@ -46,14 +46,14 @@ FROM inbox i JOIN conversation c ON c.id = i.conversation`
 	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
 
-	// joinMessages adds the given messages to a turn, except those that are not waiting. A chat that moved to a new id
-	// can have two waiting messages with the same message id: joinMessages adds the older one.
+	// joinMessages adds to a turn those of the given messages that still wait. A chat that moved to a new id can have
+	// two waiting messages with the same message id: joinMessages adds the older one.
 	joinMessages = `
 UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
 
-	// reviseMessage replaces a message by its edited version. If a turn has the message already, reviseSteps deletes the
-	// turn's steps except its usage, and reviseParts deletes the text of its parts but keeps the parts.
+	// reviseMessage replaces a message by its edited version. If a turn has the message already, reviseSteps deletes
+	// the turn's steps except its usage, and reviseParts deletes the source text of its parts but keeps the parts.
 	reviseMessage = `UPDATE inbox SET body = $2 WHERE id = $1 RETURNING COALESCE(turn, '')`
 	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
@@ -67,7 +67,7 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
-	// releaseMessages counts the messages as given to the replica that releases their turn.
+	// releaseMessages marks the messages as given to the replica that releases their turn.
 	releaseMessages = `
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )
@@ -91,7 +91,8 @@ UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND
 
 	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has changed.
 	outdateTurns = `UPDATE turn SET stale = true WHERE conversation = $1 AND ended_at IS NULL`
-	// outdateChats does the same for two chats that are merged, because a summary of one does not cover the other.
+	// outdateChats does the same for the turns of two chats that are merged, because a summary of one chat does not
+	// cover the other.
 	outdateChats = `
 UPDATE turn SET stale = true FROM conversation c
 WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`

@@ -18,13 +18,13 @@ const goneAfter = time.Hour
 func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
 	register := &call{what: "register replica", kind: "write", once: true, prompt: true}
 	register.do = func(t *tx) {
-		// It does not wait for a migration: that may have to wait for all transactions.
+		// Register does not wait for a migration, because the migration may have to wait for all transactions.
 		var stays bool
 		if t.first([]any{&stays}, trySchema, lockClass, lockSchema); t.err == nil && !stays {
 			t.fail(errMigrating)
 		}
 		var needs int64
-		t.first([]any{&needs}, findOldest) // it may have been raised while this process was disconnected
+		t.first([]any{&needs}, findOldest) // a migration may have raised the number while this process was disconnected
 		if err := s.newer(needs); err != nil {
 			t.fail(err)
 		}
@@ -42,13 +42,13 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 	if err != nil {
 		return 0, err
 	}
-	id, _ := done.result.(chat.ReplicaID) // always is one after a success
+	id, _ := done.result.(chat.ReplicaID) // it always is an id after a success
 	s.self.Store(int64(id))
 	s.count(nil)
 	return id, nil
 }
 
-// forgetGone deletes replicas that have been dead for long, and their claims to work.
+// forgetGone deletes replicas that have been dead for goneAfter, and unassigns the work that was given to them.
 func (t *tx) forgetGone() {
 	if gone := rows(t, value[chat.ReplicaID], listGone, goneAfter); len(gone) > 0 {
 		t.all([]string{
@@ -57,8 +57,8 @@ func (t *tx) forgetGone() {
 	}
 }
 
-// Renew prolongs the lease from now and returns the replicas with a lease. It fails with chat.ErrLost if the lease is over. A
-// leaving replica stops being a receiver.
+// Renew prolongs the lease, counted from now, and returns the replicas with a lease. It fails with chat.ErrLost if
+// the lease is over. If this replica is leaving, Renew makes it the receiver of no endpoint.
 func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
 	renew := &call{what: "renew lease", kind: "write", prompt: true}
 	renew.do = func(t *tx) {
@@ -83,7 +83,7 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 	if err != nil {
 		return nil, err
 	}
-	living, _ := done.result.([]chat.Replica) // always is one after a success
+	living, _ := done.result.([]chat.Replica) // it always is a list after a success
 	s.count(living)
 	return living, nil
 }
@@ -97,20 +97,20 @@ func (s *Store) Unregister(ctx context.Context) error {
 	return err
 }
 
-// stopReceiving ends all of this replica's roles as a receiver, and signals the others.
+// stopReceiving makes this replica the receiver of no endpoint, and signals the others.
 func (t *tx) stopReceiving() {
 	t.queue(forgetReceiver, []chat.ReplicaID{t.self})
 	t.signal(0, chat.SignalWork)
 }
 
-// compareClocks compares this process's clock with the server's. asked is when the request was sent, and answer is the
-// server's time in the response. The known difference changes only if the response proves it wrong, so that times of
-// rows don't vary with each response's delay.
+// compareClocks compares this process's clock with the server's. asked is when the request was sent, took how long
+// the response took, and answer the server's time in the response. The stored difference changes only if the response
+// proves it wrong. Otherwise the times of rows would vary with the delay of each response.
 func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
 	}
-	least := asked.Sub(answer.Add(-t.ahead)) // asked on the server's clock
+	least := asked.Sub(answer.Add(-t.ahead)) // the smallest difference that is possible: the server answered at once
 	if most := least + took; t.ahead < least || t.ahead > most {
 		t.store.ahead.Store(int64((least + most) / 2))
 	}
@@ -129,7 +129,7 @@ func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 }
 
 // fence queues a query that checks whether this replica may write. If it may not, the transaction fails with
-// chat.ErrLost. A process that is not a replica always may.
+// chat.ErrLost. A process that is not a replica may always write.
 func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	if t.self == 0 {
 		return
@@ -153,7 +153,7 @@ func (t *tx) fenced() *pgx.Batch {
 }
 
 // Share replaces this replica's claims on an endpoint's limits by the result of decide. decide gets the claims of the
-// others, and may be called more than once.
+// other replicas, and may be called more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
 		var leaving bool
@@ -181,7 +181,7 @@ func claimColumns(c *chat.Claim) []any {
 	return []any{&c.Replica, &c.Ops, &c.Window, &c.Count, &c.Share, &c.Held, &c.Wanted, &c.Waiting, &c.Dead}
 }
 
-// saveClaims replaces this replica's claims, unless they stay as they are: an idle replica writes nothing.
+// saveClaims replaces this replica's claims if they have changed. So an idle replica writes nothing.
 func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 	b := &pgx.Batch{}
 	b.Queue(deleteClaims, t.args([]any{e, t.self})...)
@@ -198,8 +198,8 @@ func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 	}
 }
 
-// CountTurn counts a turn of a person that begins now, unless limit turns began in the minute before. If the answer is lost, the turn
-// may be counted twice.
+// CountTurn counts a turn of a person that begins now, and returns true. It returns false and counts nothing if limit
+// turns began in the minute before. If the response is lost, the turn may be counted twice.
 func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error) {
 	count := &call{what: "count turn", kind: "write", prompt: true}
 	count.do = func(t *tx) { count.result = t.execBehind(t.fenced(), countTurn, p.Endpoint, p.User, limit) > 0 }
@@ -207,9 +207,9 @@ func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, 
 	if err != nil {
 		return false, err
 	}
-	counted, _ := done.result.(bool) // always is one after a success
+	counted, _ := done.result.(bool) // it always is a bool after a success
 	return counted, nil
 }
 
-// Ahead returns how far this process's clock is ahead of the server's, as it was measured last.
+// Ahead returns how far this process's clock is ahead of the server's, according to the last measurement.
 func (s *Store) Ahead() time.Duration { return time.Duration(s.ahead.Load()) }

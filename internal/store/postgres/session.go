@@ -9,7 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// Session returns a conversation's session and its entries that are not summarized, oldest first. The caller owns the result.
+// Session returns a conversation's session and its entries that are not summarized, oldest first. The caller owns the
+// result.
 func (s *Store) Session(ctx context.Context, c chat.Conversation) (session chat.Session, entries []chat.Entry, err error) {
 	err = s.view(ctx, "read session", func(t *tx) {
 		id := t.find(c)
@@ -43,9 +44,9 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 	return s.update(ctx, "choose model", func(t *tx) { t.queue(saveModel, t.take(c), model) })
 }
 
-// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first; none if there are none.
-// Running turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo begins the
-// turn says, unless its id is empty.
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. The list is
+// empty if there are none. Running turns still know the deleted entries, so the store no longer accepts their
+// summaries. In the same transaction Undo begins the turn says, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {
@@ -68,14 +69,14 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	if err != nil {
 		return nil, err
 	}
-	undone, _ := done.result.([]chat.Entry) // always is one after a success
+	undone, _ := done.result.([]chat.Entry) // it always is a list after a success
 	slices.SortFunc(undone, func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return undone, nil
 }
 
-// Forget deletes the history of a conversation, its summary and its permanent approvals; the chosen model stays. Running turns,
-// including that of the command itself, can't add to it any more: their Decide fails with ErrFenced, and their End stores only
-// usage. Message keys stay, so that no message is answered twice.
+// Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
+// Turns that run, including the one that answers the command, can't add to the history any more: their Decide fails
+// with ErrFenced, and their End stores only usage. Message keys stay, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
@@ -90,15 +91,15 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns the entries of a conversation after one of them.
+// entries returns the entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, entryColumns, listEntries, conversation, behind)
 }
 
 func entryColumns(e *chat.Entry) []any { return []any{&e.ID, &e.Turn, &e.User, &e.At, &e.Body} }
 
-// grow adds a turn's entries, usage and compaction to its session. The turn that it replaces is deleted only if there are new
-// entries.
+// grow adds a turn's entries, usage and compaction to its session. If there are new entries, it deletes the entries
+// of the turn that this turn replaces.
 func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	if row.Replaces != "" && len(g.History) > 0 {
 		t.queue(deleteTurnEntries, row.Conversation, row.Replaces)
@@ -112,8 +113,8 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the sessions of two conversations into owner. If there is a summary, the entries that are not part of it get new
-// numbers, because they must come after the summarized ones.
+// join merges the sessions of two conversations into owner. If there is a summary, the entries that it does not cover
+// get new numbers, because they must follow the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -21,7 +21,7 @@ func (t *tx) fail(err error) {
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) int { return t.execBehind(&pgx.Batch{}, query, args...) }
 
-// execBehind is exec after the queued queries of b, in the same round trip.
+// execBehind is like exec. It first runs the queued queries of b, in the same round trip.
 func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	changed := 0
 	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
@@ -32,7 +32,7 @@ func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	return changed
 }
 
-// queue runs a statement in the next round trip, that of the COMMIT at the latest.
+// queue adds a statement to the next round trip. The last one contains the COMMIT.
 func (t *tx) queue(query string, args ...any) { t.queued.Queue(query, t.args(args)...) }
 
 // all queues statements that share their arguments.
@@ -42,7 +42,7 @@ func (t *tx) all(queries []string, args ...any) {
 	}
 }
 
-// send runs the statements of b in one round trip, after those that are queued.
+// send runs the statements that were queued, and then those of b, in one round trip.
 func (t *tx) send(b *pgx.Batch) {
 	if t.err != nil {
 		return
@@ -66,7 +66,7 @@ func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...an
 	})
 }
 
-// list queues a query that reads its rows into list; it is rows for a batch.
+// list queues a query that reads its rows into list. It is like rows, as a part of the batch b.
 func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
 		*list, err = scan(t, r, dest)
@@ -74,7 +74,7 @@ func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query stri
 	})
 }
 
-// orNone returns the error of reading a row that may not exist.
+// orNone returns the error of reading a row, or nil if there is no row.
 func orNone(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -107,12 +107,13 @@ func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 	})
 }
 
-// value is dest for rows of one column.
+// value returns the destination for queries with one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// args returns the arguments of a query: times by the server's clock, and texts without what PostgreSQL can't store, which is U+0000
-// and invalid UTF-8. Only ids and names are texts, and no platform has such; without this, one strange message could never be
-// stored, and would be received for ever.
+// args returns the arguments of a query. It converts times to the server's clock, and replaces characters in texts
+// that PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no platform is known to
+// send such characters. If one did, its message could otherwise never be stored, and would be received again and
+// again.
 func (t *tx) args(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -141,7 +142,7 @@ func (t *tx) localize(fields []any) {
 	}
 }
 
-// shifted returns a time later by d; the zero time means none.
+// shifted returns a time later by d. The zero time, which means none, stays zero.
 func shifted(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at
@@ -153,7 +154,7 @@ func cleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
 }
 
-// orNull is the stored form of a time that may be zero.
+// orNull returns the stored form of a time that may be zero: NULL for zero.
 func orNull(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil

@@ -28,33 +28,34 @@ type Options struct {
 	DSN string       // a URL: postgres://user:password@host:5432/database?sslmode=verify-full
 	Log *slog.Logger // nil: nothing is logged
 	Now func() time.Time
-	// Observe is called with the duration of each transaction, including its wait. The kinds are read, write, accept
-	// (of a message) and erase. It must not block; nil: it is not called.
+	// Observe is called with the kind and the duration of each transaction, including its wait. The kinds are read,
+	// write, accept (of a message) and erase. It must not block; nil: it is not called.
 	Observe func(kind string, took time.Duration)
-	// Migrate brings the schema up to date first.
+	// Migrate makes Open bring the schema up to date.
 	Migrate bool
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on the database's
-// disk when the method returns without an error.
+// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on the
+// database's disk when the method returns without an error.
 type Store struct {
-	name string // of the database, for people
+	name string // name of the database, shown to people
 	log  *slog.Logger
 	now  func() time.Time
 	told func(kind string, took time.Duration) // never nil
 	pool *pgxpool.Pool
-	// urgent is for calls on which the lease depends: they don't wait while all connections of pool are in use.
+	// urgent is a separate pool for calls on which the lease depends. They don't wait while all connections of pool
+	// are in use.
 	urgent *pgxpool.Pool
 
 	knows schemas
-	from  int64 // the schema that migrate found
+	from  int64 // the schema's version before migrate
 
 	self  atomic.Int64 // the chat.ReplicaID of this process; 0: it is no replica
 	ahead atomic.Int64 // how many nanoseconds this process's clock is ahead of the server's
 
 	mu     sync.Mutex
-	given  map[chat.ReplicaID]int // how many chats each replica has, as far as this one knows
-	doubts map[string]*call       // by key: calls of which it is not known whether they were committed
+	given  map[chat.ReplicaID]int // how many chats each replica has, as far as this process knows
+	doubts map[string]*call       // by key: calls for which it is unknown whether they were committed
 	closed bool
 }
 
@@ -63,7 +64,8 @@ const (
 	minServer = 150000
 	// connectTimeout is how long one connection attempt may take, if the DSN has no connect_timeout.
 	connectTimeout = 5 * time.Second
-	// poolSize is the number of connections if the DSN has no pool_max_conns: more of them would only wait for the same disk.
+	// poolSize is the number of connections if the DSN has no pool_max_conns. More connections would only wait for
+	// the same disk.
 	poolSize = 10
 	// urgentSize is the number of connections for calls on which the lease depends.
 	urgentSize = 2
@@ -79,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, knows)
 }
 
-// open opens the store as a program does that knows some schemas.
+// open opens the store like Open. knows are the schemas that the program knows; tests pass others.
 func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	s, err := connect(ctx, o)
 	if err != nil {
@@ -98,7 +100,7 @@ func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	return s, nil
 }
 
-// connect opens the pool and looks at the server.
+// connect opens the pools and checks the server.
 func connect(ctx context.Context, o Options) (*Store, error) {
 	c, err := parse(o.DSN)
 	if err != nil {
@@ -131,7 +133,8 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// parse reads a DSN and adds what the store needs of each connection. Its error does not show the DSN, which holds a password.
+// parse reads a DSN and adds what the store needs of each connection. Its error does not show the DSN, which contains
+// a password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return nil, errDSN
@@ -157,10 +160,10 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if !q.Has("application_name") {
 		c.ConnConfig.RuntimeParams["application_name"] = "telex"
 	}
-	// Every call has a limit on its wait for locks of other sessions.
+	// Every call has a limit on its wait for locks of other connections.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	// A process that is paused in a transaction must not block its chats for others much longer than its lease, which
-	// it may have renewed up to two seconds before.
+	// The server ends the transaction of a paused process, which blocks its chats for others, at about the time at
+	// which the process's lease ends. The process may have renewed the lease up to two seconds before the pause.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((chat.LeaseTime - 2*time.Second).Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
@@ -172,10 +175,10 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// databaseName names a database for people, without the password.
+// databaseName returns the name of a database as people see it, without the password.
 func databaseName(c *pgx.ConnConfig) string {
 	hosts := []string{hostName(c.Host, c.Port)}
-	for _, f := range c.Fallbacks { // also the same host without TLS
+	for _, f := range c.Fallbacks { // the fallbacks also contain the same host without TLS
 		if h := hostName(f.Host, f.Port); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
@@ -190,7 +193,7 @@ func hostName(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// inspect refuses a server that the store can't use.
+// inspect fails if the store can't use the server.
 func (s *Store) inspect(ctx context.Context) error {
 	var version int
 	var shown, encoding string
@@ -206,7 +209,7 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// Name names the database for people.
+// Name returns the name of the database as people see it.
 func (s *Store) Name() string { return s.name }
 
 // Ping runs an empty write and an empty read, and returns once both have ended.
@@ -225,7 +228,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	if !closed {
-		s.pool.Close() // waits for the calls
+		s.pool.Close() // waits for the running calls
 		if s.urgent != nil {
 			s.urgent.Close()
 		}

@@ -7,21 +7,22 @@ import (
 	"telex/internal/store"
 )
 
-// sweepBatch is how many rows one transaction of a sweep deletes.
+// sweepBatch is the maximum number of rows that one transaction of a sweep deletes.
 const sweepBatch = 200
 
-// tokenLife is how long the tokens of calls are kept. A call of unknown outcome is repeated within minutes, or never. Their time is
-// the server's.
+// tokenLife is how long the tokens of calls are kept. A call with an unknown outcome is repeated within minutes, or
+// never. The age of a token is measured by the server's clock.
 const tokenLife = 24 * time.Hour
 
-// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries older than retention (0 keeps
-// them), responses after the same time but at most 30 days, usage after 400 days, ended blocks, and empty conversations.
-// Unfinished messages and turns stay, however old, and so does a chosen model.
+// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries after retention (0
+// keeps them), responses after retention but at most 30 days, and usage after 400 days. It also deletes rate-limit
+// blocks that have ended, and empty conversations. Unfinished messages and turns stay, however old, and so does a
+// chosen model.
 //
-// It uses small transactions, which wait for no other, and pauses between two of them for as long as the last one took. After an
-// error it returns what was already deleted.
+// Sweep uses small transactions, which don't wait for locked rows. After each transaction it pauses for as long as
+// the transaction took. After an error it returns what was already deleted.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done store.Swept, err error) {
-	var others int64 // sessions and conversations
+	var others int64 // numbers of sessions and conversations, which the result does not contain
 	for _, step := range sweepSteps(&done, &others, now, retention) {
 		for full := true; full; {
 			began := time.Now()
@@ -47,7 +48,7 @@ type sweepStep struct {
 	at      time.Time
 }
 
-// sweepSteps returns the steps in order: later steps delete rows that become unused by earlier ones.
+// sweepSteps returns the steps in their order: a later step deletes rows that an earlier one has made unused.
 func sweepSteps(done *store.Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	responses := store.ResponseLife
 	if retention > 0 {

@@ -9,19 +9,21 @@ import (
 	"telex/internal/store"
 )
 
-// Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin fails with
-// ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the rest: turns of one
-// conversation may run at the same time, such as a command's answer and the model's.
+// Begin stores that a turn answers messages, before anything is sent. A turn with an ending is decided at once. Begin
+// fails with ErrUnknown if a message is missing or finished. Several turns of one conversation may run at the same
+// time, such as the answer to a command and that of the model. If another turn has some of the messages, it loses
+// them to this turn and keeps its other messages.
 //
-// An unfinished turn can begin again under its id. Then only the number of runs and of the messages' attempts grow, and the rest
-// of t is ignored. A decided, fenced or ended turn can't: ErrFenced.
+// An unfinished turn can begin again under its id. Then only the number of its runs and the number of its messages'
+// attempts increase, and the rest of turn is ignored. For a decided, fenced or ended turn, Begin fails with
+// ErrFenced.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
 	return err
 }
 
-// begin is Begin within a transaction.
+// begin is like Begin, within a transaction.
 func (t *tx) begin(turn chat.Turn) {
 	conversation := t.take(turn.Conversation)
 	row := t.turn(turn.ID)
@@ -37,7 +39,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers where its chat is now. The asking message's id is another message's there.
+	// The turn answers in the chat's current id. In that chat, the id of the asker's message belongs to another
+	// message.
 	old := turn.Conversation.Chat
 	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -49,8 +52,9 @@ func (t *tx) begin(turn chat.Turn) {
 		state, turn.Ending, turn.User, turn.Replaces, acceptedAt, t.now, t.self)
 }
 
-// Decide stores the result of a running turn and its additions to the session in one transaction. If the session was reset since
-// the turn began, nothing is stored: ErrFenced. Deciding again changes nothing, so a call with an unknown outcome can be repeated.
+// Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
+// reset since the turn began, it stores nothing and fails with ErrFenced. Deciding again changes nothing, so a call
+// with an unknown outcome can be repeated.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -61,13 +65,13 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 			t.fail(store.ErrFenced)
 		}
 		t.queue(decideTurn, id, d.Ending)
-		t.queue(deleteSteps, id) // it will not run again
+		t.queue(deleteSteps, id) // delete the journal: the turn will not run again
 		t.grow(id, row, d.Growth)
 	})
 }
 
-// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are not waiting any more.
-// It fails with ErrFenced if the turn is not running or is fenced.
+// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are no
+// longer waiting. It fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -86,9 +90,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End finishes a turn and its messages. Their texts are removed; the ids stay for a while. In the same transaction the session
-// gets the turn's additions. If the session was reset while the turn ran, only the usage is added, without an error. Ending an
-// ended turn changes nothing.
+// End finishes a turn and its messages. Their texts are deleted; the ids stay for some time. In the same transaction
+// the session gets the turn's additions. If the session was reset while the turn ran, only the usage is added,
+// without an error. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -101,8 +105,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	})
 }
 
-// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. A decided turn can't be released:
-// ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
+// Release ends a turn that answered nothing. Its messages wait again, as if it had not begun. Its usage counts. For a
+// decided turn, Release fails with ErrFenced. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -123,13 +127,14 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 	t.all([]string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
-// continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
+// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals.
+// A new process continues them. A turn without messages is void and must not run again: its messages belong to other
+// turns, or can't be read.
 func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn { return t.turns(listUnfinished) })
 }
 
-// turns returns the turns of listUnfinished or listTurns, whole.
+// turns returns the turns of listUnfinished or listTurns, with their messages, parts and journals.
 func (t *tx) turns(query string, args ...any) []chat.Turn {
 	turns := rows(t, func(t *chat.Turn) []any {
 		c, to := &t.Conversation, &t.To
@@ -158,14 +163,14 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 	return turns
 }
 
-// turn reads a turn. The transaction holds its conversation already.
+// turn reads a turn. The transaction has already locked its conversation.
 func (t *tx) turn(id string) (row store.TurnRow) {
 	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row
 }
 
-// existing holds the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not exist, or if
-// another replica owns its chat.
+// existing locks the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not
+// exist, or if another replica owns its chat.
 func (t *tx) existing(id string) (row store.TurnRow) {
 	b := &pgx.Batch{}
 	t.fence(b, fenceTurn, id)

@@ -17,44 +17,44 @@ import (
 	"telex/internal/chat"
 )
 
-// The advisory locks, which belong to the database. The class is "telx".
+// These are the advisory locks of the database. Their class spells "telx".
 const (
 	lockClass   = 0x74656c78
 	lockOwner   = 1          // held by a process that knows only schema 1, while it runs
-	lockWriters = 2          // held by every writing transaction: exclusively by one that must be alone
-	lockSchema  = 3          // held exclusively by a process that migrates the schema, and shared by every registration
+	lockWriters = 2          // held by every writing transaction; exclusively by one that must write alone
+	lockSchema  = 3          // held exclusively while a process migrates the schema, and shared while one registers
 	lockShares  = 0x74656c73 // a separate class, with a number for each endpoint
-	lockPairing = 0x74656c70 // like lockShares
+	lockPairing = 0x74656c70 // a separate class, also with a number for each endpoint
 )
 
 const (
 	// callTimeout limits one attempt at a transaction, even if the network drops all packets.
 	callTimeout = 10 * time.Second
-	// patience is how long a call waits for an unreachable database: a server that restarts its processes after a crash
-	// is reachable within a second. The callers handle longer outages.
+	// patience is how long a call waits for an unreachable database. A server that restarts its processes after a
+	// crash is reachable again within a second. The callers handle longer outages.
 	patience = 2 * time.Second
 	// maxConflicts is how often a transaction is repeated because of conflicts with others.
 	maxConflicts = 10
-	// firstPause and maxPause limit the time between two attempts.
+	// firstPause and maxPause are the shortest and the longest pause between two attempts.
 	firstPause = 10 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
 )
 
-// errLost: a connection broke.
+// errLost means that a connection broke.
 var errLost = errors.New("connection lost")
 
-// tx is one transaction. Its clock shows one fixed time. After the first error its methods do nothing and return zero
-// values, and the transaction fails with that error.
-// Times in the database are on the server's clock. The methods convert them from and to this process's clock.
+// tx is one transaction. All its statements use the same time. After the first error its methods do nothing and
+// return zero values, and the transaction fails with that error. Times in the database are on the server's clock. The
+// methods convert them from and to this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
 	began   bool
-	queued  *pgx.Batch      // statements for the next round trip: those that begin the transaction, and those whose result is not needed
+	queued  *pgx.Batch      // statements for the next round trip, whose results are not needed
 	ctx     context.Context //nolint:containedctx // of the call
 	now     time.Time
 	self    chat.ReplicaID // 0: this process is no replica
-	ahead   time.Duration  // of this process's clock
+	ahead   time.Duration  // how far this process's clock is ahead of the server's
 	signals []signal
 	log     *slog.Logger
 	err     error
@@ -65,13 +65,13 @@ type call struct {
 	what   string
 	kind   string // for Options.Observe
 	once   bool   // it must not take effect twice, so it is stored with a token
-	key    string // with once: a call with this key is a repetition of the same call; empty: callers don't repeat it
+	key    string // used with once: calls with the same key are the same call; empty: callers don't repeat it
 	alone  bool   // no other writing transaction runs at the same time
-	prompt bool   // it uses separate connections, and an attempt ends with the caller's context, because a late result is useless
+	prompt bool   // it uses the pool urgent, and an attempt ends with the caller's context
 	do     func(*tx)
-	result any    // of the last run of do without an error
-	token  string // with once
-	sent   bool   // its COMMIT was sent, and the answer was lost
+	result any    // set by the last run of do that succeeded
+	token  string // used with once
+	sent   bool   // its COMMIT was sent, and the response was lost
 }
 
 // update runs do in a transaction that may write.
@@ -80,7 +80,7 @@ func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return err
 }
 
-// add is update for calls that would add something twice if they took effect twice.
+// add is like update, for calls that must not take effect twice.
 func (s *Store) add(ctx context.Context, what string, do func(*tx)) error {
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, do: do})
 	return err
@@ -92,11 +92,12 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	return err
 }
 
-// resultOf runs a transaction with view, update or a similar function, and returns do's result, or the zero value after an error.
+// resultOf runs a transaction with view, update or a similar function, and returns do's result, or the zero value
+// after an error.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	err := run(ctx, what, func(t *tx) {
-		if v := do(t); t.err == nil { // else an earlier run may have been committed
+		if v := do(t); t.err == nil { // after an error, keep the result of an earlier run, which may have been committed
 			out = v
 		}
 	})
@@ -106,7 +107,7 @@ func resultOf[T any](ctx context.Context, run func(context.Context, string, func
 	return out, nil
 }
 
-// write runs a writing transaction and returns the call that took effect: c, or the same call made earlier.
+// write runs a writing transaction. It returns the call that took effect: c, or an earlier call with the same key.
 func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	began := time.Now()
 	defer func() { s.told(c.kind, time.Since(began)) }()
@@ -118,7 +119,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 		c.token = earlier.token
 	}
 	err := s.repeat(ctx, func() error { return s.attempt(ctx, c) })
-	if committed(err) { // the attempt, or the call, whose COMMIT got no answer was committed
+	if committed(err) { // a COMMIT without a response, of this call or of the earlier one, took effect
 		err = nil
 		if !c.sent && earlier != nil {
 			c = earlier
@@ -128,7 +129,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	return c, s.explain(ctx, c.what, err)
 }
 
-// doubt returns the call with the key whose outcome is unknown, if there is one.
+// doubt returns the call with the key whose outcome is unknown, or nil.
 func (s *Store) doubt(key string) *call {
 	if key == "" {
 		return nil
@@ -138,7 +139,8 @@ func (s *Store) doubt(key string) *call {
 	return s.doubts[key]
 }
 
-// settle keeps a call with an unknown outcome for the next call with its key, and drops it once the outcome is known.
+// settle keeps a call with an unknown outcome, for the next call with its key. It drops the call once the outcome is
+// known.
 func (s *Store) settle(c *call, err error) {
 	if c.key == "" {
 		return
@@ -171,7 +173,7 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, err)
 }
 
-// repeat calls once until it succeeds, fails for good, or patience has passed.
+// repeat calls once until it succeeds, fails permanently, or patience has passed.
 func (s *Store) repeat(ctx context.Context, once func() error) error {
 	deadline := time.Now().Add(patience)
 	wait, conflicts := firstPause, 0
@@ -206,8 +208,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection. Once it has one, it ignores the end of ctx unless the call is prompt, and takes callTimeout at
-// most. If the connection breaks, the error wraps errLost.
+// onConnection runs do with a connection, for at most callTimeout. Once it has a connection, it ignores the end of
+// ctx, unless the call is prompt. If the connection breaks, the error wraps errLost.
 func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -220,7 +222,7 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	case err == nil:
 	case s.isClosed():
 		return errClosed
-	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are busy with calls that hang
+	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are busy with calls that don't return
 		return fmt.Errorf("%w: %w", errLost, err)
 	default:
 		return err
@@ -234,7 +236,7 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	return lost(conn, do(running, conn.Conn()))
 }
 
-// lost marks an error after which the connection is closed. The server's own errors are kept, because they contain
+// lost wraps errLost around an error that has closed the connection. It keeps the server's own errors, which say
 // more.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() || away(err) {
@@ -253,7 +255,7 @@ func (s *Store) isClosed() bool {
 func (s *Store) attempt(ctx context.Context, c *call) error {
 	return s.onConnection(ctx, c.prompt, func(ctx context.Context, conn *pgx.Conn) error {
 		t, err := s.run(ctx, conn, c.begin(), c.do)
-		if t.began { // the token was not there yet
+		if t.began { // the token was not stored, so an earlier COMMIT had no effect
 			c.sent = false
 		}
 		if err != nil {
@@ -272,8 +274,8 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 	})
 }
 
-// begin returns the statements that begin a writing transaction. They fail with an error that committed recognizes if the call was
-// committed before, and wait for an attempt that the server has not ended yet.
+// begin returns the statements that begin a writing transaction. If the call was committed before, they fail with an
+// error that committed recognizes. If the server has not ended an earlier attempt yet, they wait for its end.
 func (c *call) begin() *pgx.Batch {
 	lock := lockShared
 	if c.alone {
@@ -288,8 +290,8 @@ func (c *call) begin() *pgx.Batch {
 	return b
 }
 
-// run runs the statements of a transaction, after those of head, which begin it. It turns a panic into an error, so that it fails one
-// call and not the daemon.
+// run runs the statements of head, which begin a transaction, and then do. It turns a panic into an error, so that
+// the panic fails only this call and not the daemon.
 func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do func(*tx)) (t *tx, err error) {
 	t = &tx{
 		store: s, on: conn, ctx: ctx, queued: head, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
@@ -304,9 +306,9 @@ func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do fun
 	return t, t.err
 }
 
-// commit runs what is queued, commits the transaction, and then sends its signals, in one round trip. The signals are not part of the
-// transaction: PostgreSQL lets transactions with signals be committed only one after the other, with the disk's delay each. A signal
-// that gets lost is made up for by the replicas' own looks.
+// commit runs the queued statements, commits the transaction, and then sends its signals, in one round trip. The
+// signals are not part of the transaction: PostgreSQL commits transactions with signals only one after the other, and
+// each waits for the disk. If a signal is lost, the other replicas find the work when they next look for it.
 func (t *tx) commit() (tag pgconn.CommandTag, err error) {
 	b := t.queued
 	b.Queue("COMMIT")

@@ -18,14 +18,14 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// program is a build of this package with its own list of migrations.
+// program is a build of this package that knows its own list of migrations.
 type program struct {
 	*testing.T
 	dsn   string
 	knows schemas
 }
 
-// newProgram returns the current build.
+// newProgram returns the build with the current migrations.
 func newProgram(t *testing.T, dsn string) program {
 	knows, err := known()
 	p := program{t, dsn, knows}
@@ -33,7 +33,7 @@ func newProgram(t *testing.T, dsn string) program {
 	return p
 }
 
-// after returns the next build, which has one more migration.
+// after returns the build of the next release, which has one more migration.
 func (p program) after(oldest int64, migration string) program {
 	files := fstest.MapFS{}
 	list, err := fs.ReadDir(p.knows.files, ".")
@@ -73,7 +73,7 @@ func (p program) runs(name string) *Store {
 	return s
 }
 
-// register registers the process with a lease that lasts as long as the test.
+// register registers the process, with a lease that does not end during the test.
 func (p program) register(s *Store, name string) {
 	p.Helper()
 	_, err := s.Register(p.Context(), chat.Replica{Name: name, Version: "1." + name, Endpoints: []chat.EndpointID{"tg"}})
@@ -87,7 +87,7 @@ func (p program) answers(s *Store, call int64, id string) {
 	p.Helper()
 	ctx, c := p.Context(), chat.Conversation{Endpoint: "tg", Chat: "1"}
 	in := chat.Inbound{ID: chat.MessageID(id), To: chat.Target{Chat: "1"}, Text: "question"}
-	s.count(nil) // as often as the lease is renewed
+	s.count(nil) // count the chats of all replicas anew, as each renewal of the lease does
 	_, err := s.Accept(ctx, c, in)
 	p.must(err)
 	taken, err := s.Take(ctx, call, 10)
@@ -101,7 +101,7 @@ func (p program) answers(s *Store, call int64, id string) {
 	p.must(s.Free(ctx, false, c))
 }
 
-// fails checks for a kind of error whose text says what to do.
+// fails checks that err is the error want, and that its text says what to do.
 func (p program) fails(err, want error, text string) {
 	p.Helper()
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
@@ -109,11 +109,11 @@ func (p program) fails(err, want error, text string) {
 	}
 }
 
-// Rolling upgrade: two consecutive releases run at the same time. A migration that an older program can't work with
-// waits until that program has ended.
+// Rolling upgrade: two consecutive releases run at the same time. A migration is refused while an older program runs
+// that could not work with the new schema.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // the check complains about a server without syncs
+	server := pgtest.Start(t, true) // Check would report a server without syncs as a risk
 	_, dsn := server.Create(t, "")
 	old := newProgram(t, dsn)
 	expand := old.after(2, "ALTER TABLE turn ADD COLUMN mood text NOT NULL DEFAULT ''; CREATE TABLE mood (name text); UPDATE turn SET mood = state;")
@@ -124,7 +124,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	next := expand.runs("next")
 	old.answers(first, 2, "m2") // the running program continues
 	expand.answers(next, 1, "m3")
-	again, err := old.open(true) // and may restart
+	again, err := old.open(true) // the old program may also start again
 	old.must(err)
 	if report, err := again.Check(t.Context()); err != nil || report.Schema != 3 || report.Knows != 2 || report.Keys != 3 || len(report.Problems) > 0 {
 		t.Fatalf("got %+v, %v", report, err)
@@ -141,7 +141,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	contract.must(err)
 	_, err = old.open(true)
 	old.fails(err, store.ErrNewer, "a telex must know schema 3 or newer to use it, and this one knows 2: upgrade this one")
-	_, err = first.Register(t.Context(), chat.Replica{}) // it was disconnected in the meantime
+	_, err = first.Register(t.Context(), chat.Replica{}) // the old process was disconnected in the meantime
 	old.fails(err, store.ErrNewer, "upgrade this one")
 	_, err = expand.open(true)
 	expand.must(err)
@@ -150,8 +150,8 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	}
 }
 
-// A program that would not be able to use the new schema can't begin between the check and the end of a migration, and a migration does
-// not go on without the lock that ensures that.
+// A program that could not use the new schema can't start between the check and the end of a migration. If the
+// migration loses the lock that ensures this, it does not go on.
 func TestPostgreSQLMigrationAlone(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -210,8 +210,8 @@ func awaitRows(t *testing.T, server *pgtest.Server, name, query string) (rows []
 	return rows
 }
 
-// A program with schema 1 assumes that it is alone. The first migration for several processes waits for its end and
-// takes over its work. A program that was disconnected can't come back.
+// A program with schema 1 assumes that it is alone. The migration to schema 2 waits for its end and takes over its
+// work. If such a program was only disconnected, it can't come back.
 func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -230,7 +230,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	now.must(err)
 	conn, err := alone.pool.Acquire(t.Context())
 	now.must(err)
-	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // as a program with schema 1 does
+	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // take the lock that a program with schema 1 holds
 	now.must(err)
 	_, err = now.open(false)
 	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")

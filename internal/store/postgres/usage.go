@@ -8,7 +8,7 @@ import (
 	"telex/internal/store"
 )
 
-// Used sums up the usage of turns. Usage survives Forget, for 400 days.
+// Used sums up the usage of turns. Forget does not delete usage, which is kept for 400 days.
 func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, s.view, "read usage", func(t *tx) (u chat.Used) {
 		var conversation int64
@@ -38,16 +38,17 @@ func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	}
 }
 
-// Account sums up the usage of turns, in the last 400 days at most. For deleted people only the endpoint is known.
+// Account returns the usage of turns of at most the last 400 days. The usage of deleted people has an endpoint, but
+// no user id.
 func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Account, error) {
 	return resultOf(ctx, s.view, "sum up usage", func(t *tx) store.Account {
 		return o.Sum(slices.Values(rows(t, (*store.UsageRow).Columns, listUsage, orNull(o.From), orNull(o.To))))
 	})
 }
 
-// SaveExchange stores a turn that has ended and that the store did not know before: its usage, and what its session grows by. If
-// the history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in the same
-// transaction.
+// SaveExchange stores a finished turn that the store did not know before: its usage, and its additions to the
+// session. If the history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is
+// stored in the same transaction.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
@@ -66,8 +67,8 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return err
 }
 
-// Responses returns a person's response and those before it in its conversation, oldest first; none if there is no such response.
-// The conversation begins behind a deleted response.
+// Responses returns a person's response and the earlier responses of its conversation, oldest first. The list is
+// empty if the response does not exist. If one of the earlier responses was deleted, the list begins after it.
 func (s *Store) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, s.view, "read responses", func(t *tx) []chat.Response {
 		return rows(t, func(r *chat.Response) []any {
@@ -81,7 +82,7 @@ func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (b
 	return resultOf(ctx, s.erase, "delete response", func(t *tx) bool { return t.exec(deleteResponse, id, p.Endpoint, p.User) > 0 })
 }
 
-// SaveBlock stores a block. It can only prolong an existing block.
+// SaveBlock stores a rate limit that the platform has reported (chat.Block). It can only prolong an existing block.
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
 		t.queue(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
@@ -89,7 +90,7 @@ func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) 
 	})
 }
 
-// Blocks returns the blocks of an endpoint that have not ended.
+// Blocks returns the rate limits of an endpoint that have not ended.
 func (s *Store) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	return resultOf(ctx, s.view, "read blocks", func(t *tx) []chat.Block {
 		return rows(t, func(b *chat.Block) []any {
