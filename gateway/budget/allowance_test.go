@@ -112,7 +112,7 @@ func TestAllowancePeriods(t *testing.T) {
 	})
 }
 
-// The platform may count a call that runs during a reset after that reset.
+// A call may run while the limit is reset. The platform may then count it in the new period.
 func TestAllowanceAtAReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))
@@ -129,7 +129,7 @@ func TestAllowanceAtAReset(t *testing.T) {
 	})
 }
 
-// D11: previews leave what is left of an allowance to the final.
+// D11: previews leave the last calls of an allowance to the final.
 func TestAllowanceKeepsRoomForAFinal(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassPreview, perChat(100, time.Second, 100))

@@ -20,10 +20,10 @@ type suspect struct {
 	at   time.Time
 }
 
-// blame returns which scope to block after a refusal of c without a scope, and which scope's limits to slow
-// down. By default both are the chat. If c used less of its chat's and message's limits than of the endpoint's,
-// the chat is a suspect, and enough suspects show that the endpoint refuses. While the endpoint is known to
-// refuse, each suspect slows down the endpoint's limits.
+// blame is called after a refusal of c that names no scope. It returns which scope to block, and which scope's limits
+// to slow down. By default both are the chat. If c used less of its chat's and message's limits than of the endpoint's
+// limits, the chat is a suspect. Enough suspects show that the endpoint refuses. While the endpoint is known to refuse,
+// each suspect slows down the endpoint's limits.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
 	var own, endpoint float64 // usage of the most used limit
 	known := false

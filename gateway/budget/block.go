@@ -68,7 +68,7 @@ func (b *Budget) Assume(c chat.Call) {
 }
 
 // AssumeChat is like Assume, for a chat that another process called until now. It leaves out the endpoint's limits,
-// which are shared by claims.
+// which the processes share by their claims (see Claims).
 func (b *Budget) AssumeChat(c chat.Call) {
 	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l chat.Limit) bool { return l.Scope == chat.ScopeEndpoint })
 	b.Assume(c)

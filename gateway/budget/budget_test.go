@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// D11: finals go before first displays, those before previews, and typing goes last, for any order of arrival.
+// D11: finals go first, then first displays, then previews, and typing indicators last, whatever the order of arrival.
 func TestUrgentClassesGoFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -88,7 +88,7 @@ func TestNobodyStarves(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const replies, rate, seconds = 60, 10, 60
 		limit := overall(rate, time.Second, rate)
-		for range rate { // enough that all of them have to queue
+		for range rate { // enough calls that all replies have to queue
 			must(t, b.Request(call("z", chat.ClassFinal, limit)))
 		}
 		longest := make([]time.Duration, replies)

@@ -11,8 +11,8 @@ import (
 )
 
 // D3, D11: many chats stream and end together, under Telegram's limits as counted at arrival. No call arrives too
-// early. Previews use all of the 30 calls per second except the reserve. The finals take little longer than at 30 per
-// second, although previews have just used that rate.
+// early. Previews use all of the 30 calls per second except those that they leave to finals. The finals take little
+// longer than they would at 30 per second, although previews have just used that rate.
 func TestCrowdThatEndsTogether(t *testing.T) {
 	for _, c := range []struct {
 		chats   int
@@ -24,7 +24,7 @@ func TestCrowdThatEndsTogether(t *testing.T) {
 		{150, 0, 4800 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprintf("%d chats, latency %v", c.chats, c.latency), func(t *testing.T) {
-			// The end may be at any moment between two calls.
+			// The replies may end at any moment between two calls.
 			for shift := time.Duration(0); shift < time.Second; shift += 170 * time.Millisecond {
 				inBubbleOnce(t, func(b *Budget) {
 					end := time.Now().Add(8*time.Second + shift)

@@ -15,7 +15,7 @@ import (
 )
 
 // D11, D12: for any replies that share an endpoint, a preview waits for about one call of each other reply. A final
-// whose turn it is waits for no preview.
+// that is first in the queue waits for no preview.
 func TestFairness(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -53,8 +53,8 @@ func TestFairness(t *testing.T) {
 			}
 			wg.Wait()
 		})
-		// A window serves rate calls, and takes one latency longer. Previews leave one of these calls to others, and
-		// one more allows for rounding.
+		// A window serves rate calls, and lasts one latency longer than the limit's window. Previews leave one of these
+		// calls to finals. Another one is subtracted because of rounding.
 		window := time.Second + latency
 		perWindow := max(1, rate-2)
 		finals := replies/finalEvery + 1 // finals that came in between, per round of previews
@@ -70,7 +70,7 @@ func TestFairness(t *testing.T) {
 }
 
 // D12: another reply of the chat asks many questions in a row, and each question is urgent. The preview is still shown
-// soon after its patience ends.
+// soon after it has waited for the time patience.
 func TestQuestionsStarveNoPreview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -79,8 +79,8 @@ func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time
 }
 
 // D3: the platform enforces half of the published limits. Each scope slows down at its first refusal. A single refusal
-// may be temporary, so the budget tries the full limit again after a minute. That fails at the same number of calls, so
-// it tries less and less often: five times in the first hour, then about once an hour.
+// may be temporary, so the budget tries the full limit again after a minute. The platform refuses again at the same
+// number of calls, so the budget tries less and less often: five times in the first hour, then about once an hour.
 func TestHiddenLimits(t *testing.T) {
 	group := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: time.Minute, Burst: 5}
 	private := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: 20 * time.Second, Burst: 3}
@@ -91,7 +91,7 @@ func TestHiddenLimits(t *testing.T) {
 		return l
 	}
 	hours := 3
-	if raced { // the later behaviour is the same again
+	if raced { // the later hours show nothing new
 		hours = 1
 	}
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestHiddenLimits(t *testing.T) {
 		limits []chat.Limit
 		hidden chat.Limit
 		scopes int // number of scopes that slow down
-		first  int // refusals before all have slowed down: one each, and the running calls
+		first  int // refusals until all scopes have slowed down: one for each scope, and those of the calls that are running
 	}{
 		{"group", 1, []chat.Limit{group, all}, half(group), 1, 1},
 		{"groups", 10, []chat.Limit{group, all}, half(group), 10, 10},
@@ -132,7 +132,7 @@ func TestHiddenLimits(t *testing.T) {
 							later++
 						}
 					}
-					atOnce := 0 // before the budget could learn anything
+					atOnce := 0 // refusals before the budget could learn anything
 					for _, d := range at {
 						if d < at[0]+30*time.Second {
 							atOnce++

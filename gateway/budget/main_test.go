@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Schedules are cheap in virtual time. A flag sets another number.
+	// Schedules are cheap in virtual time. The flag -rapid.checks sets another number of schedules.
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
@@ -26,7 +26,7 @@ func inBubble(t *testing.T, f func(t *testing.T, b *Budget)) {
 	synctest.Test(t, func(t *testing.T) { f(t, New()) })
 }
 
-// inBubbleOnce does the same for a part of a test.
+// inBubbleOnce runs f in virtual time, as a part of a test.
 func inBubbleOnce(t *testing.T, f func(b *Budget)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { f(New()) })

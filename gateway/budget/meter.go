@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is the longest window that counts as full after a restart, and to which Count applies for all processes together.
+// shortWindow is the longest window that counts as full after a restart. Up to this length, Count holds for the calls
+// of all processes together.
 const shortWindow = 5 * time.Second
 
 // meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
@@ -22,7 +23,7 @@ type meter struct {
 	limit chat.Limit
 	scope *scope
 	part  int // calls per window that this process may make; the limit's Count unless it shares the limit
-	pace  int // calls per window at which it spreads them; part unless it shares the limit
+	pace  int // calls per window at which this process spreads its calls; the same as part unless it shares the limit
 	slow  slowdown
 
 	running      int         // number of running calls
@@ -45,8 +46,8 @@ func (m *meter) burst() int { return max(1, m.limit.Burst) }
 // interval returns the time in which the bucket regains one call.
 func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.pace)) }
 
-// capacity returns how many of count calls of a window the class of t may use. A slowdown applies only to less urgent calls.
-// They leave up to half of the reduced limit to finals, which would be refused otherwise.
+// capacity returns how many of count calls of a window the class of t may use. A slowdown applies only to previews and
+// typing indicators. They leave up to half of the reduced limit to finals, which would be refused otherwise.
 func (m *meter) capacity(t *Ticket, count int, now time.Time) int {
 	count = max(1, count)
 	if t.call.Class < chat.ClassPreview {
@@ -156,12 +157,12 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume counts the calls that an earlier process may have made, of which nothing is known. It empties the bucket, and fills a
-// short window as late as the bucket allows.
+// assume counts the calls that an earlier process may have made, of which nothing is known. It empties the bucket. It
+// fills a short window (see shortWindow) with calls that are as late as the bucket allows.
 //
-// The earlier process kept to the bucket too. So its calls and those from now on keep to it together: a window has at most Burst-1
-// calls more than Count. The adapters allow for that in long windows (see chat.Limit), because filling them here would stop all
-// calls for a burst's worth of intervals.
+// The earlier process kept to the bucket too, so the calls of both processes together keep to it. A window may then
+// have up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow for these calls
+// (see chat.Limit). Filling a long window here instead would stop all calls for Burst intervals.
 func (m *meter) assume(now time.Time) {
 	m.prune(now)
 	if m.limit.Window <= shortWindow {
@@ -187,8 +188,8 @@ func (m *meter) undo(t *Ticket) {
 	m.withdraw(t)
 }
 
-// usage returns the used share of the limit, in the window or the bucket, whichever is larger. It leaves out one
-// running call. 1 means all but the last call.
+// usage returns how much of the limit is used, in the window or in the bucket, whichever is larger. It leaves out one
+// running call. A usage of 1 means that only one more call is possible.
 func (m *meter) usage(now time.Time) float64 {
 	m.prune(now)
 	share := func(calls float64, capacity int) float64 {

@@ -243,8 +243,8 @@ func TestAssumedCallsAreCounted(t *testing.T) {
 	}
 }
 
-// A call is slow to arrive, and then its connection is cut, while all others arrive at once and their responses are slow. A whole
-// interval lies between the cut call and the next one.
+// A call is slow to arrive, and then its connection is cut, while all others arrive at once and their responses are
+// slow. The next call comes a whole interval after the end of the cut call.
 func TestCallWithoutAResponseCountsFromItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, limit := New(), chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: time.Second, Burst: 1}

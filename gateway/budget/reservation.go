@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// reserveTime is how long a final's reservation waits for its next call after the previous one.
+	// reserveTime is how long a final's reservation lasts after the end of a call, if the final's next call does not
+	// come.
 	reserveTime = 500 * time.Millisecond
-	// reserveRunningTime is how long a running call keeps its reservation, because others need not wait for a call that
-	// hangs.
+	// reserveRunningTime is how long a reservation lasts while the final's call is running. It is limited so that others
+	// don't wait for a call that hangs.
 	reserveRunningTime = 2 * time.Second
 )
 
-// reservation is the number of calls announced by a final that follow its last granted call.
+// reservation is the number of calls that a final has announced and that are still to come after its last granted call.
 type reservation struct {
 	holder *Ticket
 	calls  int

@@ -10,15 +10,16 @@ import (
 	"telex/internal/chat"
 )
 
-// restarts says how several processes serve replies of eight seconds under one limit, and whether they restart in turn.
+// restarts describes how several processes serve replies of eight seconds under one limit, and whether they restart in
+// turn.
 type restarts struct {
 	limit chat.Limit
 	every time.Duration // between the beginnings of two replies in a process
-	turn  time.Duration // between two restarts in turn, from the second minute on; 0: none
+	turn  time.Duration // between two restarts in turn, from the second minute on; 0: no process restarts
 }
 
-// serve lets three processes run for six minutes. It returns for how long a call waited at most from the second minute on, and how many
-// calls there were.
+// serve lets three processes run for six minutes. It returns the longest wait of a call from the second minute on, and
+// the number of calls.
 func (r restarts) serve() (longest time.Duration, calls int) {
 	var mu sync.Mutex
 	tb, start := newTable(), time.Now()
@@ -66,8 +67,9 @@ func (r restarts) serve() (longest time.Duration, calls int) {
 	return longest, calls
 }
 
-// Processes that restart in turn interrupt no reply by two seconds more than its pace, be the limit's window a second or a minute: what they
-// did before is missing to the others only as long as the platform counts it.
+// Processes restart in turn. This delays no call by more than two seconds beyond its fair wait, whether the limit's
+// window is a second or a minute. The calls of a stopped process are taken from the others only while the platform
+// still counts them.
 func TestRestartsInTurn(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]restarts{
@@ -82,7 +84,7 @@ func TestRestartsInTurn(t *testing.T) {
 				r.turn = time.Minute
 				longest, more := r.serve()
 				t.Logf("%d calls, and %d with restarts; one waited %v, and %v with restarts", calls, more, calm, longest)
-				// What a process has to wait for if all three call all the time.
+				// This is how long a process has to wait if all three call all the time.
 				if fair := 3 * r.limit.Window / time.Duration(r.limit.Count); calm > fair || longest > fair+2*time.Second {
 					t.Errorf("a call waited %v without restarts and %v with them, want at most %v and two seconds more", calm, longest, fair)
 				}
@@ -118,7 +120,7 @@ func TestLargerShareDelaysNothing(t *testing.T) {
 	})
 }
 
-// Shares that are exchanged change nothing for a limit of one chat: its calls keep their pace.
+// An exchange of shares changes nothing for the limit of a single chat: the chat's calls keep their pace.
 func TestSharesLeaveAChatAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, time.Minute, 3)
@@ -138,7 +140,7 @@ func TestSharesLeaveAChatAlone(t *testing.T) {
 				ticket.Done()
 			}
 		}
-		for range 400 { // then it is known how long a call takes at least
+		for range 400 { // then the shortest round trip is known
 			ticket := b.Request(call("b", chat.ClassFinal))
 			time.Sleep(time.Second)
 			ticket.Done()

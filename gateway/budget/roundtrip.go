@@ -35,8 +35,8 @@ func (t *roundTrips) full(now time.Time, after time.Duration) bool {
 	return t.calls >= minSamples && now.Sub(t.began) >= after
 }
 
-// lowerBound returns a lower bound of all round trips: three quarters of the shortest observed one, so the fastest may
-// become faster by a quarter. It is 0 while too few were observed.
+// lowerBound returns a lower bound of all round trips: three quarters of the shortest observed one. So the bound still
+// holds if round trips become shorter by a quarter. It is 0 while too few round trips were observed.
 func (t *roundTrips) lowerBound(now time.Time) time.Duration {
 	d := t.previous
 	if d == 0 && t.full(now, minSampleTime) {

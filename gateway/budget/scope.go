@@ -24,8 +24,8 @@ type scope struct {
 	running    int // number of running calls
 }
 
-// key returns the key of c's scope of kind s. It returns the key of the chat for the message of a create, which
-// does not exist yet, for a thread if no limit counts per thread, and for an unknown scope.
+// key returns the key of c's scope of kind s. It returns the key of the chat in three cases: for the message of a
+// create, which does not exist yet; for a thread, if no limit counts per thread; and for an unknown scope.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
 	case s == chat.ScopeThread && countsPerThread(c):

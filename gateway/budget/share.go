@@ -78,7 +78,8 @@ func (b *Budget) part(l chat.Limit) (part, pace int) {
 // setPart gives a meter the current share and pace. The bucket keeps its tokens, because shares change all the time.
 func (b *Budget) setPart(m *meter, now time.Time) {
 	m.part, m.pace = b.part(m.limit)
-	// A call that ends next is dated back, so the time since then would count twice.
+	// SetLimitAt adds tokens for the time until now. The next call to end takes its token at an earlier time, so the
+	// bucket would count the time in between twice. Therefore the rate is set only if it changes.
 	if each := rate.Every(m.interval()); each != m.bucket.Limit() {
 		m.bucket.SetLimitAt(now, each)
 	}
@@ -107,8 +108,9 @@ func (b *Budget) Claims() (list []chat.Claim) {
 	return list
 }
 
-// Retire gives up all shares: the budget grants no more calls that count toward a limit of the endpoint. It returns claims
-// for the calls that the platform still counts. The Window of such a claim is the remaining time for which it counts them.
+// Retire gives up all shares: the budget grants no more calls that count toward a limit of the endpoint. It returns
+// claims for the calls that the platform still counts. The Window of such a claim is the remaining time for which the
+// platform counts them.
 func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +162,7 @@ func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	}
 }
 
-// Grant makes the shares of claims the current ones, given the claims of all others.
+// Grant makes the shares in claims the current shares of this process. others are the claims of all other processes.
 func (b *Budget) Grant(claims, others []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -197,7 +199,7 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 		shares := fairShares(*c, same)
 		fair := shares[c.Replica]
 		if fair > c.Share {
-			for _, o := range same { // what becomes free is first for those that have waited longer
+			for _, o := range same { // calls that become free go first to processes that have waited longer
 				if byWaiting(o, *c) < 0 {
 					left -= max(0, shares[o.Replica]-o.Held)
 				}

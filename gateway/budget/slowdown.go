@@ -14,7 +14,7 @@ const (
 	// proofCalls is how many calls must be accepted above the level to prove that no lower limit is in force. It is
 	// larger than the counting error of a window.
 	proofCalls = 3
-	// minShare is the smallest remaining share of the declared limit, in percent.
+	// minShare is the smallest part of the declared limit that a slowdown leaves, in percent.
 	minShare = 10
 )
 
@@ -23,8 +23,8 @@ const (
 //
 // A single refusal may be temporary, so it costs little: half a minute at the level, and half a minute of small steps
 // back. The level is the number of accepted calls in the window, or half of the limit. If the true limit is lower than
-// the declared one, it refuses again at the level each time the slowdown has ended, but not earlier and not after calls
-// above the level were accepted. Only then do slowdowns become longer.
+// the declared one, the platform refuses again at the level each time the slowdown has ended. It does not refuse
+// earlier, or after it has accepted calls above the level. Only refusals that match this pattern make slowdowns longer.
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
 	began time.Time     // end of the last refusal's block

@@ -56,8 +56,8 @@ func callUnder(l chat.Limit, class chat.Class) chat.Call {
 }
 
 // tooMany describes calls that exceed a steadily refilled bucket or a window of the limit. A process that takes over
-// assumes that a short window is full. For a longer window only the bucket applies: a window may contain a burst, and
-// one call less than the limit.
+// assumes that a short window is full. For a longer window only the bucket applies: a window may contain Burst calls
+// and another Count-1.
 func tooMany(l chat.Limit, calls []time.Time) string {
 	const rounding = time.Microsecond // of the times at which a bucket regains its calls
 	most, interval := l.Count+l.Burst-1, l.Window/time.Duration(l.Count)

@@ -13,7 +13,7 @@ import (
 type Ticket struct {
 	budget *Budget
 	call   chat.Call
-	since  time.Time // age of the content, on the monotonic clock
+	since  time.Time // time from which the age of the content counts, on the monotonic clock
 	seq    uint64
 	ready  chan struct{}
 	scopes []*scope
@@ -68,7 +68,7 @@ func (t *Ticket) Lost() { t.leave(t.arrive) }
 // Cancel leaves the queue. If the call was granted meanwhile, its place becomes free again.
 func (t *Ticket) Cancel() { t.leave(t.undo) }
 
-// leave ends the ticket, and a granted call by end.
+// leave ends the ticket. If the call was granted, leave also calls end.
 func (t *Ticket) leave(end func(now time.Time)) {
 	b := t.budget
 	b.mu.Lock()
@@ -134,7 +134,7 @@ func (t *Ticket) due() time.Time {
 	return t.since
 }
 
-// headroom returns how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
+// headroom returns how many calls of a capacity t leaves to more urgent calls. A capacity of one can't be shared.
 func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
 	switch {

@@ -70,8 +70,8 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	}
 }
 
-// D12: calls that older finals have announced delay a younger final only if the older finals could use them. While each
-// of these waits for its own chat, the endpoint is idle.
+// D12: calls that older finals have announced delay a younger final only if the older finals could use them. If each
+// older final waits for its own chat, the endpoint is idle.
 func TestAnnouncedCallsDoNotBlockAnIdleEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}

@@ -152,7 +152,7 @@ func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	return wrong
 }
 
-// crowded returns the violations that a platform finds which counts arrivals.
+// crowded returns the violations that a platform would find. The platform counts a call when it arrives.
 func crowded(arrivals []arrival, early time.Duration) []string {
 	var out []string
 	scopes := map[string]*strict{}
@@ -210,7 +210,8 @@ func TestNoWindowIsCrowded(t *testing.T) {
 	})
 }
 
-// If the fastest observed call is slower than that, calls arrive too early by at most the difference.
+// If the fastest observed call is more than a third slower than the fastest possible one, calls arrive too early by at
+// most the difference.
 func TestWindowOnAJitteryNetwork(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

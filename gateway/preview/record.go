@@ -64,7 +64,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.shown.body.end = end
 		}
 	}
-	if left >= 0 && s.can(chat.OpDelete) { // part left is sent again; later parts that are already in the new chat would then be above it
+	if left >= 0 && s.can(chat.OpDelete) { // it is sent again, and then what stands in the new chat would be above it
 		for i := len(s.parts) - 1; i > left; i-- {
 			s.replaceMessage(i)
 		}
