@@ -33,7 +33,7 @@ type Attachment struct {
 	// Width and Height are in pixels; 0 if it is not an image.
 	Width  int `json:"width,omitempty"`
 	Height int `json:"height,omitempty"`
-	// Content is shared and must not be changed.
+	// Content is the server's own slice, so the caller must not change it.
 	Content []byte `json:"-"`
 }
 

@@ -116,7 +116,8 @@ func (c *Call) refusedAnswer(aerr *apiError) rig.Answer {
 	return aerr.answer()
 }
 
-// bucket returns the bucket for a call's kind and the channel, guild or token in its path; nil: none.
+// bucket returns the bucket for a call's kind and the channel, guild or token in its path. It returns nil if the call
+// has no bucket.
 func (s *Server) bucket(call *Call) *quota.Scope {
 	if call.bucket == bucketNone {
 		return nil
@@ -147,7 +148,7 @@ func (s *Server) getUser(r *request) any {
 
 // getApplication answers GET /applications/@me.
 func (s *Server) getApplication(*request) any {
-	const limitedContent = 1 << 19 // the intent is enabled, for an application in few guilds
+	const limitedContent = 1 << 19 // a flag: the intent is enabled, and the application is in few guilds
 	flags := 0
 	if s.opts.MessageContent {
 		flags = limitedContent

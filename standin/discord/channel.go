@@ -19,15 +19,15 @@ const (
 	PrivateThread = 12
 )
 
-// The initial objects, besides the bot.
+// The objects that exist at the start, besides the bot.
 const (
-	// DefaultPerson is the person if none is named.
+	// DefaultPerson acts if a call names no person.
 	DefaultPerson = "200000000000001001"
 	// DefaultGuild is the guild that the bot is initially in.
 	DefaultGuild = "300000000000000001"
-	// DefaultChannel is its first text channel.
+	// DefaultChannel is the first text channel of DefaultGuild.
 	DefaultChannel = "400000000000000001"
-	// DefaultRole is a role in it that anybody may mention.
+	// DefaultRole is a role of DefaultGuild that anybody may mention.
 	DefaultRole = "500000000000000001"
 )
 
@@ -43,22 +43,22 @@ type User struct {
 
 // Access says what the bot may not do in a channel. The zero value forbids nothing.
 type Access struct {
-	Hidden    bool `json:"hidden"`     // the bot does not see it: 50001
-	ReadOnly  bool `json:"read_only"`  // it may not write: 50013
-	NoFiles   bool `json:"no_files"`   // it may not attach files: 50013
-	NoThreads bool `json:"no_threads"` // it may not create threads: 50013
-	NoHistory bool `json:"no_history"` // it may not read earlier messages: 50013
+	Hidden    bool `json:"hidden"`     // the bot does not see the channel: error 50001
+	ReadOnly  bool `json:"read_only"`  // the bot may not write: error 50013
+	NoFiles   bool `json:"no_files"`   // the bot may not attach files: error 50013
+	NoThreads bool `json:"no_threads"` // the bot may not create threads: error 50013
+	NoHistory bool `json:"no_history"` // the bot may not read earlier messages: error 50013
 }
 
 // Channel is a channel, a thread or a DM.
 type Channel struct {
 	ID   string `json:"id"`
 	Type int    `json:"type"`
-	// Guild is "" for a DM, and Person is then the other member.
+	// Guild is "" for a DM. Person is set only for a DM: it is the member besides the bot.
 	Guild  string `json:"guild,omitempty"`
 	Person string `json:"person,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Parent is the channel of a thread.
+	// Parent is the channel to which a thread belongs.
 	Parent   string `json:"parent,omitempty"`
 	Owner    string `json:"owner,omitempty"` // who created a thread
 	Archived bool   `json:"archived,omitempty"`
@@ -146,7 +146,7 @@ func (s *Server) person(id string) User {
 	return u
 }
 
-// access returns what the bot may not do in a channel. A thread adds its parent's restrictions.
+// access returns what the bot may not do in a channel. A thread also has the restrictions of its parent.
 func (s *Server) access(c *channel) Access {
 	a := c.info.Access
 	if g := s.guilds[c.info.Guild]; g != nil && !g.member {

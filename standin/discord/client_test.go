@@ -88,7 +88,7 @@ func (r reply) code() int {
 
 type object map[string]any
 
-// call sends JSON to a path below /api/v10. With a nil body, it sends none.
+// call sends JSON to a path below /api/v10. With a nil body, the request has no body.
 func (c *client) call(verb, path string, body any) reply {
 	c.t.Helper()
 	return c.callContext(c.t.Context(), verb, path, body)
@@ -324,7 +324,7 @@ func (c *client) texts(channel string) string {
 
 func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual
 
-// newStream returns the input of a zlib stream, which takes pieces, and a decoder of the JSON in it.
+// newStream returns a function that takes the pieces of a zlib stream, and a decoder of the JSON in this stream.
 func newStream(t *testing.T) (in func([]byte), out *json.Decoder) {
 	t.Helper()
 	var fed bytes.Buffer

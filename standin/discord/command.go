@@ -19,7 +19,7 @@ import (
 
 const (
 	maxCommands      = 100 // slash commands, global or of one guild
-	maxMenuCommands  = 15  // for users, and as many for messages
+	maxMenuCommands  = 15  // for users; the same number for messages
 	maxDailyCommands = 200 // new commands per day and guild
 	maxOptions       = 25
 	maxCommandText   = 8000 // characters of a command with its options

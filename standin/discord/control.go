@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls returns the controls of the package comment.
+// controls returns the controls that the package comment lists.
 func (s *Server) controls() rig.Controls {
 	return rig.Controls{
 		File: s.content,
@@ -100,7 +100,7 @@ func (s *Server) controlView(query url.Values) (any, error) {
 	return s.Screen(query.Get("channel"), at), nil
 }
 
-// shownTexts returns what a person now reads in a channel, by message.
+// shownTexts returns the text that each message in a channel shows now.
 func (s *Server) shownTexts(channel string) []map[string]any {
 	out := []map[string]any{}
 	for _, m := range s.Screen(channel, time.Now()).Messages {
@@ -116,7 +116,7 @@ func (s *Server) shownTexts(channel string) []map[string]any {
 	return out
 }
 
-// controlRequest has the fields of all small controls.
+// controlRequest has the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Channel  string   `json:"channel"`
 	Guild    string   `json:"guild"`

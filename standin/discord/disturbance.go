@@ -15,11 +15,11 @@ const (
 	GatewayInvalidate = "invalidate"
 	// GatewayDrop closes all connections without a close frame. Sessions stay.
 	GatewayDrop = "drop"
-	// GatewayClose closes all connections with Code.
+	// GatewayClose closes all connections with the close code in Code.
 	GatewayClose = "close"
 	// GatewayZombie keeps all connections open, but sends nothing more, not even ACKs.
 	GatewayZombie = "zombie"
-	// GatewayForget ends all sessions without a connection, so that their resume is refused.
+	// GatewayForget ends all sessions that have no connection, so that resuming them is refused.
 	GatewayForget = "forget"
 	// GatewayRefuse refuses the next Times resumes; 0 means 1.
 	GatewayRefuse = "refuse_resume"

@@ -1,6 +1,6 @@
 // Package discord is a strict local imitation of Discord, for tests, for the demo, and for any bot in any language. It
 // serves one bot: the REST API at /api/v10, the gateway at the WebSocket address that GET /gateway returns, and the
-// files of messages. Programs can act as the people through it, and it records everything that a person saw and when.
+// files of messages. Through it, programs can act as people. It records everything that a person saw and when.
 //
 // It was written from the platform's documentation alone and shares no code with the adapter, so that the same
 // misreading of the platform can't be in both.
@@ -17,7 +17,7 @@
 //	bad := s.Stats().Violations.Total()
 //
 // The only source of time is package time, so the server runs in virtual time inside a testing/synctest bubble. The
-// clock of a bubble is before the platform's epoch, so ids are then made as if the server had started in 2026.
+// clock of a bubble starts before the platform's epoch, so ids are then made as if the server had started in 2026.
 //
 // # People, channels and calls
 //
@@ -37,46 +37,47 @@
 //
 // Tokens. The rules for texts (2,000 code points, trimmed), embeds, components, files, nonces, mentions and references,
 // with the platform's nested errors. Permissions, archived threads and closed DMs. Buckets by route and channel with
-// their headers, the global limit, the limit on edits of old messages, and the ban after 10,000 invalid requests. The 3
-// s and 15 min of interactions. On the gateway: intents (without the privileged intent, most messages arrive without
-// text), heartbeats, sizes, rates, session starts, and resumes with replay.
+// their headers, the global limit, the limit on edits of old messages, and the ban after 10,000 invalid requests. An
+// interaction needs a response within 3 s, and its token is valid for 15 min. On the gateway: intents (without the
+// privileged intent, most messages arrive without text), heartbeats, sizes, rates, session starts, and resumes with
+// replay.
 //
-// A 429 closes its bucket until retry_after is over, and further calls in the bucket get 429 as well. Both are
-// violations, which Stats counts with details. So are interactions without a response, and errors for which the gateway
-// closes a connection. A correct client causes none. Numbers that the platform does not publish are assumptions, and
-// are marked as such in Limits and Options.
+// A call that exceeds a limit gets a 429, and its bucket is closed until retry_after is over. Further calls in the
+// bucket get a 429 as well. Stats counts both as violations, with details. An interaction without a response is also a
+// violation, and so is an error for which the gateway closes a connection. A correct client causes no violations.
+// Numbers that the platform does not publish are assumptions, and are marked as such in Limits and Options.
 //
 // Not supported: voice, polls, stickers, reactions, modals beyond opening them, autocomplete, webhooks of people,
 // interactions over HTTP, and ETF and zstd on the gateway.
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those
-// below. Ids are strings. Without a user, a control means DefaultPerson.
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those in
+// this list. Ids are strings. If a control names no user, DefaultPerson acts.
 //
 //	POST   /control/say            {"channel":"…","user":"…","text":"hello"}   → {"channel":"…","message":"…"}
-//	                               fields: Incoming; without channel in the DM; content of files is base64
+//	                               fields: Incoming; without channel, in the person's DM; files have their content in base64
 //	POST   /control/slash          {"channel":"…","name":"ask","options":{"question":"why"}} → {"interaction":"…"}
-//	POST   /control/about          {"channel":"…","message":"…","name":"Ask about this"} → {"interaction":"…"}: a command of its menu
-//	POST   /control/press          {"channel":"…","message":"…","custom_id":"Stop"} → {"interaction":"…"}; its label does too
+//	POST   /control/about          {"channel":"…","message":"…","name":"Ask about this"} → {"interaction":"…"}: a command in the message's menu
+//	POST   /control/press          {"channel":"…","message":"…","custom_id":"Stop"} → {"interaction":"…"}; instead of custom_id, the label works too
 //	POST   /control/thread         {"channel":"…","message":"…","name":"a thread"} → {"channel":"…"}
 //	POST   /control/archive        {"channel":"…","archived":true,"locked":false}
 //	POST   /control/delete         {"channel":"…","message":"…"}               a person deletes a message; "messages" deletes several at once
 //	POST   /control/content        {"content":true}                            the switch of the privileged intent for the text of messages
 //	POST   /control/delete_channel {"channel":"…"}
-//	POST   /control/block          {"user":"…","blocked":true}                 their DM takes no messages of the bot
-//	POST   /control/kick           {"guild":"…"}                               the bot; invite puts it in again
+//	POST   /control/block          {"user":"…","blocked":true}                 the person's DM refuses the bot's messages
+//	POST   /control/kick           {"guild":"…"}                               removes the bot; invite adds it again
 //	POST   /control/invite         {"guild":"…"}
 //	POST   /control/permit         {"channel":"…","access":{"read_only":true}} fields: Access
 //	POST   /control/role           {"role":"…"}                                a role that can be mentioned
 //	POST   /control/gateway        {"kind":"drop"}                             fields: Disturbance → {"connections":1}
 //	POST   /control/limits         {"published":{"messages":10},"hidden":{"global":5},"off":false}
-//	                               fields: Limits; hidden ones are enforced without being violations
+//	                               fields: Limits; a call beyond a hidden limit gets 429 and is no violation
 //	GET    /control/info           the bot, the default ids, and the server's clock
 //	GET    /control/channels
 //	GET    /control/dm             ?user=…                                     → {"channel":"…"}
 //	GET    /control/history        ?channel=…                                  ChannelHistory
-//	GET    /control/text           ?channel=…                      what a person reads now: [{"from":"…","text":"…"}]; "only_for" if one person sees it
+//	GET    /control/text           ?channel=…                      what a person reads now: [{"from":"…","text":"…"}]; "only_for" if only one person sees it
 //	GET    /control/view           ?channel=…&at=2026-01-02T15:04:05.5Z        Screen; at may be milliseconds
 //	GET    /control/file           ?id=…                                       the content of an attachment
 //	GET    /control/interactions                                               list of Interaction

@@ -84,7 +84,7 @@ type formError struct {
 	code, message string
 }
 
-// err returns the errors as a 50035, or nil if there are none.
+// err returns the errors as one error with code 50035 (invalid form body), or nil if there are none.
 func (f formErrors) err() *apiError {
 	if len(f) == 0 {
 		return nil
@@ -99,12 +99,12 @@ func (f formErrors) refuse() {
 	}
 }
 
-// badField returns a 50035 for one field.
+// badField returns an error 50035 (invalid form body) for one field.
 func badField(code, message string, path ...string) *apiError {
 	return formErrors{{path: path, code: code, message: message}}.err()
 }
 
-// tree nests the errors like the platform: by field and index, each list under "_errors". Source:
+// tree nests the errors by field and index, each list under "_errors", as the platform does. Source:
 // https://docs.discord.com/developers/reference#error-messages
 func (f formErrors) tree() map[string]any {
 	type leaf struct {

@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, typing, violation, channel, interaction, gateway.
+	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, typing, violation, channel, interaction, gateway.
 
 	// Channel is the event's channel.
 	Channel string `json:"channel,omitempty"`

@@ -13,9 +13,9 @@ import (
 )
 
 // Fault is a rule: which calls it hits, and what happens to them. The method "gateway" is a connection to the gateway,
-// and "attachment" is the download of a file. Contains is compared with the body, as JSON. Scope is the scope of a rate
-// limit: user, shared or global; "" means user. A rate limit blocks the call's bucket, or everything if it is global. A
-// Status from 500 on has an HTML body, unless Description is set.
+// and "attachment" is the download of a file. Contains is searched for in the JSON of the request. Scope is the scope
+// of a rate limit: user, shared or global; "" means user. A rate limit blocks the call's bucket, or everything if it is
+// global. A response with a Status of 500 or more has an HTML body, unless Description is set.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.
@@ -79,7 +79,8 @@ func statusAnswer(f *Fault) rig.Answer {
 	return fail(f.Status, f.Code, message).answer()
 }
 
-// injectRateLimit responds with 429 and blocks the call's bucket, or everything. A blocked bucket keeps its own time.
+// injectRateLimit responds with 429 and blocks the call's bucket, or everything. If the bucket is already blocked, the
+// time of that block stays.
 func (s *Server) injectRateLimit(call *Call, f *Fault) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,7 +106,7 @@ func TestRateLimitFault(t *testing.T) {
 	}
 }
 
-// A test can hold a call and then end it there, as if the client had been killed.
+// A test can hold a call and then end it at that point, as if the client had been killed.
 func TestHeldCalls(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage string

@@ -30,14 +30,14 @@ type socket struct {
 
 	session       *session // nil before Identify or Resume.
 	out           [][]byte
-	wake          chan struct{} // capacity 1: out, ending or lastHeartbeat changed
+	wake          chan struct{} // signals that out, ending or lastHeartbeat changed; capacity 1
 	silent        bool          // a zombie: nothing more is sent to the client
 	ending        *closing
 	lastHeartbeat time.Time   // the last heartbeat, or the start of the connection
 	sent          quota.Meter // payloads from the client
 	ended         bool        // payloads are no longer handled
 
-	compress bool // compress payloads from compressFrom on
+	compress bool // compress payloads of at least compressFrom bytes
 	stream   *zlib.Writer
 	streamed bytes.Buffer
 }
@@ -118,7 +118,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 // runConnection reads and writes until the connection ends.
 func (s *Server) runConnection(ctx context.Context, k *socket) {
 	var readers sync.WaitGroup
-	ended := make(chan int, 1) // the client's close code, -1 for none
+	ended := make(chan int, 1) // the client's close code; -1 if there is none
 	readers.Go(func() {
 		for {
 			_, data, err := k.ws.Read(ctx)
@@ -206,8 +206,8 @@ func (s *Server) removeConnection(k *socket, code int) {
 	s.Publish("gateway", Event{Gateway: "closed"})
 }
 
-// detach separates a connection from its session, if it still belongs to it. From then on, the session collects events
-// and waits this long for a resume. The caller holds s.mu.
+// detach separates a connection from its session, if the session still uses this connection. From then on, the session
+// collects events and waits for a resume, at most as long as the parameter wait. The caller holds s.mu.
 func (s *Server) detach(k *socket, wait time.Duration) {
 	k.ended = true
 	if n := k.session; n != nil && n.socket == k {
@@ -356,7 +356,7 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 		n = s.sessions[i]
 	}
 	rig.RefuseIf(n != nil && s.refusals == 0 && (d.Seq > n.seq || d.Seq < 0), &gatewayViolation{code: closeSeq})
-	if n == nil || s.refusals > 0 || d.Seq < n.seq-int64(len(n.events)) { // the last condition: too many events were missed
+	if n == nil || s.refusals > 0 || d.Seq < n.seq-int64(len(n.events)) { // the last condition: the session no longer holds all missed events
 		if n != nil {
 			s.refusals = max(0, s.refusals-1)
 			n.end(closeUnknown)

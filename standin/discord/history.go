@@ -20,14 +20,14 @@ type Message struct {
 	From    User   `json:"from"`
 	FromBot bool   `json:"from_bot"`
 	ReplyTo string `json:"reply_to,omitempty"`
-	// ForwardOf is the message that this one forwards. Its text and files are those of the other one at that time.
+	// ForwardOf is the message that this one forwards. Text and files are copies from the time of the forward.
 	ForwardOf string `json:"forward_of,omitempty"`
 	Nonce     string `json:"nonce,omitempty"`
 	// Silent says that no device made a sound.
 	Silent bool `json:"silent,omitempty"`
 	// Pings lists who was notified: "user:<id>", "role:<id>", "everyone" or "here". Sorted.
 	Pings []string `json:"pings,omitempty"`
-	// Interaction is the interaction that it answers.
+	// Interaction is the interaction that the message answers.
 	Interaction string `json:"interaction,omitempty"`
 	// OnlyFor is the only person who sees it; "" means everybody.
 	OnlyFor string `json:"only_for,omitempty"`
@@ -47,7 +47,7 @@ type Message struct {
 // Version is what a message showed from At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the call that made it, or "person".
+	// Method is the call that made the version, or "person".
 	Method string `json:"method"`
 	// Content is the text after trimming.
 	Content     string          `json:"content"`
@@ -192,5 +192,5 @@ type Call struct {
 	// Body is the JSON of the request, without files.
 	Body json.RawMessage `json:"body,omitempty"`
 
-	bucket, resource string // in which it counts
+	bucket, resource string // the bucket that counts the call
 }

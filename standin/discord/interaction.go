@@ -246,7 +246,7 @@ func (s *Server) deleteOwn(r *request, c *channel, m *Message) any {
 	return nil
 }
 
-// followUp answers POST /webhooks/{app}/{token}. The first one after a deferred response becomes that response.
+// followUp answers POST /webhooks/{app}/{token}. The first follow-up after a deferred response becomes that response.
 func (s *Server) followUp(r *request, i *Interaction, c *channel) any {
 	if m := c.message(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
 		r.call.Message = m.ID

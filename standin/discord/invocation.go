@@ -16,7 +16,7 @@ type Invocation struct {
 	Name    string `json:"name"`
 	// Options are the values: text, integers, booleans.
 	Options map[string]any `json:"options"`
-	// Message is the message of a message command.
+	// Message is the message about which a message command is used.
 	Message string `json:"message"`
 }
 
@@ -47,7 +47,7 @@ func (s *Server) About(in Invocation) (string, error) {
 	})
 }
 
-// useCommand uses a command of one type. with adds the type's data.
+// useCommand uses a command of one type. with adds the data that only this type has.
 func (s *Server) useCommand(in Invocation, kind int, with func(c *channel, cmd *Command, data map[string]any) error) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,8 @@ func (s *Server) useCommand(in Invocation, kind int, with func(c *channel, cmd *
 	return i.ID, nil
 }
 
-// offeredCommand returns the command of a type that people see in a channel: the guild's own first.
+// offeredCommand returns the command of a type that people see in a channel. A guild's own command takes precedence
+// over a global one.
 func (s *Server) offeredCommand(c *channel, kind int, name string) *Command {
 	for _, guildID := range []string{c.info.Guild, ""} {
 		for n := range s.commands[guildID] {

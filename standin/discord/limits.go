@@ -16,9 +16,10 @@ import (
 // Limits are the rates that the platform enforces. A zero field means the published value (in Options.Hidden: no
 // limit), and a negative field disables the limit.
 //
-// The platform publishes the form and the global limit, and states everything else in the headers of its responses:
-// https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets are what bots observe. Discord's
-// staff stated that sends and edits share a bucket: https://github.com/discord/discord-api-docs/issues/20.
+// The platform publishes how its limits work and the number of the global limit. It states all other numbers in the
+// headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets are what
+// bots observe. Discord's staff stated that sends and edits share a bucket:
+// https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
 	// Messages limits sends and edits together, per 5 s and channel. Published: 5.
 	Messages int `json:"messages"`
@@ -37,12 +38,13 @@ type Limits struct {
 	// OldEdits limits edits of messages older than an hour, per hour and channel. No header states it, and the number
 	// is undocumented: https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
 	OldEdits int `json:"old_edits"`
-	// Invalid limits responses 401, 403 and 429 per 10 minutes. Beyond it, all calls are refused. Published: 10,000.
+	// Invalid limits responses 401, 403 and 429 per 10 minutes. Above this number, all calls are refused. Published:
+	// 10,000.
 	Invalid int `json:"invalid"`
 	// Sessions limits identifies per 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
-	// Jitter is how much too early a call may come: what the network between a correct client and the
-	// platform shifts. Assumed: 20 ms.
+	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
+	// others. Assumed: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 
@@ -64,7 +66,7 @@ func NoLimits() Limits {
 
 // Kinds of buckets. Each is split by the channel, guild, or interaction token in the path.
 const (
-	bucketNone     = "" // calls that count only for the global limit, or for none
+	bucketNone     = "" // calls that count only for the global limit, or for no limit
 	bucketMessages = "messages"
 	bucketDeletes  = "deletes"
 	bucketTyping   = "typing"

@@ -52,7 +52,8 @@ type allowedMentions struct {
 	replied                bool     // the author of the message replied to
 }
 
-// defaultAllowed returns the default without allowed_mentions: in responses to interactions, only people.
+// defaultAllowed returns what notifies without allowed_mentions. In a response to an interaction, only mentions of
+// people notify.
 func defaultAllowed(interaction bool) allowedMentions {
 	return allowedMentions{users: true, roles: !interaction, everyone: !interaction, replied: true}
 }

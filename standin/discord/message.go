@@ -31,8 +31,8 @@ const (
 	typingLifetime = 10 * time.Second
 )
 
-// checkWritable refuses a call if the bot may not write in the channel. It reopens an archived thread, unless it is
-// locked.
+// checkWritable refuses a call if the bot may not write in the channel. An archived thread that is not locked is
+// reopened.
 func (s *Server) checkWritable(c *channel) {
 	switch a := s.access(c); {
 	case c.info.Blocked:

@@ -121,7 +121,7 @@ func (p *payload) readFiles(files map[int]rig.Upload) {
 	}
 }
 
-// cleanText returns the text as the platform stores it: trimmed, and without invisible characters that break others.
+// cleanText returns the text as the platform stores it: trimmed, and without control characters or invalid UTF-8.
 func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r == '\r' || (r < ' ' && r != '\n' && r != '\t') {

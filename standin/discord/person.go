@@ -23,12 +23,13 @@ type Incoming struct {
 	// IsBot makes the writer another bot.
 	IsBot bool `json:"is_bot"`
 
-	// Text may contain mentions as <@id>; Server.Mention returns the bot's.
+	// Text may contain mentions as <@id>; Server.Mention returns the text that mentions the bot.
 	Text string `json:"text"`
-	// ReplyTo is the message that this one replies to. With QuietReply, the reply does not mention its author.
+	// ReplyTo is the message that this one replies to. With QuietReply, the reply does not mention that message's author.
 	ReplyTo    string `json:"reply_to"`
 	QuietReply bool   `json:"quiet_reply"`
-	// Forward is a message of any channel that this one forwards. Apps send a person's own text as a separate message.
+	// Forward is a message of any channel that this one forwards. Discord's apps send a person's own text as a separate
+	// message.
 	Forward string `json:"forward"`
 	// EditOf makes this an edit of the person's message with that id.
 	EditOf string `json:"edit_of"`
@@ -68,7 +69,7 @@ func (s *Server) Say(in Incoming) (string, error) {
 		return "", fmt.Errorf("say: thread %s is locked", c.info.ID)
 	}
 	if c.info.Type == DM {
-		c.info.Blocked = false // writing to the bot accepts its messages again
+		c.info.Blocked = false // as on the platform, whoever writes to the bot accepts its messages again
 	}
 	if in.EditOf != "" {
 		return in.EditOf, s.editByPerson(c, user, in)
@@ -168,7 +169,8 @@ func (s *Server) rememberWriter(in Incoming) User {
 	return u
 }
 
-// editByPerson replaces the text of a person's message. Its mentions notify nobody, but they count.
+// editByPerson replaces the text of a person's message. Mentions in the new text notify nobody, but the message then
+// counts as mentioning them.
 func (s *Server) editByPerson(c *channel, user User, in Incoming) error {
 	m := c.message(in.EditOf)
 	if m == nil || m.From.ID != user.ID {
@@ -188,7 +190,8 @@ func (s *Server) editByPerson(c *channel, user User, in Incoming) error {
 	return nil
 }
 
-// Delete deletes a message as a person, also one of the bot, as a moderator may. The gateway reports it.
+// Delete deletes a message as a person. A person may delete the bot's messages too, as a moderator may. The gateway
+// reports the deletion.
 func (s *Server) Delete(channelID, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +213,8 @@ func (s *Server) DeleteAll(channelID string, messages ...string) error {
 	return nil
 }
 
-// Block makes a person refuse the bot's messages, or accept them again. Writing also accepts them.
+// Block makes a person refuse the bot's messages, or accept them again. A person who writes to the bot also accepts
+// them again.
 func (s *Server) Block(person string, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

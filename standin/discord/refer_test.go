@@ -11,7 +11,8 @@ import (
 
 const otherPerson = "200000000000001002"
 
-// A referenced message is shown by the same rules as any other: with the intent, or if the bot may read it anyway.
+// A referenced message is shown by the same rules as any other: if the session has the message content intent, or if
+// the bot may read the message without it.
 func TestReferencesByIntent(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
@@ -112,7 +113,7 @@ func TestChangesOfMessages(t *testing.T) {
 	})
 }
 
-// The interaction of a message command contains the whole message that it was used on.
+// The interaction of a message command contains the whole message on which the command was used.
 func TestMessageCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -152,7 +153,7 @@ func TestMessageCommand(t *testing.T) {
 	})
 }
 
-// The only flag that a deferred response accepts is the one for an ephemeral message.
+// TestDeferredAlone checks that a deferred response accepts only one flag: the one for an ephemeral message.
 func TestDeferredAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

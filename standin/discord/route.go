@@ -14,12 +14,12 @@ type route struct {
 	name         string
 	bucket       string
 	serve        func(*Server, *request) any
-	// interaction calls have their token in the path and do not count for the global limit.
+	// interaction marks calls that have an interaction's token in the path. They do not count for the global limit.
 	interaction bool
 	public      bool // requires no token
 }
 
-// routes returns all methods. If two match a path, the first one applies.
+// routes returns all routes. If two match a path, the first one applies.
 func routes() []route {
 	const (
 		channel  = "/channels/{channel}"
@@ -73,7 +73,7 @@ func routes() []route {
 	return list
 }
 
-// attachmentRoute returns the route of a file, which is outside the API.
+// attachmentRoute returns the route of file downloads, which is outside the API.
 func attachmentRoute() route {
 	return route{
 		method: http.MethodGet, path: "/attachments/{channel}/{attachment}/{name}", name: downloadMethod,

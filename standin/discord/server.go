@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// DefaultToken is the token of a bot without a configured token.
+	// DefaultToken is the bot's token if Options set none.
 	DefaultToken = "MTAwMDAwMDAwMDAwMDAwMDAx.standin.ForLocalUseOnly-000000000000000000"
 	// DefaultBot is the id of the bot and of its application.
 	DefaultBot = "100000000000000001"
@@ -29,15 +29,15 @@ type Options struct {
 	BotID string
 	// Username is the bot's username; "telex" if empty.
 	Username string
-	// Limits are the published limits. A call beyond them gets 429 and is a violation. Zero fields mean those of
+	// Limits are the published limits. A call beyond them gets 429 and is a violation. A zero field means the value in
 	// PublishedLimits.
 	Limits Limits
 	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 with
 	// scope shared but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call; half of it passes before the call takes effect. The gateway has none.
+	// Latency is the duration of each call; half of it passes before the call takes effect. The gateway has no latency.
 	Latency time.Duration
-	// MessageContent says that the privileged intent is enabled for the application. AllowContent changes it.
+	// MessageContent says that the privileged intent is enabled for the application. AllowContent switches it on and off.
 	MessageContent bool
 	// Heartbeat is the interval that Hello requests; 0 means 41.25 s.
 	Heartbeat time.Duration
@@ -72,7 +72,7 @@ type Server struct {
 	nonces      map[string]*Message
 	files       map[string]storedFile
 
-	commands        map[string][]Command // by guild; "" for the global ones
+	commands        map[string][]Command // by guild; "" for global commands
 	newCommands     map[string]*quota.Fixed
 	interactions    map[string]*Interaction
 	interactionList []*Interaction
@@ -123,8 +123,9 @@ func (s *Server) Bot() User { return s.me }
 // Mention returns the text that mentions the bot.
 func (s *Server) Mention() string { return "<@" + s.me.ID + ">" }
 
-// AllowContent enables or disables the privileged intent for the text of messages, as its owner does in the Developer
-// Portal. Existing sessions keep it. A client that requests the disabled intent is closed with 4014.
+// AllowContent enables or disables the privileged intent for the text of messages, as the application's owner does in
+// the Developer Portal. Existing sessions keep the intents they have. A client that requests the disabled intent is
+// closed with 4014.
 func (s *Server) AllowContent(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +160,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveAPI(w, r, cut)
 }
 
-// hostOf returns the host at which the client reached the server. A client whose transport redirects to this server may
-// still name the platform.
+// hostOf returns the host at which the client reached the server. A client may send the platform's name in its Host
+// header while its transport redirects the call to this server.
 func hostOf(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

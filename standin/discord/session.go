@@ -25,7 +25,7 @@ const (
 	gatewaySends          = 120             // payloads of a client per gatewayPeriod
 	gatewayPeriod         = time.Minute
 	maxGatewayPayload     = 4096 // bytes of a client's payload
-	heartbeatGrace        = 1.5  // intervals without a heartbeat before the connection ends
+	heartbeatGrace        = 1.5  // the connection ends after this many intervals without a heartbeat
 	compressFrom          = 1024 // bytes from which a payload is compressed
 	opDispatch            = 0
 	opHeartbeat           = 1
@@ -62,7 +62,7 @@ type session struct {
 	seq     int64
 	events  []pastEvent // the newest maxReplay events
 	socket  *socket     // nil while disconnected
-	until   time.Time   // when it ends, while disconnected
+	until   time.Time   // when the session ends, unless a client resumes it
 }
 
 type pastEvent struct {
@@ -135,7 +135,7 @@ func messageIntent(c *channel) int {
 	return intentGuildMessages
 }
 
-// dispatchMessage sends a message, without its text for sessions that may not see it.
+// dispatchMessage sends a message. Sessions that may not see its text get it without text.
 func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
 	if m.OnlyFor != "" || s.access(c).Hidden {
 		return

@@ -8,8 +8,8 @@ import (
 // snowflakeEpoch is the start of 2015 in milliseconds. Source: https://docs.discord.com/developers/reference#snowflakes
 const snowflakeEpoch = 1420070400000
 
-// virtualEpoch is used as the start time if the clock is before the platform's epoch, as in a synctest bubble:
-// 2026-01-01, in milliseconds.
+// virtualEpoch is 2026-01-01 in milliseconds. It is the start time if the clock is before the platform's epoch, as in a
+// synctest bubble.
 const virtualEpoch = 1767225600000
 
 // snowflakes creates ids that increase with time. Server.mu guards it.

@@ -64,11 +64,12 @@ type Stats struct {
 	Edits    int `json:"edits"`
 	Deletes  int `json:"deletes"`
 	Typings  int `json:"typings"`
-	// Deduplicated counts sends whose nonce led to an existing message.
+	// Deduplicated counts sends that returned an existing message because of their nonce.
 	Deduplicated int `json:"deduplicated"`
-	// InvalidRequests counts responses 401, 403 and 429, except shared ones.
+	// InvalidRequests counts responses 401, 403 and 429, except those with scope shared.
 	InvalidRequests int `json:"invalid_requests"`
-	// Identifies and Resumes count successful ones. RefusedResumes counts resumes that got an invalid session.
+	// Identifies and Resumes count those that succeeded. RefusedResumes counts resumes whose response was that the session
+	// is invalid.
 	Identifies     int `json:"identifies"`
 	Resumes        int `json:"resumes"`
 	RefusedResumes int `json:"refused_resumes"`
@@ -102,7 +103,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// recordViolation records a violation. call may be nil on the gateway.
+// recordViolation records a violation. call is nil for a violation on the gateway.
 func (s *Server) recordViolation(now time.Time, kind string, call *Call, detail string) {
 	v := Violation{At: now, Kind: kind, Method: "gateway", Detail: detail}
 	if call != nil {

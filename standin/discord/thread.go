@@ -13,10 +13,10 @@ import (
 // maxName is the maximum length of a thread's name in characters.
 const maxName = 100
 
-// startThread answers POST /channels/{channel}/threads: a thread that no message starts.
+// startThread answers POST /channels/{channel}/threads. It creates a thread that starts at no message.
 func (s *Server) startThread(r *request, c *channel) any {
 	f := r.form()
-	kind := PrivateThread // the platform's historical default
+	kind := PrivateThread // the platform's default for historical reasons
 	if f.has("type") {
 		kind = f.integer("type")
 		f.badIf(kind != PublicThread && kind != PrivateThread, "BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
@@ -114,7 +114,8 @@ func (s *Server) setThread(c *channel, name string, archived, locked bool) {
 	s.dispatchTo(c, intentGuilds, "THREAD_UPDATE", s.wireChannel(c))
 }
 
-// StartThread creates a thread in a channel as a person, from a message unless that is "". It returns the thread's id.
+// StartThread creates a thread in a channel as a person, at a message, or at none if message is "". It returns the
+// thread's id.
 func (s *Server) StartThread(channelID, message, name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // allPermissions are all permissions of the platform.
 const allPermissions = "2251799813685247"
 
-// wireTime formats a time like the platform.
+// wireTime formats a time as the platform does.
 func wireTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000-07:00") }
 
 type wireMessage struct {
@@ -198,8 +198,8 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	return w
 }
 
-// gatewayMessage returns a message in the gateway's form. Without content, it leaves out what a bot may not read
-// without the privileged intent, also in the message replied to.
+// gatewayMessage returns a message in the gateway's form. If content is false, it leaves out what a bot may not read
+// without the privileged intent. This also applies to the message replied to.
 func (s *Server) gatewayMessage(c *channel, m *Message, content bool) *wireMessage {
 	w := s.wire(c, m)
 	w.GuildID, w.ChannelType = m.Guild, &c.info.Type

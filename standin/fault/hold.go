@@ -14,7 +14,7 @@ const (
 	Answered = "answered" // after the client has the whole answer
 )
 
-// Paused is a held call.
+// Paused is a call that a fault holds.
 type Paused[C any] struct {
 	ID    int    `json:"id"`
 	Stage string `json:"stage"` // before, after or answered.
@@ -31,11 +31,11 @@ type Holds[C any] struct {
 
 type hold[C any] struct {
 	Paused[C]
-	resume chan bool // capacity 1: whether the call continues
+	resume chan bool // says whether the call continues; capacity 1
 }
 
-// Hold holds a call until Release, or until cut is closed. It returns false if the call must not continue. It calls tell
-// after the call is in List.
+// Hold holds a call until Release is called or cut is closed. It returns false if the call must not continue. It calls
+// tell as soon as List contains the call.
 func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
 	h := s.add(call, stage)
 	tell(&h.Paused)
@@ -74,7 +74,8 @@ func (s *Holds[C]) List() []Paused[C] {
 	return list
 }
 
-// Wait waits until a call is held or the time is over, and returns the held calls. It also ends with ctx and cut.
+// Wait waits until a call is held, and returns the held calls. It also returns after the time most, and when ctx or cut
+// ends.
 func (s *Holds[C]) Wait(ctx context.Context, most time.Duration, cut <-chan struct{}) []Paused[C] {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -102,7 +103,8 @@ func (s *Holds[C]) some() <-chan struct{} {
 	return s.more
 }
 
-// Release continues a held call, or ends it if on is false; id 0 means all calls. It returns the number of calls.
+// Release continues a held call, or ends it if on is false. id 0 means all held calls. Release returns the number of
+// calls that it released.
 func (s *Holds[C]) Release(id int, on bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +119,7 @@ func (s *Holds[C]) Release(id int, on bool) int {
 	return n - len(s.held)
 }
 
-// Reset forgets the held calls, which the caller cuts. Ids begin again from 1.
+// Reset forgets the held calls, whose connections the caller cuts. Ids begin again from 1.
 func (s *Holds[C]) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

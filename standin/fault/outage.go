@@ -10,14 +10,15 @@ import (
 
 // Kinds of outages.
 const (
-	// OutageRefuse: nobody listens at the address, so a client knows that its call was not sent. If a listener is not
-	// TCP, it closes all connections instead.
+	// OutageRefuse means that nobody listens at the address, so a client knows that its call was not sent. A listener that
+	// is not TCP accepts connections and closes them at once.
 	OutageRefuse = "refuse"
-	// OutageCut: each call loses its connection before it takes effect.
+	// OutageCut means that each call loses its connection before it takes effect.
 	OutageCut = "cut"
-	// OutageError: a proxy in front of the platform answers each call with Status.
+	// OutageError means that a proxy in front of the platform answers each call with Status.
 	OutageError = "5xx"
-	// OutageHang: no call is ever answered, not even after the outage.
+	// OutageHang means that no call is ever answered. A call made during the outage gets no answer after the outage
+	// either.
 	OutageHang = "hang"
 )
 
@@ -27,11 +28,11 @@ type Outage struct {
 	// For is the duration from now on; in JSON it is for_ms.
 	For    time.Duration `json:"-"`
 	ForMS  int           `json:"for_ms"`
-	Status int           `json:"status"` // of a 5xx; 502 when 0.
+	Status int           `json:"status"` // of the response of a 5xx outage; 0 means 502
 }
 
-// Effect returns the effect of an outage on each call: the action of a fault, its status if any, and the duration. The
-// error says why the outage is invalid.
+// Effect returns the effect of an outage on each call: the action of a fault, the HTTP status or 0, and how long the
+// outage lasts. The error says why the outage is invalid.
 func (o Outage) Effect() (action string, status int, lasts time.Duration, err error) {
 	lasts = Lasts(o.For, o.ForMS)
 	switch o.Kind {
@@ -53,7 +54,7 @@ func (o Outage) Effect() (action string, status int, lasts time.Duration, err er
 	return action, status, lasts, nil
 }
 
-// Lasts returns a duration that Go code sets as d and JSON in milliseconds.
+// Lasts returns d, or ms if d is 0. Go code sets d, and JSON sets ms.
 func Lasts(d time.Duration, ms int) time.Duration {
 	return cmp.Or(d, time.Duration(ms)*time.Millisecond)
 }

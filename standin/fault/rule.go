@@ -15,13 +15,13 @@ const (
 	Status = "status"
 	// Error answers with an error of the API. With AfterEffect the call takes effect first.
 	Error = "error"
-	// RateLimit answers 429 with RetryAfter, and closes the call's scope until that is over.
+	// RateLimit answers 429 with RetryAfter, and closes the call's scope until that time is over.
 	RateLimit = "rate_limit"
 	// CutBefore drops the connection, and the call has no effect.
 	CutBefore = "cut_before"
 	// CutAfter drops the connection after the call took effect.
 	CutAfter = "cut_after"
-	// CutMiddle breaks a download off in the middle.
+	// CutMiddle ends the connection in the middle of a download.
 	CutMiddle = "cut_middle"
 	// Drip sends a download at Rate.
 	Drip = "drip"
@@ -32,31 +32,32 @@ const (
 	DeleteFirst = "delete_first"
 	// NotFound answers as if the addressed message, or its chat, did not exist.
 	NotFound = "not_found"
-	// Malformed answers half of the JSON after the call took effect.
+	// Malformed answers with half of the JSON after the call took effect.
 	Malformed = "malformed"
-	// PauseBefore, PauseAfter and PauseAnswered hold the call before its effect, after it, or after the client has the
-	// whole answer. A test kills the client at these moments. The pause ends with Resume or Drop, or when Do returns.
+	// PauseBefore, PauseAfter and PauseAnswered hold the call before its effect, after its effect, or after the client has
+	// the whole answer. A test kills the client at these moments. The pause ends with Resume or Drop, or when Do returns.
 	PauseBefore   = "pause_before"
 	PauseAfter    = "pause_after"
 	PauseAnswered = "pause_answered"
 )
 
-// Everywhere returns the actions of every platform, and more.
+// Everywhere returns the actions that every platform has, and those in more.
 func Everywhere(more ...string) []string {
 	return append(more, Latency, RateLimit, Status, CutBefore, CutAfter, CutMiddle, Hang, DeleteFirst, Malformed, PauseBefore, PauseAfter, PauseAnswered)
 }
 
-// Fault is a rule: which calls C it hits, and what happens to them. If several rules select a call, the first one added
-// hits, but all count it. Not every platform supports every field and action.
+// Fault is a rule: which calls C it hits, and what happens to them. If several rules would hit a call, only the one
+// that was added first does. All rules that select the call count it. Not every platform supports every field and
+// action.
 type Fault[C any] struct {
-	// Method selects calls by method; several are separated by "|", and "" selects all.
+	// Method selects calls by the method's name. Several names are separated by "|". "" selects all calls.
 	Method string `json:"method"`
-	// Channel selects calls by their place, or Chat if places have numbers; zero selects all.
+	// Channel selects calls by their place. Chat does so on platforms whose places have numbers. Zero selects all calls.
 	Channel string `json:"channel"`
 	Chat    int64  `json:"chat"`
-	// Contains selects calls whose text contains it.
+	// Contains selects calls whose text contains this string.
 	Contains string `json:"contains"`
-	// Nth hits only the n-th selected call (from 1), Every each n-th one.
+	// Nth hits only the n-th selected call (from 1). Every hits each n-th selected call.
 	Nth   int `json:"nth"`
 	Every int `json:"every"`
 	// Times is how often the rule hits; 0: without limit.
@@ -66,7 +67,7 @@ type Fault[C any] struct {
 	ForMS int           `json:"for_ms"`
 
 	Action string `json:"action"`
-	// Status, Code and Description belong to an error answer; Error is the platform's name of an error.
+	// Status, Code and Description are those of an error answer. Error is the platform's name of an error.
 	Status      int    `json:"status"`
 	Code        int    `json:"code"`
 	Description string `json:"description"`
@@ -82,8 +83,8 @@ type Fault[C any] struct {
 	Rate int `json:"rate"`
 	// AfterEffect says that the call takes effect before its error answer.
 	AfterEffect bool `json:"after_effect"`
-	// Do is called at a pause instead of waiting for Resume, if it is set. The pause ends when Do returns. Do may call
-	// the server, except Close, which waits for it.
+	// Do, if set, is called at a pause, which ends when Do returns instead of at a call of Resume. Do may call any method
+	// of the server except Close, because Close waits for Do.
 	Do func(C) `json:"-"`
 }
 

@@ -9,9 +9,9 @@ import (
 
 // When says which of the selected calls a rule hits. The zero value hits all.
 type When struct {
-	Nth, Every int           // only the n-th of them (from 1); only each n-th one
-	Times      int           // how often it hits; 0: without limit
-	For        time.Duration // how long it exists from now on; 0: without limit
+	Nth, Every int           // only the n-th selected call (from 1); only each n-th one
+	Times      int           // how often the rule hits; 0: without limit
+	For        time.Duration // how long the rule exists from now on; 0: without limit
 }
 
 // Table has the rules of a stand-in: faults of type F, each with its When. The zero value is empty. It is safe for
@@ -26,7 +26,7 @@ type rule[F any] struct {
 	fault F
 	when  When
 	until time.Time // zero: without limit
-	alone bool      // later rules don't count the calls that it hits
+	alone bool      // rules after this one don't count the calls that it hits
 	seen  int       // number of selected calls
 	hits  int
 }
@@ -44,7 +44,8 @@ func (t *Table[F]) Add(f F, when When) int {
 	return t.next
 }
 
-// Shadow adds a rule with precedence over all others until then; they don't count the calls that it hits.
+// Shadow adds a rule that takes precedence over all others until the time until. The others don't count the calls that
+// it hits.
 func (t *Table[F]) Shadow(f F, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +60,7 @@ func (t *Table[F]) Clear() {
 	t.rules = nil
 }
 
-// Reset is Clear, and ids begin again from 1.
+// Reset removes all rules. Ids begin again from 1.
 func (t *Table[F]) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,26 +9,26 @@ import (
 	"telex/standin/rig"
 )
 
-// Call is a REST call, a command on a socket, the opening of a socket, or its authentication. The package comment
-// describes their names.
+// Call is a REST call, a command on a socket, the opening of a socket, or its authentication. The package comment lists
+// the names of calls.
 type Call struct {
 	rig.Call
 	// Via is rest or socket.
 	Via string `json:"via"`
-	// Place is the id of the notification, otherwise the first entity in the call.
+	// Place is the id of the notification. In other calls, it is the first entity.
 	Place string `json:"place,omitempty"`
 	// Text is the message of a notification.
 	Text string `json:"text,omitempty"`
-	// Error is the code of an error on a socket, or the message of one by REST.
+	// Error is an error's code on a socket, or an error's message by REST.
 	Error string `json:"error,omitempty"`
 	// Data is the data of a service, or the whole command. It never contains a token.
 	Data json.RawMessage `json:"data,omitempty"`
 
-	id         json.RawMessage // of a command
-	subscribes *subscription   // the subscription that it adds to its socket
+	id         json.RawMessage // of a command, as received
+	subscribes *subscription   // the subscription that the call adds to its socket
 }
 
-// Ways of a call.
+// The ways in which a call arrives.
 const (
 	viaREST   = "rest"
 	viaSocket = "socket"
@@ -107,7 +107,7 @@ func statusAnswer(status int) rig.Answer {
 // frame returns a message on a socket as the response to a call.
 func frame(o object) rig.Answer { return rig.Answer{Status: http.StatusOK, Body: rig.Encode(o)} }
 
-// invoke runs a call with the mutex held, and returns its result or its error.
+// invoke runs a call while it holds s.mu, and returns its result or its error.
 func (s *Server) invoke(call *Call, run func() any) (result any, refused *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -155,7 +155,7 @@ func (k *socket) write(frame string) {
 	}
 }
 
-// next returns the next message. It returns one with an error if none arrives for ten minutes.
+// next returns the next message. If none arrives for ten minutes, it returns an envelope with an error.
 func (k *socket) next() envelope {
 	k.t.Helper()
 	return k.within(10 * time.Minute)

@@ -13,7 +13,7 @@ import (
 // commandKind describes a command.
 type commandKind struct {
 	fields schema
-	// task says that Home Assistant runs it in parallel with later commands.
+	// task says that Home Assistant runs the command in parallel with later ones.
 	task bool
 	run  func(s *Server, r *request) any
 }
@@ -59,12 +59,12 @@ func commands() map[string]commandKind {
 type preparedCommand struct {
 	call    *Call
 	task    bool
-	refused *rig.Answer // the response if it must not run
+	refused *rig.Answer // the response if the command must not run
 	do      func() rig.Answer
 }
 
-// prepare checks the order and the kind of a command. Source: homeassistant/components/websocket_api/connection.py,
-// async_handle.
+// prepare checks whether a command may come now and is of a known kind. Source:
+// homeassistant/components/websocket_api/connection.py, async_handle.
 func (s *Server) prepare(k *socket, c command, arrived time.Time) preparedCommand {
 	call := &Call{Call: rig.Call{At: arrived, Method: methodOf(c)}, Via: viaSocket, id: c.echo}
 	if c.kind == "call_service" {
@@ -98,7 +98,7 @@ func (s *Server) prepare(k *socket, c command, arrived time.Time) preparedComman
 	return p
 }
 
-// methodOf returns the name of a command: the service that it calls, otherwise its type.
+// methodOf returns the name of a command: the service that it calls, or its type if it calls no service.
 func methodOf(c command) string {
 	domain, _ := c.fields["domain"].(string)
 	name, _ := c.fields["service"].(string)
@@ -191,7 +191,7 @@ func (s *Server) callAction(r *request) any {
 	return result
 }
 
-// panel returns the panel in the form of its command. The caller holds s.mu.
+// panel returns the panel's notifications in the form of the command's response. The caller holds s.mu.
 func (s *Server) panel() []object {
 	list := []object{}
 	for _, n := range s.notifications {

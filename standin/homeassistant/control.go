@@ -9,7 +9,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls returns the controls of the package comment.
+// controls returns the controls that the package comment lists.
 func (s *Server) controls() rig.Controls {
 	type body = controlRequest
 	return rig.Controls{
@@ -41,7 +41,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlRequest has the fields of all small controls.
+// controlRequest has the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Entity       string         `json:"entity_id"`
 	Changes      []Change       `json:"changes"`

@@ -15,7 +15,7 @@ func TestControl(t *testing.T) {
 		k := c.socket()
 		for _, tc := range []struct {
 			method, name, body string
-			want               string // the whole response, or a part of it after "…"
+			want               string // the whole response; after "…", a part of it
 		}{
 			{"GET", "info", "", `…"light.kitchen"`},
 			{"POST", "set_state", `{"entity_id":"light.kitchen","state":"on"}`, `{"fired":true}`},

@@ -1,6 +1,6 @@
 // Package homeassistant is a strict local imitation of Home Assistant, for tests and for any bot in any language. It
-// serves the WebSocket API and the REST API of one house. Programs can act as the house and the people in it, and it
-// records every notification that a person saw, with each version of its text and when.
+// serves the WebSocket API and the REST API of one house. Programs can act as the house and the people in it. It
+// records every notification that a person saw, with each version of its text and the time of each version.
 //
 // It was written from the platform's documentation alone and shares no code with the adapter, so that the same
 // misreading of the platform can't be in both.
@@ -26,17 +26,18 @@
 // Details that these pages leave open (bodies of errors, time limits, checks of arguments) follow the source code of
 // Home Assistant.
 //
-// A Call of a service is named after it (such as light.turn_on), both over the WebSocket and by REST. Other commands
-// are named by their type, and other REST calls by method and route (such as "GET /api/states"). Opening a WebSocket is
-// the call "socket", and its authentication "auth".
+// A Call of a service has the service's name (such as light.turn_on), both over the WebSocket and by REST. Other
+// commands are named by their type, and other REST calls by method and route (such as "GET /api/states"). Opening a
+// WebSocket is the call "socket", and its authentication "auth".
 //
 // # What is enforced
 //
-// Routes: a wrong slash at the end gets 404, another HTTP method 405. Tokens: a wrong one gets 401 or auth_invalid, and
-// the person gets the notification http-login about it. The order of messages on a WebSocket: auth first and within ten
-// seconds, increasing ids, supported_features as the first command. The fields of commands and services: a missing
-// field, a wrong type and an unknown field are errors. Entity services need a target. A client that reads too slowly is
-// disconnected. Errors of the client are violations, which Stats counts with details; a correct client causes none.
+// Routes: a superfluous or missing slash at the end gets 404, a wrong HTTP method 405. Tokens: a wrong token gets 401
+// or auth_invalid, and the person gets the notification http-login about it. The order of messages on a WebSocket: auth
+// first and within ten seconds, increasing ids, supported_features as the first command. The fields of commands and
+// services: a missing field, a wrong type and an unknown field are errors. Entity services need a target. A client that
+// reads too slowly is disconnected. Errors of the client are violations, which Stats counts with details; a correct
+// client causes none.
 //
 // A client with the feature coalesce_messages gets all waiting messages in one frame, as an array.
 //
@@ -46,9 +47,9 @@
 //
 // # What is missing
 //
-// Further users; areas, devices, labels and floors, which select nothing; triggers, templates, the history and logbook
-// APIs, registries, automations; Markdown in notifications. The conversation agent understands "turn on <name>", "turn
-// off <name>" and "what is <name>".
+// Users besides the token's; areas, devices, labels and floors (as targets, they select no entity); triggers,
+// templates, the history and logbook APIs, registries, automations; Markdown in notifications. The conversation agent
+// understands "turn on <name>", "turn off <name>" and "what is <name>".
 //
 // # Control over HTTP
 //
@@ -56,13 +57,13 @@
 //
 //	POST   /control/set_state     {"entity_id":"light.kitchen","state":"on","attributes":{"brightness":200}}
 //	                              → {"fired":true}; fields: Change
-//	POST   /control/burst         {"changes":[…]}                         all at once → {"fired":3}
+//	POST   /control/burst         {"changes":[…]}                         all at the same moment → {"fired":3}
 //	POST   /control/remove        {"entity_id":"light.kitchen"}
 //	POST   /control/fire          {"event_type":"doorbell","data":{…}}
-//	POST   /control/dismiss       {"notification_id":"x"}                 a person dismisses it
-//	POST   /control/revoke        {}                                      deletes the token; "off":true takes it back
+//	POST   /control/dismiss       {"notification_id":"x"}                 a person dismisses the notification
+//	POST   /control/revoke        {}                                      deletes the token; "off":true makes it valid again
 //	POST   /control/cut_sockets   {}                                      → {"sockets":1}
-//	POST   /control/stall_sockets {}                                      half-open: only the client can notice
+//	POST   /control/stall_sockets {}                                      makes sockets half-open: only the client can notice it
 //	GET    /control/info          the token's user, the entities, and the server's clock
 //	GET    /control/states        ?entity_id=light.kitchen                list of State
 //	GET    /control/history       ?place=persistent_notification          list of Notification

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// services returns all services, by domain.name. targets are the legacy notify actions. Sources:
+// services returns all services, by domain.name. targets names the legacy notify actions. Sources:
 // homeassistant/components/<domain>/services.yaml.
 func services(targets []string) map[string]service {
 	all := map[string]service{
@@ -94,7 +94,7 @@ func setState(state string) func(*Server, *action) any {
 }
 
 // switchTo returns a service that switches each entity on or off, or toggles it if state is "". It also stores the
-// other data of the call as attributes.
+// call's other fields as attributes.
 func switchTo(state string) func(*Server, *action) any {
 	return func(s *Server, a *action) any {
 		for _, e := range a.entities {
@@ -195,7 +195,8 @@ func dismissNotification(s *Server, a *action) any {
 	return nil
 }
 
-// dismissByBot removes a notification. A missing one is not an error; one that the bot did not create is a violation.
+// dismissByBot removes a notification. A notification that does not exist is no error. A notification that the bot did
+// not create is a violation.
 func (s *Server) dismissByBot(method, id string) {
 	if n := s.current[id]; n != nil && !n.FromBot {
 		s.recordViolation(ForeignNotification, method, "notification "+id+" is not the bot's")
@@ -205,7 +206,7 @@ func (s *Server) dismissByBot(method, id string) {
 	}
 }
 
-// sendMessage sends by notify entities. Their state is the time of the last message.
+// sendMessage sends a message by each notify entity. The state of such an entity is the time of its last message.
 func sendMessage(s *Server, a *action) any {
 	for _, e := range a.entities {
 		v := TextVersion{Method: a.method(), Text: text(a.data, "message")}

@@ -8,7 +8,7 @@ import (
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds beside those of the rig: notification, edit, dismiss, state, socket, violation.
+	rig.EventHead[Call] // Kinds, besides those of package rig: notification, edit, dismiss, state, socket, violation.
 
 	// Place is the place of a notification, or an entity.
 	Place string `json:"place,omitempty"`
@@ -35,5 +35,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventPlace sets the channel of an event to that of a call.
+// setEventPlace sets the place of an event to that of a call.
 func setEventPlace(e *Event, c *Call) { e.Place = c.Place }

@@ -12,10 +12,10 @@ import (
 
 // Fault is a rule: which calls it hits, and what happens to them. The package comment describes the names of calls;
 // several names are separated by "|", and "" matches all. Channel selects calls by Call.Place, and Contains by
-// Call.Text. Scope selects calls by Via: "rest" or "socket". A command whose connection is cut loses its socket. The
-// action fault.Status responds with the page of a proxy, which a command receives as the error unknown_error.
-// fault.Error responds to a command with the code Error, to a REST call with status 500, and to authentication with
-// auth_invalid.
+// Call.Text. Scope selects calls by Via: "rest" or "socket". If a fault cuts the connection of a command, the socket
+// ends. The action fault.Status responds to a REST call with the page of a proxy, and to a command with the error
+// unknown_error. fault.Error responds to a command with the code Error, to a REST call with status 500, and to
+// authentication with auth_invalid.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.

@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A hanging command blocks neither other commands nor events.
+// TestHang checks that a hanging command blocks neither other commands nor events.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -222,7 +222,8 @@ func TestImpossibleFaults(t *testing.T) {
 	}
 }
 
-// During a restart, sockets end and no call is answered. Entity states survive it, notifications in the panel don't.
+// During a restart, sockets end and no call is answered. Entity states survive the restart, but notifications in the
+// panel don't.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

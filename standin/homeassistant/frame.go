@@ -17,8 +17,8 @@ type command struct {
 	fields map[string]any
 }
 
-// parseFrame parses a frame of a client: a message, or an array of them. After an error, the server closes the
-// connection. Source: homeassistant/components/websocket_api/http.py and connection.py.
+// parseFrame parses a frame of a client: a message, or an array of messages. If parseFrame returns an error, the server
+// closes the connection. Source: homeassistant/components/websocket_api/http.py and connection.py.
 func parseFrame(data []byte) ([]command, error) {
 	v, err := decode(data)
 	if err != nil {
@@ -53,7 +53,7 @@ func parseCommand(v any) command {
 	return c
 }
 
-// parseAuth parses the first message of a client. wrong says what is wrong with it.
+// parseAuth parses the first message of a client. wrong says what is wrong with this message.
 func parseAuth(data []byte) (token, wrong string, err error) {
 	v, err := decode(data)
 	if err != nil {

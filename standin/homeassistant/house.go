@@ -18,7 +18,7 @@ type Change struct {
 	User string `json:"user_id"`
 }
 
-// House returns the entities of a house without configured ones.
+// House returns the entities that a house has if Options.Entities is nil.
 func House() []Change {
 	entity := func(id, state, name string, more ...string) Change {
 		attributes := map[string]any{"friendly_name": name}
@@ -52,7 +52,7 @@ func House() []Change {
 	}})
 }
 
-// validate returns why a change is impossible.
+// validate returns an error that says why a change is impossible.
 func (c Change) validate() error {
 	switch {
 	case !entityID.MatchString(c.Entity):
@@ -63,8 +63,8 @@ func (c Change) validate() error {
 	return nil
 }
 
-// SetState changes the state of an entity, or creates it. It reports whether that fired an event: an identical state
-// with the same attributes fires none. It panics on an impossible change.
+// SetState changes the state of an entity, or creates it. It reports whether this fired an event. A change to the same
+// state with the same attributes fires none. It panics on an impossible change.
 func (s *Server) SetState(c Change) bool { return s.Burst(c) == 1 }
 
 // Burst makes changes at the same moment, and returns how many fired an event. It panics on an impossible change.
@@ -96,7 +96,7 @@ func (s *Server) apply(changes []Change) (fired int, err error) {
 	return fired, nil
 }
 
-// Remove removes an entity: its last event has no new_state.
+// Remove removes an entity. The entity's last event has no new_state.
 func (s *Server) Remove(entity string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *Server) entityByName(name string) (State, bool) {
 	return State{}, false
 }
 
-// withAttributes returns a copy of attributes with changes; it is never nil.
+// withAttributes returns a copy of attributes with changes; the copy is never nil.
 func withAttributes(attributes map[string]any, changes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	if out == nil {

@@ -13,11 +13,11 @@ const Panel = "persistent_notification"
 
 // Notification is a notification of a person, with all its versions.
 type Notification struct {
-	// ID is the notification_id of one in the panel. Others have a generated id.
+	// ID is the notification_id of a notification in the panel. Other notifications have a generated id.
 	ID string `json:"id"`
 	// Place is Panel, or the notify action or entity that sent it.
 	Place string `json:"place"`
-	// FromBot says that the bot created it, not Home Assistant itself.
+	// FromBot says that the bot created the notification, not Home Assistant itself.
 	FromBot bool `json:"from_bot"`
 	rig.Seen[TextVersion]
 }
@@ -25,7 +25,7 @@ type Notification struct {
 // TextVersion is what a notification showed from At until the next version.
 type TextVersion struct {
 	At time.Time `json:"at"`
-	// Method is the service that made it, or "core".
+	// Method is the service that made the version, or "core".
 	Method string `json:"method"`
 	Title  string `json:"title,omitempty"`
 	Text   string `json:"text"`
@@ -73,7 +73,7 @@ func (s *Server) show(id string, v TextVersion, bot bool) {
 	s.Publish("edit", Event{Place: Panel, Notification: n})
 }
 
-// send sends a message to a notify target, where nothing can be changed or removed. The caller holds s.mu.
+// send sends a message to a notify target, where a sent message can't be changed or removed. The caller holds s.mu.
 func (s *Server) send(target string, v TextVersion) {
 	s.serial++
 	v.At = time.Now()
@@ -114,7 +114,7 @@ func (s *Server) clearPanel() {
 	}
 }
 
-// loginFailed adds the notification of a wrong token. The caller holds s.mu. Source:
+// loginFailed adds the notification that somebody used a wrong token. The caller holds s.mu. Source:
 // homeassistant/components/http/ban.py, process_wrong_login.
 func (s *Server) loginFailed() {
 	s.stats.FailedLogins++
@@ -124,7 +124,7 @@ func (s *Server) loginFailed() {
 	}, false)
 }
 
-// History returns a copy of all notifications of a place, "" for all, in the order of their creation.
+// History returns a copy of all notifications of a place in the order of their creation. The place "" means all places.
 func (s *Server) History(where string) []Notification {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,7 +68,7 @@ func TestPanel(t *testing.T) {
 	})
 }
 
-// Numbers are converted to text, because the field accepts any string.
+// A number as the text of a notification is converted to a string, because the field accepts any string.
 func TestTextOfNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -88,7 +88,7 @@ func TestTextOfNotifications(t *testing.T) {
 	})
 }
 
-// A bot changes a notification that it did not create. That is a violation.
+// TestForeignNotifications checks that it is a violation if a bot changes a notification that it did not create.
 func TestForeignNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -99,7 +99,7 @@ func TestForeignNotifications(t *testing.T) {
 	})
 }
 
-// A message to a notify target can't be changed, so each call creates a message.
+// A message to a notify target can't be changed, so each call creates a new message.
 func TestTargetsOfNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Targets: []string{"ann"}})

@@ -44,7 +44,7 @@ func routes() []route {
 		{"/api/services", methods{"GET": (*Server).listServices}},
 		{"/api/services/*/*", methods{"POST": (*Server).postService}},
 		{"/api/conversation/process", methods{"POST": (*Server).postSentence}},
-		{"/api/websocket", methods{"GET": nil}}, // a socket, which is opened elsewhere
+		{"/api/websocket", methods{"GET": nil}}, // a socket, which serveSocket opens
 	}
 }
 
@@ -223,8 +223,8 @@ func (s *Server) listServices(*restCall) any {
 	return list
 }
 
-// postService calls a service and returns the states that it changed. Source: homeassistant/components/api/__init__.py,
-// APIDomainServicesView.
+// postService calls a service and returns the states that the service changed. Source:
+// homeassistant/components/api/__init__.py, APIDomainServicesView.
 func (s *Server) postService(r *restCall) any {
 	data := make(map[string]any)
 	if len(r.body) > 0 {

@@ -15,7 +15,7 @@ func TestREST(t *testing.T) {
 	for _, tc := range []struct {
 		method, path, body string
 		status             int
-		want               string // the whole response, or a part of it after "…"
+		want               string // the whole response; after "…", a part of it
 		violation          string
 	}{
 		{"GET", "/api/", "", 200, `{"message":"API running."}`, ""},

@@ -17,7 +17,7 @@ type fieldKind string
 const (
 	anyField    fieldKind = "any"
 	strictField fieldKind = "str"  // a string
-	textField   fieldKind = "text" // a string, or a number that is converted to one
+	textField   fieldKind = "text" // a string, or a number that is converted to a string
 	objectField fieldKind = "dict"
 	boolField   fieldKind = "bool"
 	intField    fieldKind = "int"

@@ -16,7 +16,7 @@ const (
 	DefaultToken = "standin-long-lived-token-local-use-only"
 	// BotUser is the id of the token's user. The context of the bot's actions contains it.
 	BotUser = "5d0b6c2f1e7a4f1b9a6d3c8e2f4a7b10"
-	// Version is the ha_version that the server claims.
+	// Version is what the server sends as ha_version.
 	Version = "2026.8.2"
 )
 
@@ -26,8 +26,8 @@ type Options struct {
 	Token string
 	// Entities are the entities of the house; House() if nil.
 	Entities []Change
-	// Targets are the legacy notify actions besides notify.persistent_notification, without "notify."; "notify" and
-	// "mobile_app_phone" if nil.
+	// Targets are the names of the legacy notify actions, without "notify." and without notify.persistent_notification.
+	// nil means "notify" and "mobile_app_phone".
 	Targets []string
 	// Latency is the duration of each call; half of it passes before the call takes effect.
 	Latency time.Duration
@@ -49,7 +49,7 @@ type Server struct {
 	serial        int // the last number of a generated id
 	states        map[string]State
 	notifications []*Notification
-	current       map[string]*Notification // in the panel, by id
+	current       map[string]*Notification // the notifications in the panel, by id
 	sockets       []*socket
 	stats         Stats // without the counters of the rig
 }
@@ -93,7 +93,7 @@ func (s *Server) reset() {
 	}
 }
 
-// detach removes the sockets, which end with the requests that opened them.
+// detach removes the sockets. Each ends when the request that opened it ends.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil
@@ -108,7 +108,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveREST(w, r, cut)
 }
 
-// Revoke deletes the bot's token and closes its sockets; false creates the token again.
+// Revoke deletes the bot's token and closes the bot's sockets. If on is false, it makes the token valid again instead.
 func (s *Server) Revoke(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 // service describes a service.
 type service struct {
 	fields schema
-	// entity says that it acts on entities, so a target is required.
+	// entity says that the service acts on entities, so a call needs a target.
 	entity   bool
 	response string
 	run      func(s *Server, a *action) any
@@ -46,9 +46,9 @@ func targetFields() []string {
 // needsTarget is the error of an entity service without a target. Source: homeassistant/helpers/config_validation.py.
 const needsTarget = "must contain at least one of entity_id, device_id, area_id, floor_id, label_id."
 
-// callService runs a service. It checks in the platform's order whether the service exists, whether it has a response,
-// and whether its arguments are valid. target may be nil. The caller holds s.mu. Source: homeassistant/core.py,
-// ServiceRegistry.async_call.
+// callService runs a service. It checks in the platform's order whether the service exists, whether it has a response
+// if the caller wants one, and whether the arguments are valid. target may be nil. The caller holds s.mu. Source:
+// homeassistant/core.py, ServiceRegistry.async_call.
 func (s *Server) callService(a *action, target map[string]any, wantsResponse bool, call *Call) any {
 	sv, ok := s.services[a.method()]
 	if !ok {
@@ -72,7 +72,8 @@ func (s *Server) callService(a *action, target map[string]any, wantsResponse boo
 	return response
 }
 
-// checkResponse refuses a call that does not fit the service's kind of response.
+// checkResponse refuses a call that asks for a response if the service has none, or that does not ask if the service
+// requires it.
 func (s *Server) checkResponse(sv service, a *action, wanted bool, via string) {
 	key, socket, rest := "", "", ""
 	switch {
@@ -130,7 +131,7 @@ func (s *Server) checkData(sv service, a *action) string {
 	return ""
 }
 
-// entityIDs returns the entities in data: one, several with commas, or a list.
+// entityIDs returns the entities in data: a single id, several ids separated by commas, or a list.
 func entityIDs(data map[string]any) []string {
 	var ids []string
 	switch v := data["entity_id"].(type) {
@@ -151,8 +152,8 @@ func entityIDs(data map[string]any) []string {
 	return ids
 }
 
-// selectEntities returns the entities on which an action acts. Home Assistant only logs a warning for a missing one, or
-// one of another domain; here it is a violation. Unavailable ones are skipped. The caller holds s.mu.
+// selectEntities returns the entities on which an action acts. An entity that is missing or belongs to another domain
+// is a violation here; Home Assistant only logs a warning. Unavailable entities are skipped. The caller holds s.mu.
 func (s *Server) selectEntities(a *action) []State {
 	var list []State
 	ids := entityIDs(a.data)
@@ -223,7 +224,7 @@ func asObject(v any) map[string]any {
 	return o
 }
 
-// floatOf returns a number in an attribute, or 0. Go code and clients write different types.
+// floatOf returns a number in an attribute, or 0. Go code and clients store numbers as different types.
 func floatOf(v any) float64 {
 	n, err := json.Number(fmt.Sprint(v)).Float64()
 	if err != nil {

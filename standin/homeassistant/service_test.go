@@ -15,7 +15,7 @@ func TestServices(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		service, data string
-		entity, want  string // the state afterwards
+		entity, want  string // the entity's state afterwards
 	}{
 		{"light.turn_on", `{"entity_id":"light.kitchen"}`, "light.kitchen", "on"},
 		{"light.turn_off", `{"entity_id":"light.kitchen, light.living_room"}`, "light.living_room", "off"},

@@ -17,7 +17,7 @@ import (
 
 // Properties of the socket. Sources: homeassistant/components/websocket_api/http.py and const.py.
 const (
-	// pingEvery is the interval of the server's pings, and pongTimeout the wait for the response.
+	// pingEvery is the interval of the server's pings, and pongTimeout is how long it waits for the response.
 	pingEvery   = 55 * time.Second
 	pongTimeout = 27500 * time.Millisecond
 	// The socket is closed if more than maxPending messages wait for the client, or more than peakPending for longer than peakTime.
@@ -31,36 +31,38 @@ const (
 // allEvents subscribes to events of all types.
 const allEvents = "*"
 
-// subscription is an event subscription of a socket. Events contain its id.
+// subscription is an event subscription of a socket. An event contains the id of its subscription.
 type subscription struct {
 	id    int64
 	event string
 }
 
-// outgoing is a message for a client. written is closed when the client has received it, or never will.
+// outgoing is a message for a client. written is closed when the client has received the message, or can no longer
+// receive it.
 type outgoing struct {
 	data    []byte
 	written chan struct{}
 }
 
-// socket is one open connection. Its fields are guarded by Server.mu, but for the last three.
+// socket is one open connection. Server.mu guards its fields, except the last three.
 type socket struct {
 	out           []outgoing
-	wake          chan struct{} // capacity 1: a sign that something below changed.
-	peak          time.Time     // since when too many messages wait; zero: they don't.
-	stalled       bool          // half-open: nothing gets through, and nobody notices.
-	ending        bool          // it is closed in order once everything is written.
-	coalesce      bool          // the client takes arrays.
+	wake          chan struct{} // signals that one of the fields below changed; capacity 1
+	peak          time.Time     // since when too many messages wait for the client; zero if they don't
+	stalled       bool          // half-open: nothing gets through, and only the client can notice it
+	ending        bool          // the socket is closed in order once everything is written
+	coalesce      bool          // the client accepts several messages in one frame, as an array
 	subscriptions []subscription
 	cancel        context.CancelFunc
 
-	// Of the commands alone, which begin one after the other.
+	// Only commands use these fields. Commands begin one after the other, so the fields need no lock.
 	authenticated bool
-	last          int64 // id.
+	last          int64 // the id of the last command
 	commands      int
 }
 
-// put queues a message; the Server's mutex is held. It returns a channel that is closed when the client has received it.
+// put queues a message. It returns a channel that is closed when the client has received the message. The caller holds
+// s.mu of the Server.
 func (k *socket) put(data []byte) <-chan struct{} {
 	o := outgoing{data: data, written: make(chan struct{})}
 	k.out = append(k.out, o)
@@ -112,7 +114,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	s.runSocket(r.Context(), conn, k, cut)
 }
 
-// runSocket serves a socket until it ends, by either side.
+// runSocket serves a socket until either side ends it.
 func (s *Server) runSocket(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,7 +137,7 @@ func (s *Server) runSocket(ctx context.Context, conn *websocket.Conn, k *socket,
 	s.readSocket(ctx, conn, k, &work, cut)
 	s.Locked(k.end)
 	writer.Wait()
-	_ = conn.CloseNow() // an error means that it was closed before
+	_ = conn.CloseNow() // an error means that the connection was already closed
 	s.unregister(k)
 	work.Wait()
 }
@@ -148,8 +150,8 @@ func (s *Server) unregister(k *socket) {
 	s.Publish("socket", Event{Sockets: len(s.sockets)})
 }
 
-// readSocket handles the client's messages until the connection ends. The commands begin in order. A command that Home
-// Assistant runs as a task does not delay later ones.
+// readSocket handles the client's messages until the connection ends. Commands begin in the order of their arrival. A
+// command that Home Assistant runs as a task does not delay later ones.
 func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket, work *sync.WaitGroup, cut <-chan struct{}) {
 	previous := make(chan struct{})
 	close(previous)
@@ -194,7 +196,7 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// command runs a command once those before it have begun. begun lets the next one begin.
+// command runs a command after the commands before it have begun. Calling begun lets the next command begin.
 func (s *Server) command(ctx context.Context, k *socket, c command, arrived time.Time, begun func(), cut <-chan struct{}) {
 	if !k.authenticated {
 		return
@@ -212,7 +214,7 @@ func (s *Server) isStalled(k *socket) bool {
 	return k.stalled
 }
 
-// exchange answers a command. The subscription begins with the answer, so that no event overtakes it.
+// exchange answers a command. A subscription begins when its answer is queued, so that no event overtakes the answer.
 func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan struct{}, refused *rig.Answer, run func() rig.Answer) {
 	s.Exchange(ctx, call, cut, refused, run, func(a rig.Answer) {
 		if a.Status == rig.Gone {
@@ -250,7 +252,7 @@ func (s *Server) checkPending(k *socket) {
 	}
 }
 
-// cutSocket breaks a socket off without a word. The caller holds s.mu.
+// cutSocket ends a socket without a close frame. The caller holds s.mu.
 func (s *Server) cutSocket(k *socket) {
 	s.sockets = slices.DeleteFunc(slices.Clone(s.sockets), func(other *socket) bool { return other == k })
 	k.cancel()
@@ -288,8 +290,9 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 	}
 }
 
-// take removes the messages of the next frame from the queue: one, or all for a client that accepts arrays. A message that a
-// fault has broken would break the array, so it is sent alone. The Server's mutex is held.
+// take removes the messages of the next frame from the queue: one message, or all for a client that accepts arrays. If
+// a fault has made a message invalid JSON, messages are sent one by one, because that message would make the array
+// invalid. The caller holds the Server's mutex.
 func (k *socket) take() []outgoing {
 	n := min(1, len(k.out))
 	if k.coalesce && !slices.ContainsFunc(k.out, func(o outgoing) bool { return !json.Valid(o.data) }) {
@@ -300,7 +303,7 @@ func (k *socket) take() []outgoing {
 	return list
 }
 
-// join returns a frame with the messages: a single one, or an array.
+// join returns a frame with the messages: the message itself if there is only one, or else an array.
 func join(list []outgoing) []byte {
 	if len(list) == 1 {
 		return list[0].data
@@ -352,8 +355,8 @@ func (s *Server) CutSockets() int {
 	return n
 }
 
-// StallSockets makes every socket half-open: nothing gets through any more, pings neither, and only the client can
-// notice. It returns how many.
+// StallSockets makes every socket half-open: nothing gets through any more, not even pings, and only the client can
+// notice it. It returns the number of sockets.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

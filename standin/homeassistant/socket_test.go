@@ -16,7 +16,7 @@ func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, frame string
-		message     string // of auth_invalid; "": the socket is closed without one
+		message     string // of auth_invalid; "": the socket is closed without auth_invalid
 		violation   string
 		failed      int
 	}{
@@ -82,7 +82,7 @@ func TestRevokedToken(t *testing.T) {
 		if e := k.next(); e.Type != "auth_invalid" {
 			t.Errorf("new socket: got %+v, want auth_invalid", e)
 		}
-		c.violations() // the client could not have known that
+		c.violations() // no violation: the client could not know that its token was revoked
 		if got := c.shown(); !strings.HasPrefix(got, "Login attempt or request") {
 			t.Errorf("a person sees %q, want the notification of a failed login", got)
 		}
@@ -144,7 +144,7 @@ func TestCommandErrors(t *testing.T) {
 	})
 }
 
-// A frame that is not valid JSON ends the socket, after everything before it was answered. Binary frames are ignored.
+// A frame that is not valid JSON ends the socket, after all earlier frames are answered. Binary frames are ignored.
 func TestBrokenFrames(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{"", "{", "{} {}", "\xff"} {
@@ -208,7 +208,7 @@ func TestSubscriptions(t *testing.T) {
 	})
 }
 
-// The result of a subscription always arrives before its first event.
+// TestNoEventBeforeItsSubscription checks that a client gets the result of subscribe_events before the first event.
 func TestNoEventBeforeItsSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Latency: time.Second})
@@ -227,7 +227,7 @@ func TestNoEventBeforeItsSubscription(t *testing.T) {
 	})
 }
 
-// Only a client that asked for it gets several messages in one frame.
+// Only a client that asked for coalescing gets several messages in one frame.
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changes []homeassistant.Change
@@ -351,7 +351,7 @@ func TestServerPings(t *testing.T) {
 	})
 }
 
-// A client with too many waiting messages is disconnected, at once or after five seconds.
+// A client for which too many messages wait is disconnected, at once or after five seconds.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	changes := func(n int) []homeassistant.Change {
@@ -366,7 +366,7 @@ func TestSlowReader(t *testing.T) {
 	for _, tc := range []struct {
 		name                   string
 		subscriptions, changes int
-		wait                   time.Duration // before one more state changes
+		wait                   time.Duration // before one more state change
 		cut                    bool
 	}{
 		{"few", 1, 1000, time.Minute, false},

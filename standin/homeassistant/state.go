@@ -12,7 +12,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Limits of the core. Source: homeassistant/const.py.
+// Limits of Home Assistant's core. Source: homeassistant/const.py.
 const (
 	maxState     = 255 // characters
 	maxEventType = 64
@@ -35,7 +35,7 @@ func (t Time) String() string {
 // MarshalJSON encodes the time as a string.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
-// Context says what caused a state or an event.
+// Context says who or what caused a state or an event.
 type Context struct {
 	ID     string  `json:"id"`
 	Parent *string `json:"parent_id"`
@@ -63,7 +63,8 @@ func (s *Server) newContext(user string) Context {
 	return c
 }
 
-// set sets a state, and reports whether that fired an event: an identical state fires none. The caller holds s.mu.
+// set sets a state, and reports whether this fired an event. The same state with the same attributes fires an event
+// only if force is true. The caller holds s.mu.
 func (s *Server) set(entity, state string, attributes map[string]any, ctx Context, force bool) bool {
 	now := Time{time.Now()}
 	attributes = withAttributes(attributes, nil)
@@ -90,7 +91,7 @@ func (s *Server) set(entity, state string, attributes map[string]any, ctx Contex
 	return true
 }
 
-// sameAttributes compares values as JSON, in which numbers from Go code and from clients are equal.
+// sameAttributes reports whether a and b are equal as JSON, in which numbers from Go code and from clients are equal.
 func sameAttributes(a, b map[string]any) bool {
 	return reflect.DeepEqual(a, b) || string(rig.Encode(a)) == string(rig.Encode(b))
 }
@@ -127,7 +128,7 @@ func (s *Server) fire(kind string, data any, origin string, ctx Context) {
 	}
 }
 
-// sorted returns all states, by entity. The caller holds s.mu.
+// sorted returns all states, sorted by entity. The caller holds s.mu.
 func (s *Server) sorted() []State {
 	list := make([]State, 0, len(s.states))
 	for _, entity := range slices.Sorted(maps.Keys(s.states)) {
@@ -136,7 +137,7 @@ func (s *Server) sorted() []State {
 	return list
 }
 
-// States returns a copy of the states of all entities, by entity.
+// States returns a copy of the states of all entities, sorted by entity.
 func (s *Server) States() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

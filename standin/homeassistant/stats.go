@@ -25,9 +25,9 @@ const (
 	BadFormat = "bad_format"
 	// IDReuse is an id on a socket that did not increase.
 	IDReuse = "id_reuse"
-	// BadAuth is a wrong token while the right one is valid, or something else instead of the first message.
+	// BadAuth is a wrong token while the bot's token is valid, or a first message that is not an auth message.
 	BadAuth = "bad_auth"
-	// LateFeatures is a supported_features that is not the first command.
+	// LateFeatures is a command supported_features that is not the first command.
 	LateFeatures = "late_features"
 	// SlowReader is a client that reads so slowly that its socket is closed.
 	SlowReader = "slow_reader"
@@ -35,7 +35,7 @@ const (
 	ForeignNotification = "foreign_notification"
 )
 
-// Violation is an action of a client that Home Assistant refuses, or that its documentation asks not to do.
+// Violation is an action of a client that Home Assistant refuses, or that its documentation asks clients not to do.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -57,8 +57,8 @@ type Stats struct {
 	rig.Stats
 	// ByError counts errors, by their code on a socket and by their text by REST.
 	ByError map[string]int `json:"by_error"`
-	// Notifications counts new notifications, Edits those that the bot overwrote, NotModified the edits that changed
-	// nothing, and Dismissed those that the bot removed.
+	// Notifications counts new notifications, Edits those that the bot overwrote, and Dismissed those that the bot
+	// removed. NotModified counts the edits that changed nothing.
 	Notifications int `json:"notifications"`
 	Edits         int `json:"edits"`
 	NotModified   int `json:"not_modified"`

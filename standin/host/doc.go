@@ -8,7 +8,7 @@
 //		defer s.host.Leave()
 //		…
 //
-// cut is closed when the request's connection must be dropped without a response, so every wait in a handler also waits
-// for it. All methods are safe for concurrent use. The stand-in may hold its own lock during a call, except for Serve,
-// Pause and Close, which block.
+// cut is closed when the request's connection must be dropped without a response, so every wait in a handler must also
+// end when cut is closed. All methods are safe for concurrent use. The stand-in may hold its own lock during a call,
+// except for Serve, Pause and Close, which block.
 package host

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Refuse refuses connections until then: TCP listeners are closed, and other listeners close every connection. The zero
-// time ends it.
+// Refuse refuses connections until the given time: TCP listeners are closed, and other listeners close every
+// connection. The zero time ends the refusal.
 func (h *Host) Refuse(until time.Time) {
 	h.mu.Lock()
 	h.refuseUntil = until
@@ -35,7 +35,7 @@ type door struct {
 
 	mu   sync.Mutex
 	l    net.Listener
-	away bool // l is closed only for a while.
+	away bool // l is closed only for a while
 }
 
 func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(), l: l} }
@@ -43,14 +43,14 @@ func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(),
 // look is how often a door checks whether it may open again.
 const look = 10 * time.Millisecond
 
-// shut closes the listener while the host refuses connections, if it can be opened again.
+// shut closes the listener while the host refuses connections, if it is a TCP listener, which can be opened again.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.l.(*net.TCPListener); !ok || d.away {
 		return
 	}
-	if err := d.l.Close(); err == nil { // an error means that it was closed for good
+	if err := d.l.Close(); err == nil { // an error means that the listener was already closed for good
 		d.away = true
 	}
 }
@@ -74,8 +74,8 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// open waits until the listener may be open and opens it. It returns false if the door or the host was closed for good.
-// It repeats the attempt until the address is free.
+// open waits until the listener may be open and opens it. It tries again until the address is free. It returns false if
+// the door or the host was closed for good.
 func (d *door) open() bool {
 	for {
 		d.mu.Lock()
@@ -97,7 +97,7 @@ func (d *door) listen() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.away {
-		return true // it was closed for good meanwhile, which Accept reports
+		return true // the listener was closed for good meanwhile, and Accept will report this
 	}
 	l, err := net.Listen(d.addr.Network(), d.addr.String())
 	if err != nil {

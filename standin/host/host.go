@@ -16,13 +16,13 @@ type Host struct {
 	log     *slog.Logger
 	closed  chan struct{} // closed by End.
 
-	mu        sync.Mutex // guards everything below; never held while waiting.
+	mu        sync.Mutex // guards the following fields; never held while waiting
 	ended     bool
 	cut       chan struct{} // closed and replaced by Cut, Restart and End.
 	downUntil time.Time
 	// refuseUntil is the end of an outage that refuses connections.
 	refuseUntil time.Time
-	inflight    sync.WaitGroup // Add only under mu, and not once ended.
+	inflight    sync.WaitGroup // Add only under mu, and only while ended is false
 	servers     []*http.Server
 	doors       []*door
 	conns       map[net.Conn]struct{}
@@ -35,7 +35,7 @@ func New(handler http.Handler, log *slog.Logger) *Host {
 	}
 }
 
-// Serve answers requests on l until Close, and then returns nil. It closes l.
+// Serve answers requests on l until Close is called, then closes l and returns nil.
 func (h *Host) Serve(l net.Listener) error {
 	srv := &http.Server{
 		Handler:           h.handler,
@@ -63,7 +63,7 @@ func (h *Host) Serve(l net.Listener) error {
 
 type connKey struct{}
 
-// Conn returns the connection of a request that arrived through Serve, else nil.
+// Conn returns the connection of a request that arrived through Serve, or nil.
 func Conn(r *http.Request) net.Conn {
 	c, _ := r.Context().Value(connKey{}).(net.Conn)
 	return c
@@ -81,8 +81,8 @@ func (h *Host) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Enter begins a request that ends with Leave. cut is closed when its connection must be dropped; down says that the
-// host is restarting. It panics with http.ErrAbortHandler after the host has ended.
+// Enter begins a request that ends with Leave. cut is closed when the request's connection must be dropped. down says
+// that the host is restarting. It panics with http.ErrAbortHandler after the host has ended.
 func (h *Host) Enter() (cut <-chan struct{}, down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +96,7 @@ func (h *Host) Enter() (cut <-chan struct{}, down bool) {
 // Leave ends a request.
 func (h *Host) Leave() { h.inflight.Done() }
 
-// Go runs work that does not belong to a request and for which Close waits. After the end of the host it does nothing.
+// Go runs work that does not belong to a request and for which Close waits. After End or Close, it does nothing.
 func (h *Host) Go(work func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,8 +105,8 @@ func (h *Host) Go(work func()) {
 	}
 }
 
-// Cut cuts all running requests, and returns the connections, which the caller passes to Drop when it holds no lock. The
-// connection spare stays.
+// Cut cuts all running requests, and returns all connections except spare, which stays open. The caller passes them to
+// Drop when it holds no lock.
 func (h *Host) Cut(spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *Host) cutLocked() {
 	h.cut = make(chan struct{})
 }
 
-// Restart is Cut, and makes the host unavailable for a time.
+// Restart does what Cut does, and makes the host unavailable for the time down.
 func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	h.downUntil = time.Now().Add(down)
@@ -136,7 +136,7 @@ func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 // Drop closes connections and ignores nil ones.
 func (h *Host) Drop(conns []net.Conn) {
 	for _, c := range conns {
-		if c == nil { // of another server that uses our handler
+		if c == nil { // of a request to another server that uses the handler
 			continue
 		}
 		if err := c.Close(); err != nil {
@@ -145,8 +145,8 @@ func (h *Host) Drop(conns []net.Conn) {
 	}
 }
 
-// End is the first half of Close, for callers that must end something of their own at the same moment: it refuses new
-// requests and cuts the running ones. It does not wait.
+// End is the first half of Close, for callers that must end something of their own at the same moment. It refuses new
+// requests and cuts running ones. It does not wait.
 func (h *Host) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,8 +179,8 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Pause waits. It returns false if the connection must be dropped. It ignores the end of the request: a call takes
-// effect even if the client has gone meanwhile.
+// Pause waits. It returns false if cut is closed first. It ignores the request's context, because a call takes effect
+// even if the client has gone away meanwhile.
 func Pause(d time.Duration, cut <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

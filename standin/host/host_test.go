@@ -16,8 +16,8 @@ import (
 	"telex/standin/memnet"
 )
 
-// site is a small stand-in. /wait blocks until it is cut, /cut cuts all other requests, and other paths are answered at
-// once.
+// site is a small stand-in. A request for /wait blocks until it is cut. A request for /cut cuts all other requests.
+// Other paths are answered at once.
 type site struct{ host *host.Host }
 
 func newSite() *site {
@@ -102,7 +102,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// The request that cuts all others gets a response.
+// The request that cuts all other requests gets a response.
 func TestCutSparesItsCaller(t *testing.T) {
 	over(t, func(t *testing.T, _ *site, client *http.Client) {
 		waited := make(chan bool, 1)

@@ -59,7 +59,7 @@ func (c *conn) SetReadDeadline(t time.Time) error  { c.in.reads.set(c.in, t); re
 func (c *conn) SetWriteDeadline(t time.Time) error { c.out.writes.set(c.out, t); return nil }
 
 func (c *conn) opError(op string, err error) error {
-	if err == nil || err == io.EOF { //nolint:errorlint // the pipe returns io.EOF itself, and readers compare it.
+	if err == nil || err == io.EOF { //nolint:errorlint // the pipe returns io.EOF unwrapped, and readers compare errors with it
 		return err
 	}
 	return &net.OpError{Op: op, Net: "mem", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
@@ -68,7 +68,7 @@ func (c *conn) opError(op string, err error) error {
 // pipe is one direction of a connection.
 type pipe struct {
 	mu      sync.Mutex
-	changed *sync.Cond // broadcast on every change of the fields below.
+	changed *sync.Cond // broadcast when any of the following fields changes
 	data    []byte
 
 	readerClosed, writerClosed bool
@@ -149,7 +149,7 @@ func (p *pipe) closeWriter() {
 	p.changed.Broadcast()
 }
 
-// deadline wakes the waiters of its pipe when it passes. It is guarded by pipe.mu.
+// deadline wakes the waiters of its pipe when it passes. pipe.mu guards it.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer

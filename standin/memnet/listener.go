@@ -11,8 +11,8 @@ import (
 // ErrRefused is the error of a dial to a closed listener.
 var ErrRefused = errors.New("connection refused")
 
-// Listener accepts the connections that Dial opens. It implements
-// net.Listener; all methods may be called from any goroutine.
+// Listener accepts the connections that Dial opens. It implements net.Listener. All methods may be called from any
+// goroutine.
 type Listener struct {
 	queue  chan *conn
 	closed chan struct{}
@@ -21,7 +21,8 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen opens a listener, which the caller closes. An unclosed listener leaks nothing, since it has no goroutine.
+// Listen opens a listener, which the caller should close. A listener that is never closed leaks nothing, since it has
+// no goroutine.
 func Listen() *Listener {
 	return &Listener{queue: make(chan *conn), closed: make(chan struct{})}
 }
@@ -45,8 +46,8 @@ func (l *Listener) acceptError() error {
 	return &net.OpError{Op: "accept", Net: "mem", Addr: l.Addr(), Err: net.ErrClosed}
 }
 
-// Dial opens a connection to the listener and ignores the address. It returns when Accept has accepted it. Its signature
-// fits http.Transport.DialContext. Its error is ctx's, or wraps ErrRefused if the listener is closed.
+// Dial opens a connection to the listener and ignores the address. It returns when Accept has accepted it. Its
+// signature fits http.Transport.DialContext. The error is that of ctx, or wraps ErrRefused if the listener is closed.
 func (l *Listener) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l.dialError(network, err)

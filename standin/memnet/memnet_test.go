@@ -94,7 +94,7 @@ func TestDeadlines(t *testing.T) {
 		if _, err := client.Write(make([]byte, memnet.BufferSize+1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("write to a full buffer: got %v, want a timeout", err)
 		}
-		// A deadline in the past ends a blocked read. http.Server relies on that.
+		// A deadline in the past ends a blocked read. http.Server relies on this.
 		done := make(chan error, 1)
 		go func() {
 			b := make([]byte, 1)

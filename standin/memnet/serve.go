@@ -20,7 +20,8 @@ type Server interface {
 	Close() error
 }
 
-// Serve lets a server serve a new listener. At the end of the test it closes the server and waits for it.
+// Serve lets a server serve a new listener. At the end of the test it closes the server and waits until Serve has
+// returned.
 func Serve(t TB, s Server) *Listener {
 	t.Helper()
 	l := Listen()
@@ -37,8 +38,8 @@ func Serve(t TB, s Server) *Listener {
 	return l
 }
 
-// Transport returns a transport that dials the listener for every address. It closes its connections at the end of the
-// test.
+// Transport returns a transport that dials the listener for every address. At the end of the test, it closes the
+// transport's idle connections.
 func (l *Listener) Transport(t TB) *http.Transport {
 	t.Helper()
 	transport := &http.Transport{DialContext: l.Dial}

@@ -13,7 +13,7 @@ import (
 //go:embed texts/*.md
 var texts embed.FS
 
-// maxAsked limits the results of `words: N` and `length: N`, in words and characters.
+// maxAsked limits N in `words: N` and `length: N`.
 const maxAsked = 4 << 20
 
 var (
@@ -33,8 +33,8 @@ type said struct {
 }
 
 // Answer returns the server's answer to a conversation whose only message is question, if no rule and no directive
-// changes it. It is pure: the same question gives the same bytes in every process. It removes directives from the
-// question first.
+// changes it. The same question gives the same bytes in every process. Answer removes directives from the question
+// first.
 func Answer(question string) string {
 	text, _, err := cutDirectives(question)
 	if err != nil {
@@ -69,7 +69,7 @@ func answer(talk []said) string {
 	return essay(question)
 }
 
-// command answers the short forms "word: rest"; ok is false if the text is not a short form.
+// command answers a short form "word: rest". ok is false if the text is not a short form.
 func command(word, rest string, talk []said, users []string) (text string, ok bool) {
 	switch strings.ToLower(word) {
 	case "say":
@@ -133,7 +133,7 @@ func essay(question string) string {
 	}
 	page, err := texts.ReadFile("texts/" + name + ".md")
 	if err != nil {
-		// The files are compiled in, so only a misspelt name can fail here, and the tests read all names.
+		// The files are compiled in, so only a misspelt name can fail here. The tests read all files.
 		panic("openai: " + err.Error())
 	}
 	line := clip(strings.Join(strings.Fields(question), " "), 160)
@@ -149,7 +149,7 @@ func essay(question string) string {
 	return strings.TrimSpace(text)
 }
 
-// clip shortens a line to n characters and marks the omission by an ellipsis.
+// clip shortens a line to n characters and ends it with an ellipsis if something was cut.
 func clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -162,7 +162,7 @@ func clip(s string, n int) string {
 func escape(line string) string {
 	return markupRE.ReplaceAllStringFunc(line, func(c string) string {
 		if c == "-" || c == "(" || c == ")" || c == "!" || c == "+" {
-			return c // Harmless in the middle of a line, and ugly when escaped.
+			return c // harmless in the middle of a line, and ugly when escaped
 		}
 		return `\` + c
 	})
@@ -171,8 +171,8 @@ func escape(line string) string {
 // hashOf returns a hash of a text that is the same in every process.
 func hashOf(s string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(s)) // Never fails, by the hash.Hash contract.
-	// The low bits of FNV are weak for short strings, so it mixes in the high ones.
+	_, _ = h.Write([]byte(s)) // never fails, as hash.Hash guarantees
+	// The low bits of FNV are weak for short strings, so the high bits are mixed in.
 	v := h.Sum64()
 	return v ^ v>>29 ^ v>>47
 }

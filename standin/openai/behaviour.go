@@ -11,47 +11,47 @@ import (
 	"time"
 )
 
-// Named places for an ending. Other places are a number of tokens.
+// Named places at which an answer may end early. Other places are a number of tokens.
 const (
-	afterText   = math.MaxInt - 2 // After the last token, before the chunk with finish_reason.
-	afterFinish = math.MaxInt - 1 // After the chunk with finish_reason, before usage.
-	afterUsage  = math.MaxInt     // After the usage chunk, before [DONE].
-	beforeAll   = -1              // Before the status line.
+	afterText   = math.MaxInt - 2 // after the last token, before the chunk with finish_reason
+	afterFinish = math.MaxInt - 1 // after the chunk with finish_reason, before usage
+	afterUsage  = math.MaxInt     // after the usage chunk, before [DONE]
+	beforeAll   = -1              // before the status line
 )
 
 // ending says where and how an answer ends early.
 type ending struct {
-	how   string // cut, eof, hang or fail; empty for a complete answer.
-	after int    // Tokens, or one of the named places.
+	how   string // cut, eof, hang or fail; empty for a complete answer
+	after int    // a number of tokens, or one of the named places
 }
 
-// behaviour says how one request is answered. The zero value with a rate is a provider without faults. Settings change
-// it one after the other.
+// behaviour says how one request is answered. The zero value with a rate set is a provider without faults. Settings
+// change a behaviour one after the other.
 type behaviour struct {
 	on         string // stream, plain, chat or audio: other requests are not affected
 	skip, take int    // number of requests to skip first, then of requests to affect (0: all)
 
-	rate             float64 // Tokens per second; ≤ 0 sends without pauses.
+	rate             float64 // tokens per second; 0 or less: no pauses
 	jitter           float64 // fraction of an interval by which a token may be early or late
 	delay, first     time.Duration
-	stall            int // Tokens before a pause of stallFor.
+	stall            int // number of tokens before a pause of stallFor
 	stallFor         time.Duration
 	comment          string
-	commentEvery     int // Tokens.
+	commentEvery     int // number of tokens between comments
 	commentInterval  time.Duration
-	chunk            int // Tokens in one delta.
-	pad              int // Bytes of padding in each chunk, on top of the usual.
+	chunk            int // number of tokens in one delta
+	pad              int // bytes of padding in each chunk, in addition to the usual padding
 	noise            int // number of tokens between meaningless chunks
 	usage            string
 	cached           int
-	context          int     // of the model, in tokens; 0: no limit
+	context          int     // the model's context window in tokens; 0: no limit
 	tokenFactor      float64 // factor for the count of prompt tokens; 0: 1
 	finish           *string
 	say              *string
 	think, refusal   string
 	thinkAs, callsAs string
 	calls            []call
-	again            bool // make calls even if the results of earlier calls exist
+	again            bool // call tools even if the results of earlier calls exist
 	end              ending
 	failAs           string
 	refuse, require  []string
@@ -69,7 +69,7 @@ type behaviour struct {
 // call is a tool call that the model makes.
 type call struct{ name, arguments string }
 
-// apply applies settings in their order; a later one wins.
+// apply applies settings in their order, so a later setting wins.
 func (b *behaviour) apply(settings []setting) error {
 	known := b.settings()
 	for _, s := range settings {
@@ -84,7 +84,7 @@ func (b *behaviour) apply(settings []setting) error {
 	return nil
 }
 
-// settings returns all settings by key. Each parses a value into b.
+// settings returns all settings by key. Each function parses a value and stores it in b.
 func (b *behaviour) settings() map[string]func(value string) error {
 	list := map[string]func(string) error{
 		// When things happen, and for which requests.
@@ -197,7 +197,7 @@ func text(to *string) func(string) error {
 	return func(value string) error { *to = value; return nil }
 }
 
-// optional sets a text that may be empty, which differs from an unset one.
+// optional sets a text that may be empty, which is different from an unset one.
 func optional(to **string) func(string) error {
 	return func(value string) error { *to = &value; return nil }
 }

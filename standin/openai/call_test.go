@@ -8,9 +8,9 @@ import (
 	"telex/standin/openai"
 )
 
-// shape describes the fields of each element of tool_calls. An id is written as its number among the seen ids, and a
-// missing field as "-". Adjacent elements that differ only in their arguments are joined, because the test does not
-// depend on where tokens end.
+// shape describes the fields of each element of tool_calls. An id is written as its position among the ids seen so far,
+// and a missing field as "-". Adjacent elements that differ only in their arguments are joined, because the test does
+// not depend on where tokens end.
 func shape(calls []map[string]any) string {
 	var b strings.Builder
 	ids := map[any]int{}
@@ -77,7 +77,7 @@ func TestToolCallsRoundTrip(t *testing.T) {
 		`{"role":"tool","tool_call_id":"b","content":"12"},{"role":"tool","tool_call_id":"a","content":"noon"}`
 	for _, tc := range []struct{ name, question, after, want string }{
 		{"asked in the question", `call: now\ncall: add {}`, "", `"finish_reason":"tool_calls"`},
-		{"text beside", `Let me see.\ncall: now`, "", `"content":"# `}, // not a call, because it is not at the start of the message
+		{"text beside", `Let me see.\ncall: now`, "", `"content":"# `}, // not a call, because "call:" is not at the start of the message
 		{"text after", `call: now\nLet me see.`, "", `"content":"Let me see."`},
 		{"results", `call: now\ncall: add {}`, results, `"content":"The tools answered:\n\n- add: 12\n- now: noon"`},
 		{"asked by a setting", `{{standin call=now}} Explain the tides`, "", `"name":"now"`},
@@ -92,7 +92,7 @@ func TestToolCallsRoundTrip(t *testing.T) {
 	}
 }
 
-// DeepSeek and Gemini refuse a request that repeats a tool call without the fields that came with it.
+// DeepSeek and Gemini refuse a request that repeats a tool call without the fields that the call had.
 func TestReplayRequiresFields(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

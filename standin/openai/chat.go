@@ -17,10 +17,10 @@ import (
 	"telex/standin/rig"
 )
 
-// errClosed is the cause of an answer's end after Close.
+// errClosed is the reason why an answer ends when the server is closed.
 var errClosed = errors.New("server closed")
 
-// errCut drops the connection.
+// errCut ends an answer by dropping the connection.
 var errCut = errors.New("connection cut")
 
 // exchange is one running request.
@@ -38,10 +38,10 @@ type exchange struct {
 	dice   *rand.Rand
 	wire   wire
 	serial uint64
-	begun  bool // The status line has been written.
+	begun  bool // the status line has been written
 }
 
-// api is a request of one of the APIs. It checks the request after its behaviour is known.
+// api is a request of one of the APIs. Its checks need the behaviour, so they run when it is known.
 type api interface {
 	checkWindow(b behaviour)
 	checkDemands(b behaviour)
@@ -60,7 +60,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve reads a request of limited size, answers it by run, and records it.
+// serve reads a request of at most most bytes, calls run to answer it, and records it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run func(x *exchange, body []byte) error) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r, most)
@@ -89,7 +89,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run f
 	x.finish(err)
 }
 
-// readBody reads a request body of bounded size.
+// readBody reads a request body of at most most bytes.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -102,7 +102,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return body, nil
 }
 
-// converse parses a request by parse and answers it.
+// converse calls parse to read a request, and answers it.
 func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
 	if err := checked(func() { x.prepare(r, body, parse) }); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write writes an answer by body and returns how it ended.
+// write calls body to write an answer, and returns how the answer ended.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why
@@ -208,7 +208,7 @@ func (x *exchange) write(body func()) error {
 	return nil
 }
 
-// start waits, and breaks off or refuses the request before the status line if the settings say so.
+// start waits before the status line. If the settings say so, it then breaks off or refuses the request.
 func (x *exchange) start() {
 	x.pause(x.b.delay)
 	if x.b.end.how != "" && x.b.end.after == beforeAll {
@@ -232,7 +232,7 @@ func (x *exchange) begin(status int, contentType string) {
 	x.note(func(rec *Request) { rec.Status = status })
 }
 
-// sendError sends the error of the settings as the complete answer.
+// sendError sends the error that the settings choose as the complete answer.
 func (x *exchange) sendError() {
 	e := errorFor(x.b)
 	maps.Copy(x.w.Header(), x.b.headers)
@@ -277,7 +277,7 @@ func (x *exchange) note(change func(*Request)) {
 	change(x.rec)
 }
 
-// end returns the way in which an answer ended, and sends the error body of a refused request.
+// end returns how an answer ended (one of the constants End…), and sends the error body of a refused request.
 func (x *exchange) end(err error) string {
 	var refused *apiError
 	switch {
@@ -295,7 +295,7 @@ func (x *exchange) end(err error) string {
 			x.s.refuse(x.w, refused)
 		}
 		return EndRefused
-	case x.s.ctx.Err() != nil: // closing also breaks the connection, so this is checked first
+	case x.s.ctx.Err() != nil: // closing the server also breaks the connection, so this is checked first
 		return EndServerClosed
 	default:
 		return EndClientClosed

@@ -10,9 +10,9 @@ import (
 	"telex/standin/rig"
 )
 
-// These functions refuse an invalid request by a panic that checked recovers; see package rig.
+// The functions in this file refuse an invalid request by a panic. The function checked recovers it; see package rig.
 
-// checked runs checks and returns the first refusal.
+// checked runs checks and returns the first refusal, or nil.
 func checked(checks func()) error {
 	if _, refused := rig.Run[apiError](func() any { checks(); return nil }); refused != nil {
 		return refused
@@ -27,7 +27,7 @@ func invalidIf(broken bool, param, code, format string, args ...any) {
 	}
 }
 
-// required refuses a request without a field of the object at where, which is "" for the request itself.
+// required refuses a request in which the object at where lacks a field. where is "" for the request itself.
 func required(there bool, where, name string) {
 	if where != "" {
 		name = where + "." + name
@@ -52,7 +52,7 @@ func knownFields(object []byte, where, known string) {
 	}
 }
 
-// decode refuses a value of another type than wanted.
+// decode decodes a value, and refuses one of another type than want.
 func decode(raw json.RawMessage, into any, param, want string) {
 	if json.Unmarshal(raw, into) != nil {
 		panic(wrongType(param, want))
@@ -91,7 +91,7 @@ func functionName(name, param string) {
 
 // bounds are the limits of an optional number in a request.
 type bounds struct {
-	name, kind string // kind is integer or decimal.
+	name, kind string // integer or decimal
 	value      *float64
 	min, max   float64
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// control adds the routes by which tests in other processes control the server. They need no key, since a stand-in
-// listens on loopback.
+// control adds the routes by which tests in other processes control the server. They need no key, because a stand-in
+// listens only on the loopback address.
 func (s *Server) control() {
 	s.mux.HandleFunc("POST /control/rule", s.controlAddRule)
 	s.mux.HandleFunc("GET /control/rule", func(w http.ResponseWriter, _ *http.Request) {
@@ -48,7 +48,8 @@ func (s *Server) controlAddRule(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusCreated, "application/json", mustJSON(rule))
 }
 
-// controlRequests lists the records. ?after=ID lists only later ones, and ?marks=1 includes the time of every token.
+// controlRequests lists the records. ?after=ID lists only records after that id, and ?marks=1 includes the time of
+// every token.
 func (s *Server) controlRequests(w http.ResponseWriter, r *http.Request) {
 	after := 0
 	if text := r.URL.Query().Get("after"); text != "" {

@@ -9,7 +9,7 @@ import (
 // directiveOpen begins a directive in a message; "}}" ends it.
 const directiveOpen = "{{standin"
 
-// setting is one key=value of a directive or a rule; value is empty if there is only a key.
+// setting is one key=value in a directive or a rule. value is empty if there is only a key.
 type setting struct{ key, value string }
 
 // cutDirectives removes the directives from a message. It returns the text for the model and the settings in their
@@ -26,7 +26,7 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 		at += from
 		rest := text[at+len(directiveOpen):]
 		if rest != "" && rest[0] != ' ' && rest[0] != '\n' && rest[0] != '\t' && !strings.HasPrefix(rest, "}}") {
-			from = at + len(directiveOpen) // only a longer word with the same beginning
+			from = at + len(directiveOpen) // not a directive, only a longer word with the same beginning
 			continue
 		}
 		found, tail, closed, err := scanSettings(rest)
@@ -41,7 +41,7 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 	}
 }
 
-// join joins the texts around a removed directive, and returns where the search continues.
+// join joins the texts around a removed directive, and returns where the search for the next directive continues.
 func join(head, tail string) (text string, from int) {
 	switch {
 	case strings.TrimSpace(head) == "":
@@ -56,7 +56,7 @@ func join(head, tail string) (text string, from int) {
 	}
 }
 
-// parseSettings parses settings outside of a directive, as in the Do of a rule.
+// parseSettings parses settings outside of a directive, such as those in the Do of a Rule.
 func parseSettings(text string) ([]setting, error) {
 	settings, _, closed, err := scanSettings(text)
 	if err == nil && closed {

@@ -17,16 +17,16 @@
 // is refused with OpenAI's status and error body, and so is an unknown parameter. max_tokens, max_completion_tokens
 // (only one of the two) and stop have an effect; n must be 1. There is no rate limit.
 //
-// The input of the Responses API may contain messages, function calls with their results, and reasoning; tools may be
-// functions. Nothing is stored, even with store: a request must include earlier answers itself. Reasoning is included
-// as its encrypted_content, which must come from this server and the same model. The items that the model wrote after
-// the reasoning must follow it.
+// The input of the Responses API may contain messages, function calls with their results, and reasoning. Its tools may
+// only be functions. Nothing is stored, not even with the parameter store, so a request must contain earlier answers
+// itself. It contains reasoning as encrypted_content, which must come from this server and from the same model. The
+// items that the model wrote after the reasoning must follow it.
 //
 // # Answers
 //
-// The answer depends only on the last user message, without a name in brackets before it ("[Ann] say: x"); [Answer]
-// returns it. By default it is a few hundred words of Markdown with headings, bold and italic text, both kinds of
-// lists, a table, a quote, a link, inline code and a fenced code block. A question about tides gets a text on tides.
+// The answer depends only on the last user message. A name in brackets before it ("[Ann] say: x") is ignored. [Answer]
+// returns the answer. By default it is a few hundred words of Markdown with headings, bold and italic text, both kinds
+// of lists, a table, a quote, a link, inline code and a fenced code block. A question about tides gets a text on tides.
 // These short forms request another answer:
 //
 //	say: TEXT        exactly TEXT
@@ -37,12 +37,12 @@
 //	files:           the files of this message, a line for each: "a.pdf, application/pdf, 1234 bytes"
 //	history:         the whole conversation, one numbered "role: text" line for each message
 //	call: NAME ARGS  a call of the tool NAME with the JSON arguments ARGS; one line for each
-//	                 call, other lines are the text beside them. Once the results have come,
-//	                 the answer lists them as "- NAME: RESULT".
+//	                 call, and other lines become the text beside the calls. When the results
+//	                 have come, the answer lists them as "- NAME: RESULT".
 //
-// A message that begins with "Summarize" gets a summary. It repeats each sentence or line of the whole conversation,
-// including the system message, that contains "remember" or "my name is", once and in order. A line about the rest
-// follows.
+// A message that begins with "Summarize" gets a summary. The summary has each sentence or line of the conversation,
+// including the system message, that contains "remember" or "my name is": each once, in order. A last line counts the
+// sentences that it leaves out.
 //
 // The questions "What did I say first?" and "What did I say before?" are also answered from the conversation, and "What
 // is in this picture?" from the headers of its images. Images are data URLs of png, jpeg, gif or webp, up to 20 MB. An
@@ -61,9 +61,9 @@
 //	{{standin rate=20 jitter=0.3 first=2s cut=120}} Explain the tides
 //	{{standin status=429 retry_after=2 times=1}} say: better the second time
 //
-// A value with white space or braces is quoted like a Go string. A misspelt setting is an error, 400 with the code
-// standin_directive. Only directives in the last user message count. N is a number of tokens unless noted otherwise,
-// and D a duration such as 250ms.
+// A value with white space or braces is quoted like a Go string. A misspelt setting causes an error with status 400 and
+// the code standin_directive. Only directives in the last user message count. N is a number of tokens unless noted
+// otherwise, and D a duration such as 250ms.
 //
 // Settings that select requests, and settings of time:
 //
@@ -72,9 +72,9 @@
 //	skip=N times=N      (directive only) skip the first N requests with this question, and
 //	                    then select N; rules have fields for it
 //	rate=R              tokens per second, instead of Options.Rate; 0: no pauses
-//	jitter=S            each token comes early or late by up to this share (0 to 1) of an interval
-//	delay=D             before the status line, of errors too
-//	first=D             after the headers, before the first token
+//	jitter=S            each token comes early or late by up to this fraction (0 to 1) of an interval
+//	delay=D             a pause before the status line, also of errors
+//	first=D             a pause after the headers, before the first token
 //	stall=N stall_for=D a pause after N tokens
 //	chunk=N             N tokens in one delta; with "length: 1048576" a line of a megabyte
 //
@@ -85,19 +85,20 @@
 //	think=TEXT          reasoning before the answer
 //	think_as=FORM       reasoning_content (default), reasoning, both, tags (<think>…</think> in
 //	                    the content), open_tag_missing (only the closing tag is there)
-//	refusal=TEXT        a refusal; without content unless say is set
-//	finish=REASON       length, content_filter, error, anything; "" is empty, null stays null
-//	call="NAME ARGS"    a tool call, again for each; with say for text beside it
-//	again               calls even when results are there: a model that never stops calling
+//	refusal=TEXT        a refusal; the answer has no content unless say is set
+//	finish=REASON       the finish_reason: length, content_filter, error or any text; "" is an empty text,
+//	                    and with null it stays null
+//	call="NAME ARGS"    a tool call; repeat the setting for more calls; say sets the text beside them
+//	again               calls tools even if their results are there, like a model that never stops calling
 //	calls_as=FORM       index (default), gemini (whole, without index, with a signature, ended
 //	                    with stop), ollama (whole, all of index 0), repeat_ids, empty_ids,
 //	                    null_index
-//	usage=on|off|each   usage at the end, never, or also running in every chunk; without it as
-//	                    stream_options.include_usage says
-//	cached=N            of the prompt's tokens
-//	context=N           the context window, instead of Options.Context; 0: unlimited. Prompt and
-//	                    max_tokens beyond it are refused with 400 context_length_exceeded, and an
-//	                    answer ends at its end.
+//	usage=on|off|each   usage at the end, never, or also the usage so far in every chunk; without this
+//	                    setting, stream_options.include_usage decides
+//	cached=N            how many of the prompt's tokens count as cached
+//	context=N           the context window, instead of Options.Context; 0: unlimited. A
+//	                    request whose prompt and max_tokens exceed it is refused with 400
+//	                    context_length_exceeded. An answer ends where the window ends.
 //	token_factor=F      multiplies the number of prompt tokens
 //
 // Errors instead of an answer:
@@ -113,7 +114,7 @@
 //	                    refuse=image one without vision, refuse=file one that reads no files
 //	require=P,P         refuse assistant messages with tool calls that come back without
 //	                    reasoning_content (DeepSeek; in the Responses API: without the reasoning
-//	                    before them) or thought_signature (Gemini)
+//	                    items before the calls) or thought_signature (Gemini)
 //
 // Settings that end the answer early. WHERE is a number of tokens, start (before the status line; cut and hang only),
 // text (after the last token), finish (after finish_reason) or usage (before [DONE]). If the answer has fewer tokens
@@ -124,23 +125,23 @@
 //	hang=WHERE          silence until the client leaves
 //	fail=WHERE          an error event, then the end of the stream without [DONE]
 //	fail_as=FORM        openai (default), vllm ({"object":"error"}), openrouter (a chunk with
-//	                    error and finish_reason "error"), event ("event: error"), nested (the same,
-//	                    of the Responses API, with the error in a member of its own)
+//	                    error and finish_reason "error"), event ("event: error"), nested (the same
+//	                    event in the Responses API, with the error in a member of its own)
 //
 // Without streaming, cut and eof send a part of the document, fail is status 500, and WHERE can't be finish or usage.
 //
-// In the Responses API, finish is after the last item and before the event that ends the answer, and usage is after
-// that event. fail is by default a response.failed. finish=length and content_filter make an incomplete answer,
-// finish=error a failed one. Reasoning is sent as a summary if the request asks for one, as reasoning_text with
-// think_as=reasoning or both, and otherwise only counted. All forms of calls are sent alike. noise sends events of
-// unknown types. as=sse and as=json work as described.
+// In the Responses API, the place finish is after the last item and before the event that ends the answer, and usage is
+// after that event. By default, fail sends a response.failed. finish=length and content_filter make an incomplete
+// answer, finish=error a failed one. Reasoning is sent as a summary if the request asks for one, as reasoning_text with
+// think_as=reasoning or both, and otherwise only counted. All forms of calls_as are sent alike. noise sends events of
+// unknown types. as=sse and as=json work as in Chat Completions.
 //
 // Settings of the wire format:
 //
 //	comment_every=N     an SSE comment after every N tokens
-//	comment_interval=D  a comment after each D of silence, while hanging too; without streaming
-//	                    an empty line
-//	comment=TEXT        instead of "keep-alive": "OPENROUTER PROCESSING"
+//	comment_interval=D  a comment after each D of silence, also during hang; without streaming, an
+//	                    empty line instead
+//	comment=TEXT        the text of comments instead of "keep-alive", such as "OPENROUTER PROCESSING"
 //	noise=N             after every N tokens a chunk without meaning: empty choices, a null
 //	                    delta, usage without choices, in turn
 //	pad=N               N more bytes of obfuscation in each chunk
@@ -148,27 +149,28 @@
 //	nospace             "data:{" without a space
 //	multiline           an event's JSON spread over several data lines
 //	no_last_newline     the last event lacks its line ends
-//	as=sse|json|html    events, a document, or a page with status 200, whatever the request demands
+//	as=sse|json|html    events, a JSON document, or an HTML page with status 200, whatever the request
+//	                    asks for
 //	content_type=TYPE   another Content-Type, with the same body
 //
-// For a transcription, Match and Regex are compared with the file name. The settings delay, say, empty, the errors,
-// content_type, and cut, eof and hang at start work; others have no effect.
+// For a transcription, Match and Regex are compared with the file name. These settings work: delay, say, empty, those
+// of errors, content_type, and cut and hang at start. Others have no effect.
 //
 // # Control
 //
 // A test in the same process uses [Server.Rule], [Server.Requests], [Server.Stats],
 // [Server.Wait] and [Server.Reset]. Other programs use HTTP, without a key:
 //
-//	POST /control/rule      add a rule: {"match":"tides","times":1,"do":"cut=40 on=stream"}
+//	POST /control/rule      adds a rule: {"match":"tides","times":1,"do":"cut=40 on=stream"}
 //	GET  /control/rule      the rules, and how many requests each of them has seen
 //	GET  /control/requests  the records; ?after=ID only later ones, ?marks=1 with the time of
 //	                        every token
 //	GET  /control/stats     the counters
 //	GET  /control/answer    ?question=… the text of Answer
-//	POST /control/reset     forget rules, records and counters
+//	POST /control/reset     removes rules, records and counters
 //
-// A record says when and how a request ended, and which images, files or recording it contained. A client that closes
-// its connection is noticed at once, also between tokens. So a test of cancellation reads:
+// A record says when and how a request ended, and which images, files or recording it contained. The server notices at
+// once that a client closes its connection, also between tokens. So a test of cancellation reads:
 //
 //	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'
 //	"client_closed"

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// maxDocuments bounds the files of one request in bytes, decoded.
+// maxDocuments is the maximum size in bytes of all files in one request together, decoded.
 // https://platform.openai.com/docs/guides/pdf-files#file-size-limitations
 const maxDocuments = 50 << 20
 
 // Document describes a file in a request.
 type Document struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"`  // The media type.
-	Bytes int    `json:"bytes"` // Of the file, not of its base64.
+	Type  string `json:"type"`  // the media type
+	Bytes int    `json:"bytes"` // size of the file, not of its base64 encoding
 }
 
 func (d Document) String() string { return fmt.Sprintf("%s, %s, %d bytes", d.Name, d.Type, d.Bytes) }
@@ -47,7 +47,7 @@ func readDocument(raw json.RawMessage, param string) Document {
 	return Document{Name: *part.Name, Type: media, Bytes: len(data)}
 }
 
-// tokens returns about what a document costs: a page of text and a picture of it per 100 KB.
+// tokens returns about how many tokens a document costs: a page of text and a picture of it per 100 KB.
 func (d Document) tokens() int { return 1000 * (1 + d.Bytes/100_000) }
 
 // documents returns all files of a request, in their order.

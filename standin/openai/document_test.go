@@ -8,7 +8,7 @@ import (
 	"telex/standin/openai"
 )
 
-// Both APIs accept PDF files as data URLs, and mention them in answers and records. They refuse other files.
+// Both APIs accept PDF files as data URLs, and list them in answers and records. They refuse other files.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	pdf := "data:application/pdf;base64," + base64.StdEncoding.EncodeToString([]byte("%PDF-1.7 hello"))

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// apiError is the error body of a refused request; checks panic with it. Its form is that of
+// apiError is the error body of a refused request. Checks panic with it. The form is that of
 // https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int
@@ -45,7 +45,7 @@ func (e *apiError) body() []byte {
 func mustJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // Providers send < and & as they are.
+	e.SetEscapeHTML(false) // providers send < and & unescaped
 	if err := e.Encode(v); err != nil {
 		panic(fmt.Sprintf("openai: marshal %T: %v", v, err))
 	}

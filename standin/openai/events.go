@@ -14,7 +14,7 @@ type event struct {
 	fields map[string]any
 }
 
-// output is a growing answer of the Responses API. It is a list of items, of which at most the last one is open.
+// output is a growing answer of the Responses API. It is a list of items. Only the last item may be open.
 type output struct {
 	*exchange
 	r        *responsesRequest
@@ -41,7 +41,7 @@ func (r *responsesRequest) encoder(x *exchange) encoder {
 	return &output{exchange: x, r: r, raw: as == "reasoning" || as == "both", summary: r.summarizes() && as != "reasoning"}
 }
 
-// add adds a unit and returns its events.
+// add adds a unit to the answer and returns the events that announce it.
 func (o *output) add(u unit) (events []event) {
 	kind := "message"
 	switch u.kind {
@@ -82,7 +82,7 @@ func (o *output) open() *item {
 	return nil
 }
 
-// deltas returns the names of the events for a piece of text.
+// deltas returns the names of the events that carry a piece of text.
 func (o *output) deltas(it *item, kind string) (names []string) {
 	switch {
 	case it.kind == "function_call":
@@ -186,7 +186,7 @@ func (o *output) close(status string) (events []event) {
 	return append(events, o.itemEvent("response.output_item.done", it))
 }
 
-// shown returns an item in the form of the answer's document.
+// shown returns an item in the form that it has in the answer's document.
 func (o *output) shown(it *item) map[string]any {
 	begun := it.status != "in_progress"
 	switch it.kind {
@@ -230,7 +230,7 @@ func (o *output) noise(n int) {
 	}
 }
 
-// ending closes all that is open and returns the event that ends the answer.
+// ending closes the open item and returns the event that ends the answer.
 func (o *output) ending() []event {
 	status, unfinished := "completed", "completed"
 	switch o.p.finish {
@@ -244,7 +244,7 @@ func (o *output) ending() []event {
 }
 
 func (o *output) whole() any {
-	for left := o.p.units; len(left) > 0; { // whole runs of one kind at once, since the events are not sent
+	for left := o.p.units; len(left) > 0; { // takes all units of one kind at once, since the events are not sent
 		n := 1
 		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
 			n++

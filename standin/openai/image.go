@@ -7,25 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"  // Registers the format.
-	_ "image/jpeg" // Registers the format.
-	_ "image/png"  // Registers the format.
+	_ "image/gif"  // registers the format
+	_ "image/jpeg" // registers the format
+	_ "image/png"  // registers the format
 	"math"
 	"mime"
 	"slices"
 	"strings"
 )
 
-// maxImage bounds one image in bytes, decoded.
+// maxImage is the maximum size of an image in bytes, decoded.
 // https://platform.openai.com/docs/guides/images-vision#image-input-requirements
 const maxImage = 20 << 20
 
 // Image describes an image in a request.
 type Image struct {
-	Width  int    `json:"width"`  // In pixels.
-	Height int    `json:"height"` // In pixels.
+	Width  int    `json:"width"`  // in pixels
+	Height int    `json:"height"` // in pixels
 	Type   string `json:"type"`   // png, jpeg, gif or webp.
-	Bytes  int    `json:"bytes"`  // Of the file, not of its base64.
+	Bytes  int    `json:"bytes"`  // size of the file, not of its base64 encoding
 
 	low bool // the client requested low detail
 }
@@ -75,8 +75,8 @@ func readImage(raw json.RawMessage, param string) Image {
 	return found
 }
 
-// readImageHeader returns the size and the format of an image without decoding it. The declared media type may differ:
-// OpenAI uses the content.
+// readImageHeader returns the size and the format of an image without decoding it. Like OpenAI, it ignores the declared
+// media type.
 func readImageHeader(data []byte) (Image, error) {
 	if config, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		if config.Width < 1 || config.Height < 1 {
@@ -97,20 +97,20 @@ func webpSize(data []byte) (width, height int, err error) {
 	if len(data) < 30 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {
 		return 0, 0, errors.New("image: unknown format")
 	}
-	body := data[20:] // After RIFF, its size, WEBP, the chunk's name and its size.
+	body := data[20:] // after RIFF, its size, WEBP, the chunk's name and its size
 	switch string(data[12:16]) {
-	case "VP8 ": // Lossy: a frame tag, a start code, then 14 bits for each side.
+	case "VP8 ": // lossy: a frame tag, a start code, then 14 bits for each side
 		if string(body[3:6]) != "\x9d\x01\x2a" {
 			break
 		}
 		width, height = (int(body[6])|int(body[7])<<8)&0x3fff, (int(body[8])|int(body[9])<<8)&0x3fff
-	case "VP8L": // Lossless: a signature, then 14 bits for each side less one.
+	case "VP8L": // lossless: a signature, then 14 bits for each side less one
 		if body[0] != 0x2f {
 			break
 		}
 		bits := uint32(body[1]) | uint32(body[2])<<8 | uint32(body[3])<<16 | uint32(body[4])<<24
 		width, height = int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1
-	case "VP8X": // Extended: flags, then 24 bits for each side less one.
+	case "VP8X": // extended: flags, then 24 bits for each side less one
 		width = (int(body[4]) | int(body[5])<<8 | int(body[6])<<16) + 1
 		height = (int(body[7]) | int(body[8])<<8 | int(body[9])<<16) + 1
 	}
@@ -120,8 +120,9 @@ func webpSize(data []byte) (width, height int, err error) {
 	return width, height, nil
 }
 
-// tokens returns the cost of an image. It is scaled to fit into 2048 by 2048 pixels, then its shorter side to 768. Each
-// tile of 512 pixels costs the same. https://platform.openai.com/docs/guides/images-vision#calculating-costs
+// tokens returns how many tokens an image costs. The image is scaled to fit into 2048 by 2048 pixels, then until its
+// shorter side is at most 768 pixels. Each tile of 512 by 512 pixels costs the same.
+// https://platform.openai.com/docs/guides/images-vision#calculating-costs
 func (m Image) tokens() int {
 	const base, perTile = 85, 170
 	if m.low {

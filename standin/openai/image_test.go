@@ -23,7 +23,7 @@ func dataURL(kind string, data []byte) string {
 	return "data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// drawn returns an encoded picture without content.
+// drawn returns an encoded, empty picture.
 func drawn(t *testing.T, kind string, width, height int) []byte {
 	t.Helper()
 	picture := image.NewGray(image.Rect(0, 0, width, height))
@@ -113,7 +113,7 @@ func TestPartsInHistory(t *testing.T) {
 	for last, want := range map[string]string{
 		"history:":  "1. system: be brief\n2. user: look here\n3. assistant: nice\n4. user: history:",
 		"recall: 1": "look here",
-		"images:":   "There is no image in this message.", // only those of the last message count
+		"images:":   "There is no image in this message.", // only the images of the last message count
 	} {
 		if got := said(t, p.post("/v1/chat/completions", body(last))); got != want {
 			t.Errorf("%s: %q, want %q", last, got, want)
@@ -154,11 +154,11 @@ func TestImagesRefused(t *testing.T) {
 	}
 }
 
-// A server that runs for long keeps at most 256 MB of request bodies.
+// A server keeps at most 256 MB of request bodies.
 func TestStoredBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
-	large := strings.Repeat("x", 30<<20) // an invalid body is also kept, and cheap to refuse
+	large := strings.Repeat("x", 30<<20) // an invalid body is also stored, and refusing it is cheap
 	for range 10 {
 		if got := serveOne(p.Server, large); got.Code != 400 {
 			t.Fatalf("status %d: %s", got.Code, got.Body)

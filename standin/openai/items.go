@@ -62,7 +62,7 @@ func (r *responsesRequest) checkInput() {
 	r.checkOrder()
 }
 
-// readItem parses an item and checks it by itself.
+// readItem parses an item and checks it without regard to other items.
 func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inputItem) {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		panic(invalid(where, "invalid_type", "Invalid type for '%s': %v.", where, err))
@@ -91,7 +91,7 @@ func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inp
 	return item
 }
 
-// notStored returns the error for an id, since nothing is stored.
+// notStored returns the error for the id of an item, because the server stores no items.
 func notStored(id string) *apiError {
 	return newError(http.StatusNotFound, "invalid_request_error", "input", "", fmt.Sprintf("Item with id '%s' not found. Items are not "+
 		"persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id))
@@ -131,8 +131,8 @@ func (m *inputItem) checkResult(where string) {
 	m.readParts(m.Output, where+".output", false)
 }
 
-// checkReasoning accepts only reasoning that this server wrote and that contains its own content, because nothing is
-// stored.
+// checkReasoning accepts only reasoning that this server wrote. It must contain its encrypted content, because the
+// server stores nothing.
 func (m *inputItem) checkReasoning(where, model string) {
 	var parts []struct {
 		Type string  `json:"type"`
@@ -232,8 +232,8 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 	}
 }
 
-// checkOrder checks the order of items: each call is followed by one result, each result belongs to an earlier call, and
-// reasoning is followed by the items that it led to.
+// checkOrder checks the order of items: each call has one result after it, each result belongs to an earlier call, and
+// each reasoning item is followed by the items that the model wrote after it.
 func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string
@@ -258,7 +258,7 @@ func (r *responsesRequest) checkOrder() {
 	}
 }
 
-// leads reports whether reasoning may precede these items.
+// leads reports whether the items after may directly follow a reasoning item.
 func leads(after []inputItem) bool {
 	if len(after) == 0 {
 		return false

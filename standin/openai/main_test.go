@@ -43,7 +43,7 @@ func start(t *testing.T, o openai.Options) *provider {
 	return &provider{Server: s, t: t, url: web.URL, client: web.Client()}
 }
 
-// reply is a response, as far as it could be read.
+// reply is as much of a response as could be read.
 type reply struct {
 	status int
 	header http.Header
@@ -108,7 +108,7 @@ type heard struct {
 	empty, null               int  // number of chunks without choices, and of null deltas
 }
 
-// listen parses server-sent events by the standard. It does not use the code under test:
+// listen parses server-sent events as the standard says, without the code under test:
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation.
 func listen(t *testing.T, body string) heard {
 	t.Helper()

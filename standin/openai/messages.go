@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// checkMessages checks roles, contents and the order of tool messages, and sets the texts.
+// checkMessages checks roles, contents and the order of tool messages, and sets the messages' text fields.
 func (r *chatRequest) checkMessages() {
 	notEmpty(len(r.Messages), "messages")
 	var open []string // calls of the last assistant message that have no result yet
-	asked := 0        // index of that message
+	asked := 0        // index of the last assistant message
 	answered := func() {
 		invalidIf(len(open) > 0, fmt.Sprintf("messages.[%d].role", asked), "", "An assistant message with 'tool_calls' must be followed by "+
 			"tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
@@ -35,7 +35,7 @@ func (r *chatRequest) checkMessages() {
 	answered()
 }
 
-// check checks one message by itself and sets its text.
+// check checks one message without regard to others, and sets its text.
 func (m *message) check(i int) {
 	where := fmt.Sprintf("messages[%d]", i)
 	required(m.Role != "", where, "role")
@@ -114,7 +114,7 @@ func (r *chatRequest) refuseImages() {
 	}
 }
 
-// checkDemands refuses calls that come back without the data that the settings require.
+// checkDemands refuses assistant messages whose tool calls lack the data that the setting require demands.
 func (r *chatRequest) checkDemands(b behaviour) {
 	for i, m := range r.Messages {
 		where := fmt.Sprintf("messages[%d]", i)

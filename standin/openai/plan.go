@@ -9,7 +9,7 @@ import (
 type plan struct {
 	units     []unit
 	finish    string // "null" for an answer without a reason
-	text      string // The content.
+	text      string // the content
 	reasoning string // reasoning in separate fields
 	refusal   string
 	calls     []madeCall
@@ -21,7 +21,7 @@ type unit struct {
 	kind   string // content, reasoning, refusal or call.
 	text   string // for kind call: the arguments
 	tokens int
-	call   map[string]any // The element of tool_calls, for kind call.
+	call   map[string]any // for kind call: the element of tool_calls
 	made   madeCall       // for kind call: the call with its id
 }
 
@@ -79,8 +79,8 @@ func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	return p
 }
 
-// wantedCalls returns the calls that the settings, or the lines "call: NAME ARGUMENTS" of the question, ask for. It also
-// returns the text beside them.
+// wantedCalls returns the calls that the settings, or the lines "call: NAME ARGUMENTS" of the question, ask for. It
+// also returns the text that the answer has beside the calls.
 func wantedCalls(talk []said, b behaviour) (calls []call, text string) {
 	if len(b.calls) > 0 {
 		if b.say != nil {
@@ -167,7 +167,7 @@ func callUnits(index int, c madeCall, as string) []unit {
 	case "gemini": // no index, everything at once, and a signature that must be sent back
 		whole["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.signature}}
 		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
-	case "ollama": // Every call has index 0: https://github.com/ollama/ollama/issues/15457
+	case "ollama": // every call has index 0: https://github.com/ollama/ollama/issues/15457
 		whole["index"] = 0
 		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
 	}
@@ -192,7 +192,7 @@ func callUnits(index int, c madeCall, as string) []unit {
 	return units
 }
 
-// limit ends the answer at max_tokens or at the end of the context window, like a model, at any place.
+// limit cuts the answer at max_tokens or at the end of the context window. Like a model, it may cut anywhere.
 func (p *plan) limit(r *chatRequest, b behaviour) {
 	most, ok := r.mostTokens(b)
 	if !ok || p.tokens() <= most {
@@ -205,7 +205,7 @@ func (p *plan) limit(r *chatRequest, b behaviour) {
 	}
 	p.units, p.finish = p.units[:n], "length"
 	p.text, p.reasoning, p.refusal = p.joined("content"), p.joined("reasoning"), p.joined("refusal")
-	p.calls = nil // a cut call is useless
+	p.calls = nil // an incomplete call is useless
 }
 
 // joined returns the text of all units of a kind.
@@ -219,7 +219,7 @@ func (p *plan) joined(kind string) string {
 	return b.String()
 }
 
-// tokens returns the length of the whole answer.
+// tokens returns the length of the whole answer in tokens.
 func (p *plan) tokens() int {
 	n := 0
 	for _, u := range p.units {

@@ -8,41 +8,41 @@ import (
 	"time"
 )
 
-// Ways in which a request ended, as in Request.End.
+// The ways in which a request ended, which are the values of Request.End.
 const (
-	EndNone         = ""              // Still being answered.
+	EndNone         = ""              // the request is still being answered
 	EndComplete     = "complete"      // complete, as far as the request and its settings allow
-	EndRefused      = "refused"       // Answered with an error status.
+	EndRefused      = "refused"       // answered with an error status
 	EndCut          = "cut"           // the server dropped the connection, as configured
 	EndEOF          = "eof"           // the server ended the stream early, as configured
 	EndFailed       = "failed"        // the server ended the stream by an error event, as configured
-	EndClientClosed = "client_closed" // The client went away before the answer was complete.
-	EndServerClosed = "server_closed" // Close came first.
+	EndClientClosed = "client_closed" // the client went away before the answer was complete
+	EndServerClosed = "server_closed" // the server was closed before the answer was complete
 )
 
 // Request is the record of one request for an answer.
 type Request struct {
-	ID      int             `json:"id"` // From 1 up, in the order of arrival.
+	ID      int             `json:"id"` // from 1, in the order of arrival
 	Time    time.Time       `json:"time"`
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
-	Header  http.Header     `json:"header"` // Secrets masked.
+	Header  http.Header     `json:"header"` // with secrets masked
 	Body    json.RawMessage `json:"body,omitempty"`
 	Invalid string          `json:"invalid_body,omitempty"` // the body, if it is not JSON
 
 	Model    string  `json:"model,omitempty"`
 	Question string  `json:"question,omitempty"` // the last user message without directives, or the recording's file name
 	Stream   bool    `json:"stream"`
-	Rule     int     `json:"rule,omitempty"`   // The number of the rule that applied, from 1 up.
-	Images   []Image `json:"images,omitempty"` // In all messages of the request.
-	File     *File   `json:"file,omitempty"`   // The recording to transcribe.
+	Rule     int     `json:"rule,omitempty"`   // number of the rule that applied, from 1; 0: none
+	Images   []Image `json:"images,omitempty"` // in all messages of the request
+	File     *File   `json:"file,omitempty"`   // the recording to transcribe
 
-	Documents []Document `json:"documents,omitempty"` // The files in all messages of the request.
+	Documents []Document `json:"documents,omitempty"` // the files in all messages of the request
 
 	Status     int       `json:"status,omitempty"`
-	Error      string    `json:"error,omitempty"` // The message of an error answer.
+	Error      string    `json:"error,omitempty"` // the message of an error answer
 	Planned    string    `json:"planned"`         // the whole planned content of the answer
-	Sent       string    `json:"sent"`            // The content that was written.
+	Sent       string    `json:"sent"`            // the content that was written
 	Tokens     int       `json:"tokens"`          // tokens written, including reasoning and calls
 	FirstToken time.Time `json:"first_token,omitzero"`
 	LastToken  time.Time `json:"last_token,omitzero"`
@@ -54,7 +54,7 @@ type Request struct {
 // File describes an uploaded recording.
 type File struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"` // As declared by the client.
+	Type  string `json:"type"` // as the client declared it
 	Bytes int    `json:"bytes"`
 }
 
@@ -67,21 +67,21 @@ type Mark struct {
 // Stats are counters since the start or the last reset.
 type Stats struct {
 	Requests       int `json:"requests"`        // requests for an answer, including refused ones
-	Active         int `json:"active"`          // Being answered now.
+	Active         int `json:"active"`          // requests being answered now
 	MaxActive      int `json:"max_active"`      // maximum number at the same time
-	Complete       int `json:"complete"`        // Ended with EndComplete.
-	Refused        int `json:"refused"`         // Ended with EndRefused.
-	Cancelled      int `json:"cancelled"`       // Ended with EndClientClosed.
-	Broken         int `json:"broken"`          // Ended with EndCut, EndEOF or EndFailed.
-	Tokens         int `json:"tokens"`          // Written in all.
-	Connections    int `json:"connections"`     // Network connections open now, of Serve.
+	Complete       int `json:"complete"`        // ended with EndComplete
+	Refused        int `json:"refused"`         // ended with EndRefused
+	Cancelled      int `json:"cancelled"`       // ended with EndClientClosed
+	Broken         int `json:"broken"`          // ended with EndCut, EndEOF or EndFailed
+	Tokens         int `json:"tokens"`          // tokens written in all answers
+	Connections    int `json:"connections"`     // connections of Serve that are open now
 	MaxConnections int `json:"max_connections"` // maximum number at the same time
 }
 
-// Limits of the memory of a long-running server: older records are dropped.
+// Limits on the memory that records need. Beyond them, the oldest records are dropped.
 const (
 	maxRecords = 5000
-	// maxBodies limits the bodies of all records together, in bytes; images make them large.
+	// maxBodies limits the size in bytes of the bodies of all records together. Images make bodies large.
 	maxBodies = 256 << 20
 )
 
@@ -137,8 +137,8 @@ func (s *Server) Stats() Stats {
 	return s.stats
 }
 
-// Wait blocks until the counters satisfy ok, and returns true. It returns false if the context or the server ends first.
-// It calls ok after every change; ok must not call the server.
+// Wait blocks until the counters satisfy ok, and returns true. It returns false if the context or the server ends
+// first. It calls ok after every change, and ok must not call the server.
 func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	for {
 		s.mu.Lock()

@@ -82,7 +82,7 @@ type part struct {
 	File     json.RawMessage `json:"file"`
 }
 
-// knownParams are the parameters of the API. Others are refused, as by OpenAI.
+// knownParams are the parameters of the API. Other parameters are refused, as OpenAI does.
 const knownParams = " audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens " +
 	"messages metadata modalities model moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key " +
 	"prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream " +
@@ -132,7 +132,7 @@ func (r *chatRequest) checkNumbers() {
 		{"frequency_penalty", "decimal", r.FrequencyPenalty, -2, 2},
 		{"max_tokens", "integer", toFloat(r.MaxTokens), 1, math.MaxInt32},
 		{"max_completion_tokens", "integer", toFloat(r.MaxCompletionTokens), 1, math.MaxInt32},
-		{"n", "integer", toFloat(r.N), 1, 1}, // OpenAI takes up to 128; nobody here asks for several answers.
+		{"n", "integer", toFloat(r.N), 1, 1}, // OpenAI accepts up to 128, but tests of this module never ask for several answers
 	})
 	invalidIf(r.MaxTokens != nil && r.MaxCompletionTokens != nil, "max_tokens", "invalid_parameter_combination",
 		"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
