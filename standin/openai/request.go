@@ -178,11 +178,11 @@ func (r *chatRequest) checkTools() {
 		"Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 }
 
-// speaker matches the name of the speaker before a message of a group chat, which telex writes there: "[Ann] ".
+// speaker matches the speaker's name, such as "[Ann] ", that telex writes before each message of a group chat.
 var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
 
-// said returns the messages of the conversation without their speakers and without the directives for this stand-in (see the
-// package comment), and the settings that the directives of the last user message make.
+// said returns the messages of the conversation without their speakers and without the directives for this stand-in
+// (see the package comment), and the settings in the directives of the last user message.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text

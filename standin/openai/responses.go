@@ -58,7 +58,7 @@ type responsesTool struct {
 	Strict      *bool           `json:"strict"`
 }
 
-// The fields that the API knows. Others are refused, as by OpenAI.
+// The fields that the API knows. Other fields are refused, as OpenAI does.
 const (
 	knownResponsesParams = " background context_management conversation include input instructions max_output_tokens max_tool_calls " +
 		"metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options " +
@@ -137,7 +137,7 @@ func (r *responsesRequest) checkTools() {
 		var t responsesTool
 		decode(raw, &t, where, "an object")
 		invalidIf(t.Type != "function", where+".type", "invalid_value", "Invalid value: '%s'. This stand-in knows 'function'.", t.Type)
-		required(t.Name != "", where, "name") // a common mistake is the form of Chat Completions
+		required(t.Name != "", where, "name") // clients often send the form of Chat Completions by mistake
 		knownFields(raw, where, " type name description parameters strict ")
 		functionName(t.Name, where+".name")
 		object(t.Parameters, where+".parameters")
@@ -169,15 +169,15 @@ func (t responsesTool) checkSchema(param string) {
 	}
 }
 
-// checkWindow refuses an input that does not fit into the context window. The answer does not count, since it ends at
-// the window's end.
+// checkWindow refuses an input that does not fit into the context window. The length of the answer does not matter
+// here, because an answer ends where the window ends.
 func (r *responsesRequest) checkWindow(b behaviour) {
 	messages, functions := r.chat.promptTokens(b)
 	invalidIf(b.context != 0 && messages+functions > b.context, "input", "context_length_exceeded",
 		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
-// checkDemands refuses calls that come back without the reasoning before them.
+// checkDemands refuses calls in the input that lack the reasoning before them, if the setting require demands it.
 func (r *responsesRequest) checkDemands(b behaviour) {
 	if !slices.Contains(b.require, "reasoning_content") {
 		return
@@ -198,7 +198,7 @@ func (r *responsesRequest) checkDemands(b behaviour) {
 // wants reports whether the request includes a kind of output.
 func (r *responsesRequest) wants(include string) bool { return slices.Contains(r.Include, include) }
 
-// summarizes reports whether summaries of the reasoning were asked for.
+// summarizes reports whether the request asks for summaries of the reasoning.
 func (r *responsesRequest) summarizes() bool {
 	return r.Reasoning != nil && (r.Reasoning.Summary != nil || r.Reasoning.GenerateSummary != nil)
 }

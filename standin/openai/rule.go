@@ -11,21 +11,21 @@ import (
 // Settings in the question take precedence.
 type Rule struct {
 	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty matches all
-	Regex string `json:"regex,omitempty"` // an expression (RE2) for the same texts
-	Model string `json:"model,omitempty"` // The exact name of the model; empty matches all.
+	Regex string `json:"regex,omitempty"` // a regular expression (RE2) for the same texts
+	Model string `json:"model,omitempty"` // the exact name of the model; empty matches all
 	Skip  int    `json:"skip,omitempty"`  // number of matching requests before the rule applies
-	Times int    `json:"times,omitempty"` // number of requests to which it applies then; 0: all
-	Do    string `json:"do"`              // Settings, as in a directive: `rate=20 cut=120`.
+	Times int    `json:"times,omitempty"` // number of requests to which the rule then applies; 0: all
+	Do    string `json:"do"`              // settings, as in a directive: `rate=20 cut=120`
 }
 
-// activeRule is a rule with its compiled expression and parsed settings.
+// settings, as in a directive: `rate=20 cut=120`
 type activeRule struct {
 	Rule
 	regex    *regexp.Regexp
 	settings []setting
 	on       string
-	seen     int // Requests that matched.
-	number   int // From 1 up.
+	seen     int // number of requests that matched
+	number   int // number of the rule, from 1
 }
 
 // Rule adds a rule. It returns an error if the settings or the expression are invalid.
@@ -56,11 +56,12 @@ func (s *Server) Rule(r Rule) error {
 // ask has the properties of a request that rules match.
 type ask struct {
 	model    string
-	question string // The last user message, or the name of a recording.
-	kind     string // stream, plain or audio.
+	question string // the last user message, or a recording's file name
+	kind     string // stream, plain or audio
 }
 
-// behave returns the behaviour for a request; settings are those in its question.
+// behave returns the behaviour for a request, and the number of the rule that applied. settings are those in the
+// question.
 func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	return b, rule
 }
 
-// takeOwn counts the settings of a question and reports whether they apply to this request.
+// takeOwn counts a request with settings in its question. It reports whether skip and times let the settings apply.
 func (s *Server) takeOwn(own behaviour, question string, settings []setting) bool {
 	if own.skip == 0 && own.take == 0 {
 		return true
@@ -106,7 +107,7 @@ func (a *activeRule) matches(r ask) bool {
 		strings.Contains(r.question, a.Match) && a.regex.MatchString(r.question)
 }
 
-// take counts a matching request and reports whether the rule applies to it.
+// take counts a matching request and reports whether skip and times let the rule apply.
 func (a *activeRule) take() bool {
 	n := a.seen - a.Skip
 	if a.Times > 0 && n >= a.Times {
@@ -116,7 +117,7 @@ func (a *activeRule) take() bool {
 	return n >= 0
 }
 
-// meant reports whether settings with "on=…" are for a request of this kind.
+// meant reports whether settings with on=… are for requests of this kind.
 func meant(on, kind string) bool {
 	return on == "" || on == kind || on == "chat" && kind != "audio"
 }

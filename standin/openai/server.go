@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// defaultRate is the speed of an answer in tokens per second when Options names none.
+	// defaultRate is the speed of an answer in tokens per second if Options.Rate is 0.
 	defaultRate = 50
-	// maxBody bounds a request body in bytes.
+	// maxBody is the maximum size of a request body in bytes.
 	maxBody = 32 << 20
 )
 
 // Options configure a Server. The zero value is usable: it needs no key and has one model, "standin".
 type Options struct {
-	Key    string       // the Bearer token of clients; empty: none is needed
+	Key    string       // the Bearer token of clients; empty: clients need none
 	Models []string     // the existing models, in their order; "*" stands for any name
-	Log    *slog.Logger // Gets one line for each request; nil for none.
-	Rate   float64      // Tokens per second; 0 is 50, less than 0 sends without pauses.
+	Log    *slog.Logger // gets one line for each request; nil: no log
+	Rate   float64      // tokens per second; 0 means 50, less than 0 sends without pauses
 	// Context is the size of the models' context window in tokens, by the server's own count; 0: no limit. Contexts sets
-	// it for single models.
+	// the size for single models, by name.
 	Context  int
 	Contexts map[string]int
-	Seed     uint64 // Varies jitter and ids, never the texts.
+	Seed     uint64 // changes jitter and ids, never the texts
 }
 
 // Server imitates a model provider. It is an http.Handler and can also serve a listener by
@@ -51,17 +51,17 @@ type Server struct {
 	mu      sync.Mutex
 	closed  bool
 	rules   []*activeRule
-	used    map[string]int // how often the settings in a question were used
+	used    map[string]int // how often the settings in a question were used, by settings and question
 	records []*Request
-	bodies  int // Bytes of the bodies in records.
+	bodies  int // total bytes of the bodies in records
 	serial  int
-	epoch   int // Grows with every reset.
+	epoch   int // grows with every reset
 	stats   Stats
 	conns   map[net.Conn]bool
-	changed chan struct{} // Closed with the next change; nil while nobody waits.
+	changed chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// New returns a server. It starts no goroutine. Close ends its running answers.
+// New returns a server. It starts no goroutine. Close ends running answers.
 func New(o Options) *Server {
 	if len(o.Models) == 0 {
 		o.Models = []string{"standin"}
@@ -163,7 +163,7 @@ func (s *Server) authorize(r *http.Request) {
 		"invalid_request_error", "", "invalid_api_key", "Incorrect API key provided: "+maskKey(token)+"."))
 }
 
-// maskKey returns only the ends of a key, like OpenAI.
+// maskKey hides the middle of a key, as OpenAI does in its errors.
 func maskKey(key string) string {
 	if len(key) < 12 {
 		return strings.Repeat("*", len(key))
@@ -180,7 +180,7 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	s.write(w, e.status, "application/json", e.body())
 }
 
-// write sends a whole answer. It ignores errors, because the context shows that the client has left.
+// write sends a whole answer. It ignores errors, because the request's context tells when the client has left.
 func (s *Server) write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
@@ -227,7 +227,7 @@ func (s *Server) answer(w http.ResponseWriter, method func() any) {
 	s.write(w, http.StatusOK, "application/json", mustJSON(result))
 }
 
-// serveUnknown answers requests without a route: a wrong method, or a wrong address.
+// serveUnknown answers requests with a wrong method or path.
 func (s *Server) serveUnknown(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	allowed := ""

@@ -14,8 +14,8 @@ var (
 	errFailed = errors.New("stream failed")
 )
 
-// over ends an answer early. The code that writes an answer panics with it, and answer recovers it, so that writing code
-// needs no error handling.
+// over ends an answer early. The code that writes an answer panics with an over, and exchange.write recovers it. So the
+// writing code needs no error handling.
 type over struct{ why error }
 
 // must ends the answer if an operation failed.
@@ -27,7 +27,7 @@ func must(err error) {
 
 // encoder writes an answer in the form of an API.
 type encoder interface {
-	// begin sends the part before the first token, and waits until that token is due.
+	// begin sends the part before the first token, and waits until the first token is due.
 	begin()
 	// unit sends one unit.
 	unit(u unit, unfinished bool)
@@ -54,7 +54,7 @@ func (x *exchange) stream() {
 	x.out.finish()
 }
 
-// sendUnits sends the tokens at their times, with the data that the settings insert between them.
+// sendUnits sends each token when it is due, and the data that the settings insert between them.
 func (x *exchange) sendUnits() {
 	start, sent, noise := time.Now(), 0, 0
 	for left := x.p.units; len(left) > 0; {
@@ -82,11 +82,11 @@ func (x *exchange) sendUnits() {
 	x.endAt(sent)
 }
 
-// every reports whether a multiple of n lies in (before, after].
+// every reports whether there is a multiple of n that is greater than before and at most after.
 func every(n, before, after int) bool { return n > 0 && before/n != after/n }
 
-// group returns how many of the units left form one delta. It is limited by the settings, by the next unit of another
-// kind, and by the next place where something happens.
+// group returns how many of the units left form one delta. A delta ends after chunk units, before a unit of another
+// kind, and at a token where the answer ends or pauses.
 func (x *exchange) group(left []unit, sent int) int {
 	n := 1
 	for ; n < x.b.chunk && n < len(left) && left[n].kind == left[0].kind && left[0].kind != "call"; n++ {
@@ -106,7 +106,7 @@ func merge(units []unit) unit {
 	return unit{kind: units[0].kind, text: whole.joined(units[0].kind), tokens: whole.tokens()}
 }
 
-// due returns when the token after n others must be sent.
+// due returns the time at which the token after the first n tokens must be sent.
 func (x *exchange) due(start time.Time, n int) time.Time {
 	if x.b.rate <= 0 {
 		return start
@@ -154,8 +154,8 @@ func (x *exchange) alive() {
 	}
 }
 
-// ends reports whether the stream ends right after a chunk by a clean EOF, without the chunk's line end. next is the
-// named place after the last token.
+// ends reports whether the settings end the stream cleanly right after a chunk, without the chunk's line end. next is
+// the named place that follows the chunk.
 func (x *exchange) ends(sent, next int) bool {
 	if x.b.end.how != "eof" || !x.b.noLastNewline {
 		return false
@@ -163,9 +163,9 @@ func (x *exchange) ends(sent, next int) bool {
 	return x.b.end.after == sent || next == afterText && sent >= x.p.tokens() && x.b.end.after <= afterText
 }
 
-// endAt ends the answer if the settings name this place: a number of tokens or a named one.
+// endAt ends the answer if the settings name this place, which is a number of tokens or a named place.
 func (x *exchange) endAt(at int) {
-	// If the answer has fewer tokens than the number, it ends after its text.
+	// If the number is greater than the answer's tokens, the answer ends after its text.
 	reached := x.b.end.after == at || at == afterText && x.b.end.after < afterText
 	if x.b.end.how != "" && reached {
 		x.breakOff()
@@ -179,7 +179,7 @@ func (x *exchange) breakOff() {
 		must(errCut)
 	case "eof":
 		must(errEOF)
-	case "hang": // no data except comments until the client leaves
+	case "hang": // send only comments until the client leaves
 		for {
 			x.pause(1000 * time.Hour)
 		}
@@ -259,7 +259,7 @@ func (x completions) chunk() chunk {
 	return c
 }
 
-// delta returns a chunk with one delta; nil means a delta that is null.
+// delta returns a chunk with one delta. If fields is nil, the delta is null.
 func (x completions) delta(fields map[string]any) chunk {
 	c := x.chunk()
 	c.Choices = []choice{{Delta: fields}}
@@ -275,7 +275,7 @@ func (x completions) soFar() usage {
 	return u
 }
 
-// fields returns the delta of a unit.
+// fields returns the fields of the delta for a unit.
 func (x completions) fields(u unit) map[string]any {
 	switch u.kind {
 	case "call":
@@ -287,19 +287,19 @@ func (x completions) fields(u unit) map[string]any {
 	}
 }
 
-// reasoningFields returns reasoning in the fields of a provider.
+// reasoningFields returns reasoning text in the fields that a kind of provider uses.
 func reasoningFields(text, as string) map[string]any {
 	switch as {
-	case "reasoning": // vLLM, OpenRouter, Ollama.
+	case "reasoning": // vLLM, OpenRouter, Ollama
 		return map[string]any{"reasoning": text}
 	case "both":
 		return map[string]any{"reasoning": text, "reasoning_content": text}
-	default: // DeepSeek.
+	default: // DeepSeek
 		return map[string]any{"reasoning_content": text}
 	}
 }
 
-// send writes a chunk with padding that hides the length of its text, like OpenAI.
+// send writes a chunk with padding that hides the length of its text, as OpenAI does.
 func (x completions) send(c chunk, unfinished bool) {
 	x.alive()
 	if o := x.req.StreamOptions; o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation {

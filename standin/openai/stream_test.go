@@ -118,7 +118,7 @@ func TestStreamGigantic(t *testing.T) {
 	}
 }
 
-// The provider reports an error after the first token (F08, F09).
+// The provider reports an error after the first token (failures F08 and F09).
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -142,7 +142,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// The connection breaks during the stream (F09).
+// The connection breaks during the stream (failure F09).
 func TestStreamCut(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -249,7 +249,7 @@ func TestStreamNoise(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	h := listen(t, p.ask("{{standin noise=2}} say: a b c d e f g h i j k l").body)
-	// There are six pieces of noise, two of each kind. The last usage adds one chunk without choices.
+	// There are six meaningless chunks, two of each kind. The chunk with the usage at the end also has no choices.
 	if h.empty != 5 || h.null != 2 || h.content != "a b c d e f g h i j k l" || h.tokens() != 12 {
 		t.Errorf("%d chunks without choices, %d null deltas, content %q, %d tokens, want 5, 2, all and 12", h.empty, h.null, h.content, h.tokens())
 	}

@@ -13,8 +13,8 @@ var (
 	bulletRE    = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s+`)
 )
 
-// summary returns the answer to "Summarize …": the sentences of the whole conversation that ask to be remembered, each
-// once, in their order, and a line about the rest. A summary of its own summary keeps the same sentences.
+// summary returns the answer to "Summarize …": the sentences of the whole conversation that keepRE matches, each once
+// and in their order, and a line that counts the others. A summary of this summary keeps the same sentences.
 func summary(talk []said) string {
 	var kept []string
 	seen := map[string]bool{}

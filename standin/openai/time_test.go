@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// hundred is a text of a hundred tokens after "say:". They take 1.98 s at the default rate.
+// hundred is a text of a hundred tokens for "say:". At the default rate, sending them takes 1.98 s.
 const hundred = tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos
 
 const tenGos = " go go go go go go go go go go"
@@ -144,7 +144,7 @@ func TestWholeTakesAsLong(t *testing.T) {
 	})
 }
 
-// When a client closes its connection, as for a cancelled turn, the record contains the exact time.
+// When a client closes its connection, as telex does when a turn is cancelled, the record contains the exact time.
 func TestClientLeaves(t *testing.T) {
 	for _, question := range []string{
 		"{{standin rate=2}} words: 100",            // between tokens
@@ -182,7 +182,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// In TestHangBeforeHeaders, a provider accepts the request and never responds.
+// In TestHangBeforeHeaders, the provider accepts the request and never responds.
 func TestHangBeforeHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := bubble(t, openai.Options{})
@@ -217,7 +217,7 @@ func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := bubble(t, openai.Options{})
 		const clients = 100
-		done := make(chan string, clients) // buffered, so that all may end before one is read
+		done := make(chan string, clients) // buffered, so that all clients may end before the test reads one
 		for range clients {
 			go func() { done <- listen(t, p.ask("say:"+hundred).body).finish }()
 		}

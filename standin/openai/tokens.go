@@ -6,9 +6,9 @@ import (
 )
 
 // Tokens splits text like a model's tokenizer. A token is a short word with its leading space, a piece of a long word,
-// up to three digits, a run of white space, or punctuation. As in real streams, Markdown markers are sometimes split,
-// and so are characters of several code points, but never a code point. The tokens joined are the text. Each of them is
-// valid UTF-8 if the text is.
+// up to three digits, a run of white space, or punctuation. As in real streams, Markdown markers and characters of
+// several code points are sometimes split. A code point is never split. The joined tokens are the text. If the text is
+// valid UTF-8, each token is.
 func Tokens(text string) []string {
 	tokens := make([]string, 0, len(text)/4+1)
 	roll := uint64(14695981039346656037)
@@ -28,7 +28,7 @@ func tokenLen(text string, roll uint64) int {
 	dice := roll >> 33
 	start := 0
 	if text[0] == ' ' && len(text) > 1 && text[1] != ' ' && text[1] != '\n' {
-		start = 1 // The leading space belongs to what follows.
+		start = 1 // the leading space belongs to the token after it
 	}
 	r, size := utf8.DecodeRuneInString(text[start:])
 	switch {
@@ -52,13 +52,14 @@ func tokenLen(text string, roll uint64) int {
 	default:
 		n := runLen(text[start:], 3, func(c rune) bool { return c == r })
 		if n > size && dice%3 == 0 {
-			n = size // "**" arrives as "*", "*".
+			n = size // "**" arrives as "*" and "*"
 		}
 		return start + n
 	}
 }
 
-// runLen returns the length in bytes of the longest beginning whose code points belong, at most limit of them.
+// runLen returns the length in bytes of the longest prefix whose code points all satisfy belongs; at most limit code
+// points.
 func runLen(text string, limit int, belongs func(rune) bool) int {
 	n := 0
 	for range limit {
@@ -71,13 +72,13 @@ func runLen(text string, limit int, belongs func(rune) bool) int {
 	return n
 }
 
-// isBlank reports white space that models write between words.
+// isBlank reports whether r is white space that models write between words.
 func isBlank(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == '\r' }
 
-// isWordLetter reports letters of scripts whose words are long and parted by spaces.
+// isWordLetter reports whether r is a letter of a script that puts spaces between words.
 func isWordLetter(r rune) bool { return unicode.IsLetter(r) && !isWide(r) }
 
-// isWide reports scripts of which a token holds one or two characters.
+// isWide reports whether r belongs to a script of which a token holds one or two characters.
 func isWide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
 }

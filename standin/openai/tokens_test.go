@@ -46,7 +46,7 @@ func TestTokensAreLikeAModels(t *testing.T) {
 	if !cut {
 		t.Error("no ** is cut in two")
 	}
-	// The emoji is one person made of three runes. A token never splits a rune, but may split such a group of runes.
+	// The emoji shows one person and has several runes. A token never splits a rune, but may split such a group of runes.
 	if got := openai.Tokens("👩🏽‍🚀"); len(got) < 2 {
 		t.Errorf("Tokens of one emoji = %q, want it cut", got)
 	}

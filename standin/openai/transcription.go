@@ -14,7 +14,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxAudio bounds a request for a transcription in bytes.
+// maxAudio is the maximum size of a request for a transcription in bytes.
 // https://platform.openai.com/docs/guides/speech-to-text
 const maxAudio = 25 << 20
 
@@ -23,7 +23,7 @@ const maxAudio = 25 << 20
 type recording struct {
 	file   *File
 	data   []byte
-	fields map[string]string // The other fields, by name.
+	fields map[string]string // the other fields, by name
 }
 
 // serveTranscription answers and records a request for a transcription.
@@ -91,7 +91,7 @@ func (rec *recording) take(name string, part rig.Upload) {
 	}
 }
 
-// check refuses the request for the first reason that OpenAI would.
+// check refuses an invalid request with the error that OpenAI would report first.
 func (rec *recording) check(models []string) {
 	model := rec.fields["model"]
 	required(rec.file != nil, "", "file")
@@ -115,12 +115,13 @@ func (rec *recording) checkFields(model string) {
 	t, err := strconv.ParseFloat(text, 64)
 	invalidIf(given && (err != nil || !(t >= 0 && t <= 1)), "temperature", "invalid_value",
 		"Invalid 'temperature': expected a number from 0 to 1, but got '%s' instead.", text)
-	// whisper-1 ignores the parameter, and streamed transcriptions are not supported here.
+	// whisper-1 ignores the parameter, so it may be set. Streamed transcriptions are not supported here.
 	invalidIf(rec.fields["stream"] == "true" && model != "whisper-1", "stream", "unsupported_value",
 		"Unsupported value: 'stream' is not supported with this model.")
 }
 
-// heard returns the words in a recording: the text of an ASCII line "say: TEXT" in it, else a sentence with its size.
+// heard returns the words in a recording: the text of an ASCII line "say: TEXT" in it, or else a sentence with the
+// recording's size.
 func (rec *recording) heard() string {
 	for line := range bytes.Lines(rec.data) {
 		text, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("say: "))

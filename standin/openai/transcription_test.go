@@ -152,7 +152,7 @@ func TestTranscriptionRefused(t *testing.T) {
 func TestTranscriptionFaults(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
-	p.rule(openai.Rule{Match: "voice", Do: "on=chat status=500"}) // the rule is not for recordings
+	p.rule(openai.Rule{Match: "voice", Do: "on=chat status=500"}) // the rule does not apply to recordings
 	p.rule(openai.Rule{Match: "voice", Times: 1, Do: "status=429 retry_after=3"})
 	p.rule(openai.Rule{Match: "voice", Times: 1, Do: "cut=start"})
 	p.rule(openai.Rule{Do: "on=audio say=replaced"})

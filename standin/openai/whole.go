@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// completion is an answer in one piece.
-// https://platform.openai.com/docs/api-reference/chat/object
+// completion is an answer that is not streamed. https://platform.openai.com/docs/api-reference/chat/object
 type completion struct {
 	ID                string        `json:"id"`
 	Object            string        `json:"object"`
@@ -63,7 +62,7 @@ func (x *exchange) sendWhole() {
 		x.begin(http.StatusOK, "application/json")
 	}
 	if breaks {
-		// Send half a document; then the connection breaks, or the body just ends.
+		// Send a part of the document. Then the connection breaks, or the body ends.
 		share := len(body)
 		if length > 0 {
 			share = len(body) * sent / (length + 1)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// promptTokens counts a request's tokens. A message costs four tokens besides its text, roughly as in
+// promptTokens counts a request's tokens. A message costs four tokens in addition to its text, roughly as in
 // https://github.com/openai/openai-cookbook (counting tokens). Calls, images, files and declared tools cost extra.
 func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 	for _, m := range r.Messages {
@@ -62,8 +62,8 @@ func (r *chatRequest) checkWindow(b behaviour) {
 	}
 }
 
-// mostTokens returns the maximum length of the answer: the requested one, limited by the rest of the context window. ok
-// is false if nothing limits it.
+// mostTokens returns the maximum length of the answerin tokens. It is what the request allows, or the rest of the
+// context window if that is less. ok is false if nothing limits the answer.
 func (r *chatRequest) mostTokens(b behaviour) (most int, ok bool) {
 	most, ok = r.maxTokens()
 	if b.context == 0 {

@@ -17,12 +17,12 @@ type chunk struct {
 	ServiceTier       string          `json:"service_tier"`
 	SystemFingerprint string          `json:"system_fingerprint"`
 	Choices           []choice        `json:"choices"`
-	Usage             json.RawMessage `json:"usage,omitempty"` // Absent, null or an object.
+	Usage             json.RawMessage `json:"usage,omitempty"` // absent, null or an object
 	Error             any             `json:"error,omitempty"`
 	Obfuscation       string          `json:"obfuscation,omitempty"`
 }
 
-// choice is the one element of choices.
+// choice is the only element of choices in a chunk.
 type choice struct {
 	Index        int            `json:"index"`
 	Delta        map[string]any `json:"delta"`
@@ -30,13 +30,13 @@ type choice struct {
 	FinishReason *string        `json:"finish_reason"`
 }
 
-// wire writes server-sent events in the spelling that a behaviour asks for, and flushes each.
+// wire writes server-sent events with the line ends and spaces that a behaviour asks for. It flushes each event.
 type wire struct {
 	w                        http.ResponseWriter
 	crlf, noSpace, multiline bool
 }
 
-// event writes one event. The last one of a stream may lack its line end.
+// event writes one event. If unfinished is true, the event lacks its line end.
 func (w wire) event(name string, data []byte, unfinished bool) {
 	eol, field := "\n", "data: "
 	if w.crlf {
@@ -51,7 +51,7 @@ func (w wire) event(name string, data []byte, unfinished bool) {
 	}
 	if w.multiline && json.Valid(data) {
 		var indented bytes.Buffer
-		// Can't fail on valid JSON.
+		// This can't fail, because data is valid JSON.
 		_ = json.Indent(&indented, data, "", " ")
 		data = indented.Bytes()
 	}

@@ -1,4 +1,4 @@
-// Package quota measures a client's calls against limits: token buckets, windows, the scopes that they limit, and
-// counters. The stand-in defines the scopes, and how a client learns that one is full. Nothing here is safe for
-// concurrent use: a stand-in holds its own lock.
+// Package quota measures a client's calls against limits. It has token buckets, windows, the scopes in which they
+// count, and counters. A stand-in defines the scopes, and how a client learns that a limit is reached. Nothing here is
+// safe for concurrent use, because a stand-in holds its own lock.
 package quota

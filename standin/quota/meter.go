@@ -8,14 +8,15 @@ type Meter interface {
 	Take(now time.Time)
 }
 
-// bucket is a token bucket. It stores the time at which it will be full.
+// bucket is a token bucket. It stores the time at which it will be full again.
 type bucket struct {
 	interval time.Duration
 	burst    int
 	full     time.Time
 }
 
-// NewBucket returns a token bucket; nil if perSecond is not positive.
+// NewBucket returns a token bucket that gains perSecond tokens per second and holds at most burst, or nil if perSecond
+// is not positive.
 func NewBucket(perSecond float64, burst int) Meter {
 	if perSecond <= 0 {
 		return nil
@@ -39,7 +40,7 @@ func (b *bucket) Take(now time.Time) {
 type window struct {
 	size   int
 	period time.Duration
-	times  []time.Time // at most size, oldest first.
+	times  []time.Time // at most size, oldest first
 }
 
 // NewWindow returns a sliding window that allows size calls in any period; nil if size is not positive.
@@ -84,7 +85,7 @@ func NewFixed(size int, period time.Duration) Meter {
 // Wait returns how long to wait before one more call.
 func (w *Fixed) Wait(now time.Time) time.Duration { return w.WaitFor(now, 1) }
 
-// WaitFor returns how long to wait before so many more calls.
+// WaitFor returns how long to wait before the given number of calls.
 func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
 	if w.used+calls <= w.Size {
 		return 0
@@ -92,7 +93,7 @@ func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
 	return max(0, w.ends.Sub(now))
 }
 
-// Take counts a call. If there is no room for it yet, it begins the next period.
+// Take counts a call. If the period is over or full, the call begins a new period.
 func (w *Fixed) Take(now time.Time) {
 	if !w.ends.After(now) || w.used >= w.Size {
 		w.ends, w.used = now.Add(w.Period), 0
@@ -100,7 +101,8 @@ func (w *Fixed) Take(now time.Time) {
 	w.used++
 }
 
-// Left returns how many calls are still allowed in the period, and the time until its end; 0 if it has no calls.
+// Left returns how many calls are still allowed in the period, and the time until the period ends. The time is 0 if no
+// call has begun a period.
 func (w *Fixed) Left(now time.Time) (calls int, ends time.Duration) {
 	if !w.ends.After(now) {
 		return w.Size, 0

@@ -9,8 +9,8 @@ import (
 	"telex/standin/quota"
 )
 
-// For calls at any times, no minute contains more than the limit. A call that waits as long as the meter said is
-// accepted.
+// TestWindow makes calls at random times. No minute then contains more calls than the limit. A call that waits as long
+// as the meter said is accepted.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +37,7 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// In any period, at most the burst and one call per interval are accepted.
+// In any period, a bucket accepts at most burst calls plus one call per interval.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Scope is something with a limit, such as a chat.
+// Scope is the range in which a limit counts calls, such as a chat.
 type Scope struct {
 	Name string
 	// Reason is the text of the 429 that closed the scope.
@@ -15,7 +15,7 @@ type Scope struct {
 	built             bool  // the meters exist
 	published, hidden Meter // nil: no limit
 	jitter            time.Duration
-	closed            time.Time // end of the closure by a 429
+	closed            time.Time // until when a 429 has closed the scope
 	stats             Stats
 }
 
@@ -46,7 +46,7 @@ func (s *Scope) Take(now time.Time) {
 	s.stats.Counted++
 }
 
-// Close closes the scope after a 429 until then, unless it is closed for longer.
+// Close closes the scope after a 429 until the given time, unless it is already closed for longer.
 func (s *Scope) Close(until time.Time, reason string) {
 	if until.After(s.closed) {
 		s.closed, s.Reason = until, reason
@@ -58,7 +58,7 @@ func (s *Scope) Close(until time.Time, reason string) {
 type Refusal struct {
 	*Scope
 	Wait time.Duration
-	// Closed says that an earlier 429 closed the scope; Hidden, that only the hidden limit is exceeded.
+	// Closed says that an earlier 429 closed the scope. Hidden says that only the hidden limit is exceeded.
 	Closed, Hidden bool
 }
 
@@ -77,7 +77,7 @@ type Scopes[L any] struct {
 	scopes            map[string]*Scope
 }
 
-// NewScopes returns scopes without any counted calls. Calls may be early by jitter.
+// NewScopes returns scopes without any counted calls. A call may come too early by jitter.
 func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 	return Scopes[L]{published: published, hidden: hidden, jitter: jitter, scopes: make(map[string]*Scope)}
 }
@@ -85,7 +85,7 @@ func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 // Limits returns the published limits.
 func (s *Scopes[L]) Limits() L { return s.published }
 
-// Scope returns the scope with a name. build makes its meters at the first use.
+// Scope returns the scope with a name. build makes the scope's meters at the first use.
 func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	sc := s.scopes[name]
 	if sc == nil {
@@ -113,7 +113,7 @@ func (s *Scopes[L]) Open() {
 	}
 }
 
-// Closed returns the refusal of a call if a 429 has closed one of the scopes, else nil.
+// Closed returns the refusal of a call if a 429 has closed one of the scopes, or nil.
 func (s *Scopes[L]) Closed(now time.Time, scopes ...*Scope) *Refusal {
 	for _, sc := range scopes {
 		if left := sc.closed.Sub(now); left > 0 {
@@ -137,7 +137,7 @@ func (s *Scopes[L]) Charge(now time.Time, scopes ...*Scope) *Refusal {
 	return nil
 }
 
-// Stats returns the counters of the scopes that have any, by name.
+// Stats returns the counters by the scopes' names, without scopes whose counters are all 0.
 func (s *Scopes[L]) Stats() map[string]Stats {
 	list := make(map[string]Stats)
 	for name, sc := range s.scopes {

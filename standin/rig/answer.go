@@ -20,22 +20,22 @@ const Gone = 0
 // dripInterval is the time between two pieces of a slow download.
 const dripInterval = 100 * time.Millisecond
 
-// errBroken drops the connection.
+// errBroken makes the rig drop the connection.
 var errBroken = errors.New("connection broken off")
 
 // Answer is an HTTP answer. The zero value drops the connection.
 type Answer struct {
 	Status      int
 	ContentType string
-	Header      http.Header // more headers.
+	Header      http.Header // additional headers
 	// RetryAfter is in seconds; 0 for none.
 	RetryAfter float64
 	Body       []byte
 	// Unsized says that the answer has no Content-Length.
 	Unsized bool
 
-	cutMiddle bool // the connection breaks after half of the body.
-	rate      int  // bytes per second; 0: without pauses.
+	cutMiddle bool // the connection breaks after half of the body
+	rate      int  // bytes per second; 0: without pauses
 }
 
 // JSON returns an answer with a JSON body.
@@ -100,7 +100,8 @@ func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan str
 func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
 	for rest, sent := a.Body, 0; len(rest) > 0; {
 		sent++
-		// Rounding the totals avoids drift: the bytes due by now minus those due before.
+		// The piece is the difference of two rounded totals: the bytes due by now, and those due one interval before. So
+		// rounding errors do not add up.
 		due := a.rate*sent/int(time.Second/dripInterval) - a.rate*(sent-1)/int(time.Second/dripInterval)
 		n := min(due, len(rest))
 		if !host.Pause(dripInterval, cut) || ctx.Err() != nil {

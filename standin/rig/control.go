@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxOrder is the largest request to the control API, in bytes.
+	// maxOrder is the maximum size of a request to the control API, in bytes.
 	maxOrder = 1 << 20
-	// maxSay is the largest "say" request, which may contain files in base64, in bytes.
+	// maxSay is the maximum size in bytes of a "say" request, which may contain files in base64.
 	maxSay = 128 << 20
 )
 
@@ -34,7 +34,7 @@ type Controls struct {
 	File func(query url.Values) (contentType string, data []byte, err error)
 }
 
-// Posted returns a control whose body is a T as JSON, or empty.
+// Posted returns a control that decodes its body, JSON or empty, into a T and passes it to do.
 func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var in T
@@ -47,12 +47,12 @@ func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	}
 }
 
-// Done is Posted for controls without a result.
+// Done is like Posted, for controls without a result.
 func Done[T any](do func(T) error) func(*http.Request) (any, error) {
 	return Posted(func(in T) (any, error) { return struct{}{}, do(in) })
 }
 
-// Limits returns the control of limits. off is the value that switches limits off.
+// Limits returns the control of limits. off is the value that switches all limits off.
 func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (any, error) {
 	return Done(func(in struct {
 		Published L    `json:"published"`
@@ -76,7 +76,7 @@ func Found(what string, ok bool) error {
 	return nil
 }
 
-// restart is the result of a control after whose answer the stand-in restarts.
+// restart is the result of a control that makes the stand-in restart after the answer is sent.
 type restart struct {
 	DownMS int `json:"down_ms"`
 }
@@ -180,14 +180,15 @@ func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// send writes a whole answer. When it returns, the client has the answer, since a restart may follow.
+// send writes a whole answer. When it returns, the client has the answer. A restart may follow, which would cut the
+// answer off.
 func (g *Rig[C, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
 	if err := a.write(r.Context(), w, nil); err != nil {
 		g.p.Log.Debug("answer", slog.Any("error", err))
 	}
 }
 
-// Time parses RFC 3339 or milliseconds since 1970. "" means now.
+// Time parses a time in RFC 3339 or in milliseconds since 1970. "" means now.
 func Time(text string) (time.Time, error) {
 	if text == "" {
 		return time.Now(), nil
@@ -214,7 +215,7 @@ func Seconds(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Last returns the last elements of a list: limit is their number, and if it isn't a number Last returns all of them.
+// Last returns the last elements of a list. limit is their number. If limit is no number, Last returns all elements.
 func Last[T any](list []T, limit string) []T {
 	if n, err := strconv.Atoi(limit); err == nil && n >= 0 {
 		return list[max(0, len(list)-n):]

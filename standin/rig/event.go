@@ -8,7 +8,7 @@ import (
 	"telex/standin/fault"
 )
 
-// EventHead has the fields of an event that all platforms have. A platform's own type embeds it.
+// EventHead has the fields of an event that all platforms have. The event type of each platform embeds it.
 type EventHead[C any] struct {
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
@@ -18,10 +18,10 @@ type EventHead[C any] struct {
 	Paused *fault.Paused[C] `json:"paused,omitempty"`
 }
 
-// Publish sends an event to all watchers; the mutex must be held.
+// Publish sends an event to all watchers. The mutex must be held.
 func (g *Rig[C, E]) Publish(kind string, e E) { g.publish(EventHead[C]{Kind: kind}, e) }
 
-// tell publishes an event about a call or a held call, or without one; the mutex must be held.
+// tell publishes an event about a call, about a held call, or about neither. The mutex must be held.
 func (g *Rig[C, E]) tell(kind string, c *C, held *fault.Paused[C]) {
 	var e E
 	head := EventHead[C]{Kind: kind, Paused: held}
@@ -47,6 +47,6 @@ func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 	})
 }
 
-// Watch returns all events from now on, until ctx ends or the server closes. The sequence can be read once, and reading
-// blocks. Unread events stay in memory until ctx ends.
+// Watch returns all events from now on, until ctx ends or the server closes. The sequence can be read only once.
+// Reading waits for the next event. Unread events stay in memory until ctx ends.
 func (g *Rig[C, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }

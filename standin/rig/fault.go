@@ -24,7 +24,7 @@ func (g *Rig[C, E]) addFault(f fault.Fault[C]) (int, error) {
 	return g.faults.Add(f, f.When()), nil
 }
 
-// ClearFaults removes all rules, ends an outage, and resumes held calls.
+// ClearFaults removes all rules, ends an outage, and lets held calls continue.
 func (g *Rig[C, E]) ClearFaults() {
 	g.faults.Clear()
 	g.Host.Refuse(time.Time{})
@@ -34,16 +34,16 @@ func (g *Rig[C, E]) ClearFaults() {
 // Paused returns the calls that are held by faults.
 func (g *Rig[C, E]) Paused() []fault.Paused[C] { return g.holds.List() }
 
-// Resume continues a held call, or all if id is 0. It returns the number of calls.
+// Resume continues a held call, or all held calls if id is 0. It returns the number of calls that it resumed.
 func (g *Rig[C, E]) Resume(id int) int { return g.holds.Release(id, true) }
 
 // Drop ends a held call as if its connection had broken at that moment. A call that is held before its effect has no
-// effect. id 0 means all calls. It returns the number of calls.
+// effect. id 0 means all held calls. Drop returns the number of calls that it ended.
 func (g *Rig[C, E]) Drop(id int) int { return g.holds.Release(id, false) }
 
-// Outage begins an outage. It cuts all connections and running calls, and hits every call and connection until it is
-// over or ClearFaults ends it. It takes precedence over all other faults, which do not count the calls that it hits. It
-// panics if the outage is invalid.
+// Outage begins an outage. The outage cuts all connections and running calls. Until it is over or ClearFaults ends it,
+// it hits every call and every new connection. It takes precedence over all faults, and they do not count the calls
+// that it hits. Outage panics if o is invalid.
 func (g *Rig[C, E]) Outage(o fault.Outage) {
 	if err := g.outageBut(o, nil); err != nil {
 		panic(g.p.Name + " stand-in: " + err.Error())
@@ -78,7 +78,8 @@ func (g *Rig[C, E]) Match(c *C) *fault.Fault[C] {
 	return hit
 }
 
-// before executes the part of a fault before the effect. If done is true, a is the answer and the call has no effect.
+// before executes the part of a fault that comes before the call's effect. If done is true, a is the answer and the
+// call has no effect.
 func (g *Rig[C, E]) before(ctx context.Context, c *C, f *fault.Fault[C], cut <-chan struct{}) (a Answer, done bool) {
 	if f == nil {
 		return Answer{}, false
@@ -93,7 +94,7 @@ func (g *Rig[C, E]) before(ctx context.Context, c *C, f *fault.Fault[C], cut <-c
 	return Answer{}, !fault.Step{Action: f.Action, Delay: fault.Lasts(f.Delay, f.DelayMS), Cut: cut, Hold: hold}.GoesOn(ctx)
 }
 
-// after executes the part of a fault between effect and answer.
+// after executes the part of a fault that comes between the call's effect and its answer.
 func (g *Rig[C, E]) after(c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}) Answer {
 	if f == nil {
 		return a

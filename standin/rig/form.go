@@ -22,8 +22,8 @@ var (
 	ErrNotObject = errors.New("parse JSON: object expected")
 )
 
-// Form contains the arguments of a call by name. Nested values are JSON text, both in JSON bodies and in forms, where
-// they are strings that contain JSON.
+// Form contains the arguments of a call by name. Nested values are JSON text. A form has them as strings that contain
+// JSON.
 type Form struct {
 	Values map[string]string
 	Files  map[string]Upload
@@ -40,8 +40,8 @@ type Upload struct {
 	Data       []byte
 }
 
-// ReadForm reads the arguments of the query and of a body of limited size. Errors are the client's fault and wrap one of
-// the errors above. Even with an error, the form contains everything read before it.
+// ReadForm reads the arguments of the query and of a body of at most most bytes. Errors are the client's fault and wrap
+// one of the errors of this file. Even with an error, the form contains everything read before it.
 func ReadForm(r *http.Request, most int64) (Form, error) {
 	f := Form{Values: make(map[string]string), Files: make(map[string]Upload)}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -79,7 +79,7 @@ func ReadForm(r *http.Request, most int64) (Form, error) {
 	return f, nil
 }
 
-// add adds the last value of each name.
+// add adds the arguments of a form. If a name has several values, the last one counts.
 func (f *Form) add(form url.Values) {
 	for name, values := range form {
 		f.Values[name] = values[len(values)-1]

@@ -1,6 +1,7 @@
 package rig
 
-// Run runs a method and returns its result, or the *E with which it refused the call. It repeats any other panic.
+// Run runs a method and returns its result, or the *E with which the method refused the call. Run repeats any other
+// panic.
 func Run[E any](method func() any) (result any, refused *E) {
 	defer func() {
 		switch p := recover().(type) {
@@ -21,12 +22,12 @@ func RefuseIf[E any](broken bool, refusal *E) {
 	}
 }
 
-// On makes a method of a server S from run. find returns the object of a request R, such as its chat.
+// On makes a method of a server S from run. find returns the object that a request R is about, such as a chat.
 func On[S, R, T any](find func(S, R) T, run func(S, R, T) any) func(S, R) any {
 	return func(s S, r R) any { return run(s, r, find(s, r)) }
 }
 
-// OnBoth is On for two objects, such as a chat and a message.
+// OnBoth is like On, for two objects such as a chat and a message.
 func OnBoth[S, R, T, U any](find func(S, R) (T, U), run func(S, R, T, U) any) func(S, R) any {
 	return func(s S, r R) any {
 		t, u := find(s, r)

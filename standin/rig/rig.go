@@ -29,47 +29,48 @@ type Platform[C, E any] struct {
 	Serve func(w http.ResponseWriter, r *http.Request, cut <-chan struct{})
 	// Control are the platform's own controls.
 	Control Controls
-	// Reset forgets all data; the mutex is held.
+	// Reset removes all data. The mutex is held.
 	Reset func()
-	// Restart forgets data that does not survive a restart; the mutex is held.
+	// Restart removes the data that does not survive a restart. The mutex is held.
 	Restart func()
-	// Detach ends the connections that the host no longer manages, and returns those to close; the mutex is held.
+	// Detach ends the connections that the host no longer manages, and returns those that the rig must close. The mutex is
+	// held.
 	Detach func() []net.Conn
 
-	// Call returns the common part of a call.
+	// Call returns the part of a call that all platforms have.
 	Call func(*C) *Call
-	// Finish counts a finished call, and returns its log attributes; the mutex is held.
+	// Finish counts a finished call, and returns its log attributes. The mutex is held.
 	Finish func(*C, Answer) []slog.Attr
-	// Head returns the common part of an event.
+	// Head returns the part of an event that all platforms have.
 	Head func(*E) *EventHead[C]
 	// Place copies the place of a call to an event.
 	Place func(*E, *C)
-	// Isolate copies what the platform's own pointers in an event refer to; the mutex is held.
+	// Isolate copies what the platform's own pointers in an event refer to. The mutex is held.
 	Isolate func(*E)
 
 	// Check returns what is wrong with a fault.
 	Check func(*fault.Fault[C]) error
-	// Chooses reports whether a fault selects a call; the mutex is held.
+	// Chooses reports whether a fault selects a call. The mutex is held.
 	Chooses func(*fault.Fault[C], *C) bool
-	// Act executes a fault of the platform's own kind instead of the effect, or after it, and returns its answer. If it
-	// returns false, the call continues.
+	// Act executes a fault that only this platform has, instead of the call's effect or after it, and returns the fault's
+	// answer. If Act returns false, the call continues.
 	Act func(*fault.Fault[C], *C) (Answer, bool)
-	// Bend changes the answer to a call that took effect.
+	// Bend lets a fault change the answer to a call that took effect.
 	Bend func(*fault.Fault[C], Answer) Answer
 }
 
 // Rig is embedded by stand-ins. Use Init.
 type Rig[C, E any] struct {
-	// Host is the machine that the stand-in runs on.
+	// Host manages the stand-in's listeners and connections.
 	Host *host.Host
-	// Counted is guarded by the mutex.
+	// The mutex guards Counted.
 	Counted Stats
 
 	p      Platform[C, E]
 	faults fault.Table[fault.Fault[C]]
 	holds  fault.Holds[C]
 	events watch.Hub[E]
-	calls  []*C // guarded by the mutex.
+	calls  []*C // guarded by the mutex
 }
 
 // Init initializes a rig and resets the platform.
@@ -100,7 +101,8 @@ func (g *Rig[C, E]) Locked(f func()) {
 // Reset forgets all data, and cuts all connections and running calls.
 func (g *Rig[C, E]) Reset() { g.resetBut(nil) }
 
-// resetBut is Reset, but keeps the connection that asked for it. The same holds for the similar methods below.
+// resetBut does what Reset does, but keeps the connection over which the reset was requested. restartBut and outageBut
+// keep their connection spare too.
 func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	g.restartBut(0, spare)
 	g.Locked(func() {
@@ -123,7 +125,7 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	})
 }
 
-// drop closes the connections that cut returns, and the platform's own. cut is called with the mutex held.
+// drop closes the connections that cut and the platform's Detach return. It calls cut with the mutex held.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()
@@ -134,7 +136,7 @@ func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.Host.Drop(conns)
 }
 
-// Serve answers requests on l until Close, and then returns nil. It closes l.
+// Serve answers requests on l until Close is called, then closes l and returns nil.
 func (g *Rig[C, E]) Serve(l net.Listener) error { return g.Host.Serve(l) }
 
 // Close ends Serve, cuts all connections and waits for running calls.

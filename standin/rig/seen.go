@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Seen is the visible history of a message with versions of type V. A platform's message type embeds it.
+// Seen is the visible history of a message with versions of type V. The message type of each platform embeds it.
 type Seen[V interface{ Since() time.Time }] struct {
 	// Versions has the message as sent, and one more version for each change.
 	Versions []V `json:"versions"`
@@ -21,7 +21,8 @@ func (m Seen[V]) Last() V { return m.Versions[len(m.Versions)-1] }
 // Alive reports whether the message is not deleted.
 func (m Seen[V]) Alive() bool { return m.Deleted.IsZero() }
 
-// Copy returns a copy that is independent of the stand-in's. It shares the contents of versions, which never change.
+// Copy returns a copy that does not change when the stand-in's history grows. Both have the same versions, which never
+// change.
 func (m Seen[V]) Copy() Seen[V] {
 	m.Versions = slices.Clone(m.Versions)
 	return m

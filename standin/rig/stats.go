@@ -6,13 +6,14 @@ import (
 	"telex/standin/quota"
 )
 
-// Stats are the counters of all platforms, since the start or the last Reset. A platform's own embed them.
+// Stats are the counters that all platforms have, since the start or the last Reset. The Stats of each platform embed
+// them.
 type Stats struct {
 	Calls    int            `json:"calls"`
 	ByMethod map[string]int `json:"by_method"`
 	// ByStatus counts answers by HTTP status; 0 counts dropped connections.
 	ByStatus map[int]int `json:"by_status"`
-	// TooManyRequests counts all answers with status 429, Forced those caused by faults.
+	// TooManyRequests counts all answers with status 429, and Forced those that a fault caused.
 	TooManyRequests int `json:"too_many_requests"`
 	Forced          int `json:"forced_too_many_requests"`
 	// Scopes are the counters of the limited scopes, by name.
@@ -23,7 +24,7 @@ func newStats() Stats {
 	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int)}
 }
 
-// Clone returns an independent copy with the counters of scopes.
+// Clone returns an independent copy that contains the counters in scopes.
 func (s Stats) Clone(scopes map[string]quota.Stats) Stats {
 	s.ByMethod, s.ByStatus, s.Scopes = maps.Clone(s.ByMethod), maps.Clone(s.ByStatus), scopes
 	return s

@@ -11,7 +11,8 @@ import (
 // object is a JSON object in a response or a payload.
 type object map[string]any
 
-// apiError is a response with ok=false. Almost all have HTTP status 200. A method panics with it; see package rig.
+// apiError is a response with ok=false. Almost all have HTTP status 200. A method panics with an apiError; see package
+// rig.
 type apiError struct {
 	status     int // 0 means 200
 	code       string
@@ -55,8 +56,8 @@ func (e *apiError) answer() rig.Answer {
 	return a
 }
 
-// resultAnswer returns the response to a successful call: an object, to which it adds ok, or bytes that are sent
-// unchanged.
+// resultAnswer returns the response to a successful call. v is an object, to which resultAnswer adds ok, or bytes that
+// are sent unchanged.
 func resultAnswer(v any) rig.Answer {
 	switch v := v.(type) {
 	case rig.Answer:

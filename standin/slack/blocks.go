@@ -29,7 +29,7 @@ const (
 	maxURL          = 3_000
 	maxTableRows    = 100
 	maxTableColumns = 20
-	// maxTotal limits the text of all blocks together, and of a stream. It is not documented:
+	// maxTotal limits the length of the text of all blocks together, and of a stream. It is not documented:
 	// https://github.com/slackapi/bolt-js/issues/2509.
 	maxTotal = 13_200
 )
@@ -44,7 +44,7 @@ type Button struct {
 	Style    string `json:"style,omitempty"`
 }
 
-// parsedBlocks are blocks in the platform's form.
+// parsedBlocks are the blocks of a message as the platform stores them.
 type parsedBlocks struct {
 	list        []object // with generated ids
 	visibleText string   // their texts, one per line, as mrkdwn or Markdown
@@ -133,7 +133,7 @@ func (r *blockReader) addErrorIf(broken bool, format string, args ...any) {
 	}
 }
 
-// length validates a text and counts it.
+// length validates the length of a text and adds it to the total.
 func (r *blockReader) length(name, text string, least, most int) {
 	n := units(text)
 	r.total += n
@@ -258,7 +258,7 @@ func (r *blockReader) actions(b *block, raw object) {
 	}
 }
 
-// button reads an interactive element. Only buttons can be pressed here.
+// button reads an interactive element. Of these, the stand-in lets people press only buttons.
 func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 	var e element
 	if err := json.Unmarshal(rig.Encode(raw), &e); err != nil {

@@ -18,16 +18,16 @@ import (
 type Call struct {
 	rig.Call
 	Channel string `json:"channel,omitempty"`
-	// TS is the created or addressed message.
+	// TS is the message that the call created or addressed.
 	TS    string `json:"ts,omitempty"`
 	Error string `json:"error,omitempty"` // of a response with ok=false
 	// Params are the received arguments, without tokens and files.
 	Params map[string]string `json:"params,omitempty"`
 
-	delivery bool // it is a delivery to the app
+	delivery bool // the call is a delivery to the app
 }
 
-// request is one call on its way through a method. The caller holds s.mu.
+// request is one call while its method runs. The caller holds s.mu.
 type request struct {
 	params
 	now  time.Time

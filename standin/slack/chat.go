@@ -1,6 +1,6 @@
 package slack
 
-// visibleChannel returns the channel in a call, which the bot must be allowed to see.
+// visibleChannel returns the channel that a call names. It refuses the call if the bot may not see the channel.
 func (s *Server) visibleChannel(r *request, name string) *channel {
 	c := s.channels[r.text(name)]
 	failIf(c == nil || (c.info.BotOut && c.info.Kind != KindPublic), "channel_not_found")
@@ -8,7 +8,7 @@ func (s *Server) visibleChannel(r *request, name string) *channel {
 	return c
 }
 
-// writableChannel returns the channel in a call, to which the bot must be allowed to write.
+// writableChannel returns the channel that a call names. It refuses the call if the bot may not write there.
 func (s *Server) writableChannel(r *request, name string) *channel {
 	c := s.visibleChannel(r, name)
 	failIf(c.info.Archived, "is_archived")

@@ -244,7 +244,7 @@ func TestUpdateKeepsBlocks(t *testing.T) {
 	}
 }
 
-// A long post is cut with a warning. The stand-in counts that as a violation.
+// A text that is too long is cut, with a warning. The stand-in counts this as a violation.
 func TestLongText(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)
@@ -313,7 +313,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// Link previews are fetched unless both kinds are off. Links in code have no previews.
+// Link previews are fetched unless the call switches both kinds off. Links in code have no previews.
 func TestOpened(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

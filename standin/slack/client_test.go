@@ -233,7 +233,7 @@ func (c *client) socket() *socket {
 	return s
 }
 
-// next returns the next message. It returns one without a type if none arrives for ten minutes.
+// next returns the next message. If none arrives for ten minutes, it returns an envelope without a type.
 func (k *socket) next() envelope {
 	k.t.Helper()
 	return k.within(10 * time.Minute)

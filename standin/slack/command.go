@@ -17,13 +17,13 @@ const (
 	responseLifetime = 30 * time.Minute
 )
 
-// CommandRun is a used slash command or a pressed button, and its result.
+// CommandRun is one use of a slash command or of a button, and its result.
 type CommandRun struct {
 	ID      int       `json:"id"`
 	At      time.Time `json:"at"`
 	Channel string    `json:"channel"`
 	User    string    `json:"user"`
-	// Command and Text are set for a slash command, Action and TS for a button.
+	// Command and Text are set for a slash command. Action and TS are set for a button.
 	Command string `json:"command,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Action  string `json:"action_id,omitempty"`
@@ -35,14 +35,14 @@ type CommandRun struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// responseURL is the target of a response URL.
+// responseURL says where messages that are sent to a response URL appear.
 type responseURL struct {
-	channel, user, ts string // ts of the message with the pressed button
+	channel, user, ts string // ts is that of the message with the pressed button
 	until             time.Time
 	uses              int
 }
 
-// Commands returns a copy of the used slash commands and pressed buttons.
+// Commands returns a copy of all uses of slash commands and buttons.
 func (s *Server) Commands() []CommandRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,8 @@ func (s *Server) Commands() []CommandRun {
 	return list
 }
 
-// Command uses a slash command such as "/ask" with a text as a person. Slack offers none in threads. It returns the
-// run's number for Commands, or 0 if the channel is archived. Source:
+// Command uses a slash command such as "/ask" with a text as a person. Slack offers no slash commands in threads.
+// Command returns the ID of the CommandRun, or 0 if the channel is archived. Source:
 // https://docs.slack.dev/interactivity/implementing-slash-commands
 func (s *Server) Command(channel, user, command, text string) int {
 	s.mu.Lock()
@@ -84,8 +84,8 @@ func (s *Server) Command(channel, user, command, text string) int {
 	return run.ID
 }
 
-// Press presses a button of a message as a person, by its action_id, value or text. It returns the run's number for
-// Commands, or 0 if there is no such button. Source:
+// Press presses a button of a message as a person, by its action_id, value or text. It returns the ID of the
+// CommandRun, or 0 if there is no such button. Source:
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 func (s *Server) Press(channel, user, ts, button string) int {
 	s.mu.Lock()
@@ -142,7 +142,7 @@ func (s *Server) startRun(run *CommandRun, ts string) *CommandRun {
 	return run
 }
 
-// finishRun shows the app's answer to the person, or that there was none.
+// finishRun shows the person the app's answer, or that the app did not answer.
 func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, failed string) {
 	switch {
 	case failed == "timeout", failed == "http_timeout":
@@ -177,7 +177,7 @@ type commandReply struct {
 	parsed  parsedBlocks
 }
 
-// readReply decodes the content of an acknowledgement: JSON, or over HTTP also plain text.
+// readReply decodes the content of an acknowledgement, which is JSON. Over HTTP, it may also be plain text.
 func readReply(data json.RawMessage) (commandReply, bool) {
 	var r commandReply
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -200,7 +200,7 @@ func (r *commandReply) content() content {
 	return content{text: r.Text, hasText: r.Text != "", hasBlocks: len(r.Blocks) > 0, blocks: r.parsed.list, parsed: r.parsed}
 }
 
-// useResponse accepts a message for a response URL, at most five in half an hour.
+// useResponse accepts a message that is sent to a response URL. A URL works at most five times, within half an hour.
 func (s *Server) useResponse(r *request) any {
 	to := s.responses[strings.TrimPrefix(r.http.URL.Path, respondPath)]
 	rig.RefuseIf(to == nil || r.now.After(to.until), &apiError{status: http.StatusNotFound, code: "expired_url"})

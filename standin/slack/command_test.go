@@ -43,7 +43,7 @@ func TestSlashCommand(t *testing.T) {
 			t.Errorf("messages: got %d, want 6", n)
 		}
 		for range 5 {
-			k.take() // the app gets an event for its own post in the channel
+			k.take() // the app also gets an event for its own message in the channel
 		}
 		if run := c.server.Commands()[0]; run.Acked.IsZero() || run.Failed != "" {
 			t.Errorf("record: got %+v", run)
@@ -51,7 +51,7 @@ func TestSlashCommand(t *testing.T) {
 	})
 }
 
-// A command without an acknowledgement is not repeated, and the person gets an error.
+// TestCommandTimeout checks that a command without an acknowledgement is not sent again, and the person gets an error.
 func TestCommandTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
