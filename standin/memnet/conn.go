@@ -59,7 +59,7 @@ func (c *conn) SetReadDeadline(t time.Time) error  { c.in.reads.set(c.in, t); re
 func (c *conn) SetWriteDeadline(t time.Time) error { c.out.writes.set(c.out, t); return nil }
 
 func (c *conn) opError(op string, err error) error {
-	if err == nil || err == io.EOF { //nolint:errorlint // the pipe returns io.EOF unwrapped, and readers compare errors with it
+	if err == nil || err == io.EOF { //nolint:errorlint // the pipe returns io.EOF itself, and readers compare it.
 		return err
 	}
 	return &net.OpError{Op: op, Net: "mem", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}

@@ -18,7 +18,7 @@ type Rule struct {
 	Do    string `json:"do"`              // settings, as in a directive: `rate=20 cut=120`
 }
 
-// settings, as in a directive: `rate=20 cut=120`
+// activeRule is a rule with its compiled expression and parsed settings.
 type activeRule struct {
 	Rule
 	regex    *regexp.Regexp
