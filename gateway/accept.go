@@ -28,8 +28,8 @@ type Inbox interface {
 	Pending(ctx context.Context) ([]chat.Pending, error)
 }
 
-// accept decides whether a message is for the bot, and stores it. After an error, which means that the message
-// could not be stored, the platform must deliver it again.
+// accept decides whether a message is for the bot, and stores it. It returns an error if the message could not be
+// stored: the platform must then deliver the message again.
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
@@ -38,7 +38,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	}
 	piece, allowed := c.String()+" "+who.String(), g.policy.Allows(c, in.Sender.ID)
 	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.Recent(piece)) {
-		// Clients split a long paste, and only its first piece mentions the bot.
+		// Chat apps split a long pasted text into several messages, and only the first of them mentions the bot.
 		in.Addressed = true
 		if in.More {
 			g.expected.Mark(piece)

@@ -26,27 +26,27 @@ type actor struct {
 
 	inbox   []queue.Message
 	orders  []func()      // functions from an operator, run by the actor
-	started bool          // its goroutine runs, so left belongs to that; guarded like inbox
-	given   time.Time     // time when the oldest message or order arrived; zero if both are empty; guarded like inbox and orders
+	started bool          // the actor's goroutine runs, and only this goroutine may use left; guarded like inbox
+	given   time.Time     // when the oldest entry of inbox and orders arrived; zero if both are empty; guarded like them
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	handed  []string                         // ids of turns that a shutdown left to the next process
-	merged  []queue.Message                  // messages of another id of the chat, which are not about the running turn and wait for its end
-	found   time.Time                        // time when they were found, from which their age counts: they may wait for long
-	taken   map[string]time.Time             // when turns were taken over from other replicas, by their ids
-	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
+	merged  []queue.Message                  // messages that came under another id of the chat; they are not about the running turn, so they wait for its end
+	found   time.Time                        // when the entries of left and merged were read; the age of a turn is its age at this time, since it may wait for long
+	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
+	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: an earlier process left nothing here
 	queue   queue.Queue                      // messages that wait for their turn
 	owed    []note                           // lines that wait until earlier replies are delivered
 	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
-	marked  map[chat.MessageID]chan struct{} // messages with a sign that they wait; closing the channel removes it; nil: an earlier process may have left the sign
-	answers sync.WaitGroup                   // command answers being sent, and signs
+	marked  map[chat.MessageID]chan struct{} // messages that show a sign that they wait; closing the channel removes the sign; nil: an earlier process may have left it
+	answers sync.WaitGroup                   // goroutines that send command answers, or that show and remove signs
 	saying  atomic.Int32                     // number of command answers being sent
 	stalled atomic.Int32                     // number of further command answers that can't be shown at the moment
-	seen    atomic.Pointer[glimpse]          // what others see of it; nil: nothing yet
-	arrived atomic.Bool                      // a command answer arrived and the running turn was not told yet: its draft vanished
+	seen    atomic.Pointer[glimpse]          // what Overview shows of the actor; nil: nothing yet
+	arrived atomic.Bool                      // another answer was sent, so the running turn's draft has vanished and must be drawn again
 }
 
 // maxFixedLines is the maximum number of fixed lines being sent in one conversation, so that somebody who repeats a
@@ -73,7 +73,7 @@ func (a *actor) poke() {
 // the conversation.
 func (a *actor) run() {
 	defer a.answers.Wait()
-	defer func() { // a moved conversation takes its messages along, not their signs
+	defer func() { // removes the remaining signs, since the next owner of the chat gets the messages but not this map
 		for _, over := range a.marked {
 			if over != nil {
 				close(over)
@@ -105,7 +105,7 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.tellPanic(t.messages, a.conclude(t))
-				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() { // it starts over; edits that came meanwhile are about the new run
+				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() { // the turn starts over before new messages are read: edits that arrived meanwhile are about its new run
 					a.resumeFirst()
 				}
 			}
@@ -124,9 +124,9 @@ func (a *actor) run() {
 			messages, requeued := a.queue.Next()
 			a.guard(nil, a.storeOwed)
 			a.guard(messages, func() { a.begin(messages, requeued) })
-		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // a new actor would not know of these
+		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // a new actor would not know of these deliveries
 			<-a.news
-		case len(a.owed) > 0 && !a.g.isStopping(): // the last answer ended just now
+		case len(a.owed) > 0 && !a.g.isStopping(): // the last command answer ended just now: the next iteration sends the next line
 		default:
 			if a.g.retire(a) {
 				return
@@ -135,12 +135,12 @@ func (a *actor) run() {
 	}
 }
 
-// takeIn handles what arrived since the last time.
+// takeIn handles the messages and orders that arrived since its last call.
 func (a *actor) takeIn() {
 	messages, orders := a.g.take(a)
 	a.guard(nil, func() {
 		if len(messages)+len(orders) > 0 && !a.recall() {
-			messages = nil // the next process handles them too: the store has them
+			messages = nil // they are still in the store, and the next process handles them
 		}
 	})
 	a.sortAll(messages)
@@ -153,7 +153,7 @@ func (a *actor) takeIn() {
 	}
 }
 
-// resumeFirst continues the first turn that waits for it, unless the daemon is stopping.
+// resumeFirst continues the first turn of left, unless the daemon is stopping.
 func (a *actor) resumeFirst() {
 	if a.g.isStopping() {
 		return
@@ -176,8 +176,8 @@ func (a *actor) idle(d time.Duration) {
 	}
 }
 
-// guard keeps a panic inside the conversation and tells the person whose messages caused it. That line answers
-// all these messages, since no other turn has them.
+// guard runs f. A panic in f affects only this conversation: guard logs it and answers the messages, which belong
+// to no other turn, with one error line.
 func (a *actor) guard(messages []chat.Inbound, f func()) { a.tellPanic(messages, caught(f)) }
 
 // tellPanic logs a caught panic and answers the messages with an error line.
@@ -325,7 +325,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 		return
 	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
-	if errors.Is(err, chat.ErrManyRequests) { // of people who asked other replicas at the same time
+	if errors.Is(err, chat.ErrManyRequests) { // people asked other replicas at the same time
 		a.log.Info("message refused: too many people wait to be let in", slog.String("person", a.person(in).String()))
 		a.drop(in)
 		return

@@ -13,7 +13,7 @@ import (
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	a := g.actors[c] // one that is there may be of an endpoint that a reload removed, and ends its work
+	a := g.actors[c] // an existing actor finishes its work even if a reload has removed its endpoint
 	if a == nil {
 		if g.isStopping() {
 			return false

@@ -135,7 +135,8 @@ func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	})
 }
 
-// A line that says why a message is not answered is not an answer, so /undo ends the turn before it.
+// A fixed line that says why a message is not answered is no turn that people can undo, so /undo ends the turn
+// before it.
 func TestUndoAfterARestartIgnoresAFixedLineBehindTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -200,7 +201,7 @@ func (e eager) Run(ctx context.Context, from chat.Resume, accept func(context.Co
 }
 
 func TestPairing_requestIsNotRepeated(t *testing.T) {
-	for range 500 { // the race has to go both ways
+	for range 500 { // often enough for both outcomes of the race
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
 			request := ask("")
@@ -341,7 +342,7 @@ func TestSteeringKeepsTheOrder(t *testing.T) {
 		h.say(t, ask("d"))
 		later(50 * time.Millisecond)
 		quoting := ask("e")
-		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // neither can a message that quotes one
+		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // a message that quotes a picture can't steer it either
 		h.say(t, quoting)
 		later(10 * time.Second)
 		if q := h.question(); !strings.Contains(q.Text, "e") || len(q.Images) != 1 {
@@ -364,8 +365,8 @@ func TestPiecesAreAskedAgainTogether(t *testing.T) {
 	})
 }
 
-// /retry without an earlier question is answered with a line. That answer stays the same, even if a question is asked
-// and the process restarts before the line is sent.
+// /retry without an earlier question is answered with a fixed line. That answer stays the same, even if a question
+// is asked and the process restarts before the line is sent.
 func TestRetryOfNothingIsDecidedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

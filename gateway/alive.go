@@ -44,9 +44,9 @@ type vital struct {
 	mu      sync.Mutex
 	running bool      // the adapter's Run has not returned
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
-	failed  error     // why Run last returned; nil: it has not
-	failing time.Time // since when Run returns before it has lasted; zero: it does not
-	last    int       // number of the newest accept
+	failed  error     // the error with which Run last returned; nil: none yet
+	failing time.Time // since when each call of Run fails before it has lasted for settled; zero: it does not fail so
+	last    int       // newest key of accepts
 	accepts map[int]time.Time
 }
 
@@ -71,15 +71,15 @@ func (v *vital) retries(wait time.Duration, err error) {
 	v.running, v.since = false, now.Add(wait)
 }
 
-// rests records that Run is not called any more. Why it last returned is kept.
+// rests records that Run is not called any more. It keeps the last error.
 func (v *vital) rests() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running, v.since, v.failing = false, time.Time{}, time.Time{}
 }
 
-// fails returns for how long Run has failed; 0 if it may work now. What only an operator can change does not count: it is the same
-// for all processes.
+// fails returns for how long Run has failed; 0 if it may work now. A refusal that only an operator can end does not
+// count, because every process would be refused.
 func (v *vital) fails(now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -89,7 +89,7 @@ func (v *vital) fails(now time.Time) time.Duration {
 	return now.Sub(v.failing)
 }
 
-// failure returns why Run last returned; nil: it has not.
+// failure returns the error with which Run last returned; nil if there is none yet.
 func (v *vital) failure() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

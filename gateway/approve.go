@@ -121,9 +121,9 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 	return true
 }
 
-// unseen reports whether people had not yet seen the running turn's question at a time, for example because of a
-// rate limit. Their message was then about something else, such as a question in the answer's text. For
-// questions of an earlier process this is unknown; the restart gave people time to see them.
+// unseen reports whether people had not yet seen the running turn's question at the given time, for example because
+// of a rate limit. Their message was then about something else, such as a question in the answer's text. For
+// questions of an earlier process it returns false: the restart gave people time to see them.
 func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Time) bool {
 	if a.turn == nil || of != a.turn.approvals || p.Asked.Before(a.turn.began) {
 		return false
@@ -190,9 +190,8 @@ func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Pr
 	}
 }
 
-// inTheWay tells the asker what happens to a message that does not decide the open question: with busy:
-// interrupt the question is withdrawn, otherwise the message waits for the decision. It tells this once per
-// question.
+// inTheWay tells the asker, once per question, what happens to a message that does not decide the open question. If
+// messages interrupt turns, the question is withdrawn. Otherwise the message waits for the decision.
 func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool) {
 	line := a.g.texts()[TextDecideFirst]
 	if interrupts {

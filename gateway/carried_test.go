@@ -19,7 +19,7 @@ func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 		l.say(t, ask("never mind"))
 	}
 	for name, tt := range map[string]struct {
-		takes   time.Duration // for the call
+		takes   time.Duration // duration of the call
 		during  bool          // the turn ends during the call; otherwise while the next call waits for approval
 		approve string        // or deny
 		ends    func(*lab, *testing.T)
@@ -55,7 +55,7 @@ func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 	}
 }
 
-// The same for an answer that an error ends, and for one that is closed after a crash.
+// An answer that ends with an error, or that is closed after a crash, lists its calls as well.
 func TestBrokenAnswerListsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -93,7 +93,7 @@ func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
 
-// called returns the command with a name.
+// called returns the command with this name.
 func (g *Gateway) called(name string) (command, bool) {
 	all := offered(g.current().Remembers)
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
@@ -159,8 +159,8 @@ func (a *actor) suggest(in chat.Inbound) bool {
 	return false
 }
 
-// named detects a command in a message where the platform has no commands of ours: it has one command for all of
-// them, or commands can't be typed in this place. /ask is a normal question.
+// named detects a command in a message if the platform does not know our commands. Either it has only one command,
+// whose arguments name ours, or commands can't be typed in this place. /ask becomes a normal question.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
 	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":

@@ -15,12 +15,13 @@ import (
 // conclude runs the steps at the end of a turn. Every step runs, even if an earlier one panics; conclude returns
 // the panics.
 //
-// The order matters. Offered messages that the turn did not take return to the queue first, since a later step
-// may put the turn's own messages before them. The log comes before the store, which may fail. The store comes
-// before every line to people: a line is a turn of its own, and the next process must find this one ended before
-// it. The lines go from general to specific, and the answer to /stop is the last one. Functions that waited for
-// the end run last: an /undo needs the history as the turn left it. If shutdown interrupted the delivery, the turn has not ended:
-// the next process finds it with the commands that wait for its end.
+// The order matters. Offered messages that the turn did not take return to the queue first, since a later step may
+// put the turn's own messages before them. The report to the log comes before the writes to the store, which may
+// fail. The turn's end is stored before any line is sent to people: each line is stored as a turn of its own, and
+// the store must not have it before this turn's end. The lines go from general to specific, and the answer to /stop
+// is the last one. Functions that waited for the end run last: an /undo needs the history as the turn left it. If
+// shutdown interrupted the delivery, the turn has not ended: the next process finds it with the commands that wait
+// for its end.
 func (a *actor) conclude(t *turn) error {
 	type step struct {
 		name string
@@ -135,16 +136,16 @@ func (a *actor) tellSummary(t *turn) {
 	a.answer(preview.Ending{Text: a.g.texts()[TextCompacted]}, t.in.To)
 }
 
-// stopped answers the command that stopped a turn. Shown text stays visible, so only a reply that had shown
-// nothing needs an answer.
+// stopped answers the command that stopped a turn. Text that was shown stays visible, so the command is answered
+// only if the reply had shown nothing.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
 		a.confirmStop(*t.stoppedBy, t.outcome.Readable)
 	}
 }
 
-// confirmStop answers a command that stopped a reply. After the end of all deliveries nothing can be stored: the
-// command stays in the store and stops the reply again in the next process.
+// confirmStop answers a command that stopped a reply. Once the context deliveries has ended, nothing can be stored.
+// The command then stays in the store, and the next process stops the reply again.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	switch {
 	case a.g.deliveries.Err() != nil:
@@ -180,8 +181,8 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 // hasFailed reports whether a reply failed: it was not delivered, or it was cut off and a note tells why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
-// repeated tells an adapter that delivers a known message again that the message was answered, if it was. The
-// earlier process may have ended before telling its adapter.
+// repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated
+// tells the adapter so, because an earlier process may have ended before it did that.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	concluder := e.account().concluder
 	if concluder == nil {

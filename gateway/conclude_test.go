@@ -15,7 +15,7 @@ import (
 )
 
 // attentive is a platform that is told when messages have been answered. It records the current Markdown of its
-// messages, and the conclusions that it was told.
+// messages, and the calls of Concluded.
 type attentive struct {
 	*platform
 	order []chat.MessageID
@@ -127,15 +127,15 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, p := openAttentive(t)
 				tt.do(t, h)
-				later(20 * time.Minute) // a reply is tried for this long
+				later(20 * time.Minute) // the delivery of a reply is tried for this long
 				equal(t, "told", p.told, tt.want)
 			})
 		})
 	}
 }
 
-// If the platform did not receive the conclusion of a message, it delivers the message again, and then receives the
-// conclusion.
+// If the adapter did not learn that a message was answered, the platform delivers the message again, and the
+// adapter learns it then.
 func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
@@ -157,7 +157,7 @@ func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	})
 }
 
-// A message whose turn is ended by a shutdown is not concluded, because the next process answers it.
+// If a shutdown ends a turn, Concluded is not called for its message, because the next process answers the message.
 func TestShutdownConcludesNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)

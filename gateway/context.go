@@ -10,11 +10,11 @@ import (
 	"telex/internal/chat"
 )
 
-// threadTime limits how long a question waits for what was written in its thread before.
+// threadTime limits how long a question waits until the earlier messages of its thread are read.
 const threadTime = 10 * time.Second
 
-// context tells a model where it is, the date, and who speaks; "" if that is not configured. It holds no time of day: the
-// text would change every minute, and providers cache only what stays the same.
+// context tells a model where it is, the date, and who speaks; "" if that is not configured. It does not contain
+// the time of day: the text would change every minute, and providers cache only text that stays the same.
 func (a *actor) context(in chat.Inbound) string {
 	if !a.g.current().Context {
 		return ""
@@ -45,7 +45,7 @@ func (a *actor) context(in chat.Inbound) string {
 // maxNameLength is the maximum length of the bot's name, in characters.
 const maxNameLength = 64
 
-// zone returns the name of the local time zone and its distance from UTC.
+// zone returns the name of the local time zone and its offset from UTC.
 func zone(t time.Time) string {
 	name := t.Location().String()
 	if name == "Local" {
@@ -73,8 +73,8 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	return history.WithoutGreeting(quotes, a.g.texts()[TextGreeting])
 }
 
-// follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in
-// which the bot was asked before, or is being asked.
+// follows reports whether a message that does not name the bot continues a conversation with it: it is in a thread
+// in which the bot has answered before, or is answering now.
 func (g *Gateway) follows(ctx context.Context, c chat.Conversation, in chat.Inbound) bool {
 	if !g.current().FollowThreads || !in.Follows || in.To.Kind != chat.Group {
 		return false

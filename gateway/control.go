@@ -16,17 +16,17 @@ import (
 
 // Histories deletes parts of conversations.
 type Histories interface {
-	// Undo deletes the entries of the newest turn that is not part of a summary, and returns them; none if there
-	// are none. Entries stored by older versions count as one turn, starting at a user's message. In the same
-	// transaction it begins the turn says, which tells the result, as Begin does: after a crash the command must
-	// not run again. A turn without an id is not begun.
+	// Undo deletes the entries of the newest turn that is not part of a summary, and returns them, if there are any.
+	// Older versions stored entries without a turn: from a user's message on, they count as one. In the same
+	// transaction, Undo begins the turn says, as Begin does, unless it has no id. This turn tells people the result;
+	// after a crash, the command must not run again.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
 	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running turns can
 	// add only their usage afterwards.
 	Forget(ctx context.Context, c chat.Conversation) error
-	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running
-	// turns from adding any. It deletes the summary too, since the summary may mention them; summarized entries
-	// of other people become part of the history again. Usage stays, so that nobody can evade a limit. Erase
+	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running turns
+	// from adding any. It deletes the summary too, since the summary may contain something of them. Summarized
+	// entries of other people become part of the history again. Usage stays, so that nobody can evade a limit. Erase
 	// returns the number of deleted entries.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 }
@@ -34,8 +34,8 @@ type Histories interface {
 // asksAgain reports whether a message repeats the last question.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
 
-// stop ends the running turn and drops queued messages. Shown text stays visible, so only a reply that had shown
-// nothing needs an answer.
+// stop ends the running turn and drops queued messages. Text that was shown stays visible, so the command is
+// answered only if the reply had shown nothing.
 func (a *actor) stop(m queue.Message) {
 	in := m.Inbound
 	idle := a.turn == nil && a.queue.Len() == 0 && len(a.left) == 0
@@ -57,9 +57,9 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops queued messages. Replies that an earlier process began to show stay as they are, like a running
-// turn's. Only answers to commands and to messages sent after before are still delivered. It reports whether people see
-// a text that now gets the mark of a stopped one.
+// clear drops queued messages and ends the turns of left: what an earlier process showed of their replies stays as
+// it is. Only answers to commands, and to messages that were sent after the time before, are still delivered. clear
+// reports whether people see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
@@ -96,8 +96,8 @@ func answersCommand(rec chat.Turn) bool {
 // tells reports whether the turn only shows an earlier process's answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn of an earlier process without further text. The history grows by g, unless the turn already
-// grew it.
+// leave ends a turn of an earlier process without further text. The history grows by g, unless the turn's entries
+// are already stored.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
@@ -107,7 +107,7 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	case !rec.Void:
 		a.decide(rec.ID, e, g)
 	}
-	a.redeliverParked(rec, e) // the messages of later replies follow below it
+	a.redeliverParked(rec, e) // later replies must know of it, since their messages come below
 }
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now and adds nothing to the
@@ -156,8 +156,8 @@ func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 	}
 }
 
-// undo removes the last question and its answer from the history, and stops an answer in progress. Turns waiting
-// to be resumed are newer than the running one.
+// undo removes the last question and its answer from the history, and stops an answer in progress. Turns that wait
+// to be resumed are newer than the running one, so they are undone first.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
@@ -180,8 +180,8 @@ func (a *actor) undo(in chat.Inbound) {
 }
 
 // undoLeft undoes the newest matching turn among those of an earlier process that wait to be resumed. It returns
-// false if there is none. A decided turn without history is not an answer but an error line, for example to one
-// message too many, and is skipped.
+// false if there is none. A decided turn without entries in the history is skipped: it is only a fixed line, for
+// example that too many messages wait.
 func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()
 	if err != nil {

@@ -233,7 +233,7 @@ func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// A yes counts if it is the whole message. A word that means both yes and no counts as a no.
+// A yes counts only if it is the whole message. A word that means both yes and no counts as a no.
 func TestYesMustStandAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		said    chat.Inbound

@@ -17,6 +17,6 @@
 // proposals that wait for a person (approval), and past messages (history). They start no goroutines except
 // timers. Data shared between a turn's goroutine and the actor is marked as shared.
 //
-// Ownership fences a turn: the actor applies its effects on the session after the turn's goroutines have ended,
-// so a late goroutine can't write to the session.
+// Only the actor changes the session, and it applies the effects of a turn after the turn's goroutines have ended.
+// So a late goroutine can't write to the session.
 package gateway

@@ -11,9 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// editsEvery is how long the record of an edit waits so that it can be stored together with others. It is short:
-// if the process is killed, the next one does not know of text that was shown but not stored, and shows less
-// again.
+// editsEvery is how long the record of an edit waits so that it can be stored together with others. It is short,
+// because after a kill the next process knows only the stored text, and at first shows less than people have seen.
 const editsEvery = 50 * time.Millisecond
 
 // Deliveries keeps the visible state of replies.
@@ -22,9 +21,10 @@ type Deliveries interface {
 	Record(ctx context.Context, turn string, p chat.Part) error
 }
 
-// edits stores the records of preview edits after the edits: for all replies together, and only the newest
-// record of each message while the store is busy. If a process dies, its records may be slightly outdated; so
-// the next one treats every message as uncertain until it is edited again (D15).
+// edits stores the records of preview edits, each after its edit was made, for all replies together. While the
+// store is busy, it keeps only the newest record of each message. If a process dies, its records may be slightly
+// outdated. So the next process treats the text of every message as uncertain until the message is edited again
+// (D15).
 type edits struct {
 	store   Deliveries
 	ctx     context.Context //nolint:containedctx // the gateway's context, valid while anything may be stored
@@ -95,7 +95,7 @@ func (e *edits) drop(ctx context.Context, turn string) error {
 	return nil
 }
 
-// flush stores the waiting records. The calls run concurrently, so that the store needs only one sync.
+// flush stores the waiting records. The calls run concurrently, so that the store can sync them to disk together.
 func (e *edits) flush() {
 	e.mu.Lock()
 	if e.storing != nil { // another flush is running; its timer stores the rest later
@@ -125,8 +125,8 @@ func (e *edits) flush() {
 	}
 }
 
-// close stores the waiting records. It returns when they are stored or ctx ends: a store that hangs must not
-// keep the process from ending. later must not be called afterwards.
+// close stores the waiting records. It returns when they are stored or ctx ends: a store that hangs must not keep
+// the process from ending. The method later must not be called afterwards.
 func (e *edits) close(ctx context.Context) {
 	for {
 		e.mu.Lock()

@@ -13,9 +13,10 @@ import (
 	"telex/internal/chat"
 )
 
-// finish decides how the reply ends. It stores the ending and everything that depends on it before the last
-// edits are made. The ending of an interrupted reply is not stored yet: until the turn has ended, the
-// interrupting message waits in the store and would interrupt again after a restart.
+// finish decides how the reply ends. It stores the ending and everything that depends on it before the last edits
+// are made. The ending of an interrupted reply is stored later, when the turn has ended. If the process dies
+// before, the next one runs the turn again, and the interrupting message, which still waits in the store,
+// interrupts it again.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
 	if e.Keep {
@@ -33,7 +34,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // its session may have been deleted
+	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // counts only if the ending is not stored, for example because the session was deleted
 	if a.decide(t.id, e, growth); t.slot.IsCut() {
 		a.cut(t.id, e) // Cut was called while the ending was being stored
 	}

@@ -12,8 +12,9 @@ import (
 type Facts interface {
 	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
-	// Remember stores one line, with an id and the time, unless the person has a fact with this text or as many facts as they may
-	// have, which is most. Calls for one person at the same time, also of several processes, come one after the other.
+	// Remember stores one line, with an id and the time, unless the person already has a fact with this text, or
+	// already has most facts, the maximum. Concurrent calls for one person, also those of several processes, run one
+	// after the other.
 	Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error)
 	// ForgetFact deletes one fact and reports whether it existed.
 	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)

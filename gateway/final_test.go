@@ -34,7 +34,7 @@ func TestStopCutsAFinalThatWaits(t *testing.T) {
 	})
 }
 
-// A new message does not end a final: it is answered afterwards.
+// A new message does not interrupt the delivery of a final. The message is answered afterwards.
 func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

@@ -67,9 +67,9 @@ type Options struct {
 	MaxQueued int                    // maximum number of queued messages per conversation
 	MaxAge    time.Duration          // older messages are answered with a note only
 	Models    []Model                // the Runner's models, in the same order
-	Overrides []Override             // of the matching ones, later ones take precedence
+	Overrides []Override             // if several match, later ones take precedence
 	Hear      attachment.Transcriber // nil: voice messages can't be read
-	Reader    *attachment.Reader     // of attachments; nil: one of its own
+	Reader    *attachment.Reader     // reads attachments; nil: the gateway makes its own
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
 	Context         bool          // tell the model the place, the date, and who speaks in groups
@@ -96,9 +96,9 @@ type Gateway struct {
 	meter     *access.Meter
 	reader    *attachment.Reader
 	refused   *access.Throttle // limits notices to people with access, by person and reason
-	strangers *access.Throttle // limits log entries about people without access; separate, so that many of them don't suppress notices
-	coded     *access.Throttle // people who were sent a pairing code just now; several replicas may have asked for it
-	expected  *access.Throttle // people who sent a piece of a split message in a group, of which more pieces follow
+	strangers *access.Throttle // limits log entries about people without access; separate, so that many strangers don't suppress notices
+	coded     *access.Throttle // people who were sent a pairing code just now: with replicas, the same person may be handled twice
+	expected  *access.Throttle // people in groups who sent the first pieces of a split message; more pieces follow
 
 	mu      sync.Mutex
 	actors  map[chat.Conversation]*actor
@@ -107,7 +107,7 @@ type Gateway struct {
 	running sync.WaitGroup                 // actors
 
 	reloading sync.Mutex                    // held while receivers and options change
-	known     map[chat.EndpointID]*endpoint // all endpoints since the start
+	known     map[chat.EndpointID]*endpoint // every endpoint that was configured since the start
 	receivers sync.WaitGroup
 	receiving context.Context //nolint:containedctx // Run's; nil before Run
 
@@ -117,7 +117,7 @@ type Gateway struct {
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
 
-	// Of a shared store.
+	// These are used only with a shared store.
 	member                atomic.Pointer[member] // nil before the first registration
 	leaseErr              atomic.Pointer[error]  // why this process could not join or renew its lease the last time; nil: it could
 	lostLeases, forwarded atomic.Int64           // see ReplicaState
@@ -126,7 +126,7 @@ type Gateway struct {
 // errShutdown is the cause of contexts that end because the daemon stops.
 var errShutdown = errors.New("the daemon is stopping")
 
-// configured is what a reload replaces as a whole. It never changes.
+// configured is the value that a reload replaces as a whole. The value itself never changes.
 type configured struct {
 	Options
 	endpoints map[chat.EndpointID]*endpoint
@@ -158,7 +158,7 @@ func New(o Options) (*Gateway, error) {
 // counter returns the counter of people's turns over all replicas, or nil for a single process.
 func counter(r Replicas) access.Counter {
 	if r == nil {
-		return nil // not an interface that holds one
+		return nil
 	}
 	return r
 }
@@ -170,14 +170,14 @@ func (g *Gateway) queueRules() queue.Rules {
 	r := queue.Rules{Max: now.MaxQueued, Merge: now.Busy == Interrupt, MaxMerge: maxText, Alone: asksAgain}
 	for _, m := range now.Models {
 		if m.Window > 0 {
-			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, so this uses less than half of the window
+			r.MaxMerge = min(r.MaxMerge, m.Window) // MaxMerge counts bytes and a token has several, so the question uses less than half of the window
 		}
 	}
 	return r
 }
 
-// drainShare is the divisor of the grace period: running turns may finish within this share, and the rest is for
-// making replies final.
+// drainShare divides the grace period of a shutdown. In the first sixth, running turns may finish; the other five
+// sixths are for making replies final. turnGrace has the exception.
 const drainShare = 6
 
 // lastWait is how long calls may take to end after their context ended.
@@ -293,8 +293,8 @@ func (g *Gateway) drain() error {
 }
 
 // turnGrace returns the part of the grace period in which running turns may finish. If another replica answers new
-// messages meanwhile, this is all except the time for the last edits. A turn that the other replica had to run again
-// would start over, so its reply would not grow for a while.
+// messages meanwhile, it is five sixths instead of one: that replica would have to run an unfinished turn again,
+// and the reply would not grow for a while.
 func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	if g.handsOver() {
 		return grace - grace/drainShare

@@ -417,7 +417,7 @@ func TestAFloodOfCommandsIsBounded(t *testing.T) {
 	})
 }
 
-// The limit also holds for an actor that only has answers to deliver.
+// The limit on concurrent command answers also holds for an actor that has nothing else to do.
 func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -517,7 +517,7 @@ func TestPanicBeforeShowingAffectsOnlyItsTurn(t *testing.T) {
 		h.say(t, command("help"))
 		h.say(t, ask("a"))
 		later(5 * time.Second)
-		panics.Store(2) // both attempts of a turn
+		panics.Store(2) // in both attempts of a turn to show its reply
 		h.say(t, ask("b"))
 		later(5 * time.Second)
 		panics.Store(0)

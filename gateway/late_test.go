@@ -156,7 +156,7 @@ func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	})
 }
 
-// The age of a message that arrived live is the time since its arrival, including a restart.
+// The age of a message that arrived while the bot was connected is the time since its arrival, including a restart.
 func TestALiveMessageIsJudgedByItsWaitOverARestart(t *testing.T) { // F44
 	for wait, want := range map[time.Duration]string{
 		10 * time.Minute: "re: hi",

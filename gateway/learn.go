@@ -13,8 +13,8 @@ import (
 // learnTimeout limits how long a search waits for the store.
 const learnTimeout = 2 * time.Second
 
-// informedFinder is a Finder for a platform to which other replicas send too: before each search, its adapter learns which
-// messages exist.
+// informedFinder is a Finder for a platform to which other replicas send too. Before each search, the adapter
+// learns which messages exist.
 type informedFinder struct {
 	preview.Finder
 	learn func(context.Context) error // fails if the process must not call the platform any more

@@ -172,8 +172,9 @@ func (r *waiting) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (a
 	return agent.Result{Stop: agent.StopCancelled}, err
 }
 
-// F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command. A /stop that
-// reaches it ends the turn that it handed over. If it can't read that turn, the /stop waits for the next replica.
+// F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command.
+// A /stop that still reaches this replica ends the turn that was handed over. If the replica can't read that turn,
+// the /stop waits for the next replica.
 func TestReplicaThatStopsEndsWhatItHandedOver(t *testing.T) {
 	for name, fails := range map[string][]string{"the store works": nil, "turns can't be read": {"unfinished"}} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { stopWhatWasHandedOver(t, fails...) }) })
@@ -184,7 +185,7 @@ func stopWhatWasHandedOver(t *testing.T, fails ...string) {
 	asked, store := &waiting{}, &broken{}
 	r := fleet(t, 2, true, func(o *gateway.Options) {
 		o.Grace, o.Runner = 30*time.Second, asked
-		if store.Store == nil { // the first replica's
+		if store.Store == nil { // only the first replica gets this store
 			store.Store = o.Store
 			o.Store = store
 		}

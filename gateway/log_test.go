@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// logged opens a gateway with a log for the test. The log may be read while no goroutine runs.
+// logged sets the log of the gateway, and returns it for the test. The test may read it while no goroutine runs.
 func logged(o *gateway.Options) *journal {
 	var log journal
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))

@@ -8,12 +8,13 @@ import (
 
 // Marker is an adapter that can show on a message that it waits for its turn.
 type Marker interface {
-	// Mark shows the sign on a message, or removes it. Both can be repeated. Errors are a *chat.SendError.
+	// Mark shows the sign that a message waits, or removes it. Both can be repeated. Errors are a *chat.SendError.
 	Mark(ctx context.Context, ref chat.MessageRef, waits bool) error
 }
 
-// mark shows on a queued message that it waits, until unmark. It is a sign that nobody misses: its calls are the least urgent
-// ones, and failures are ignored. When the process ends, signs stay; the next process removes them.
+// mark shows a sign on a queued message that it waits; unmark removes the sign. The sign is not essential: its
+// calls have the lowest priority, and failures are ignored. If the process dies, signs stay; the next process
+// removes them.
 func (a *actor) mark(in chat.Inbound) {
 	if a.endpoint.account().marker == nil {
 		return
@@ -46,7 +47,7 @@ func (a *actor) unmark(messages ...chat.Inbound) {
 	}
 }
 
-// inherit assumes that an earlier process left a sign on a message.
+// inherit records that an earlier process may have left a sign on a message.
 func (a *actor) inherit(in chat.Inbound) {
 	if a.endpoint.account().marker != nil && in.Kind == chat.Text {
 		a.marked[in.ID] = nil

@@ -31,7 +31,7 @@ func (m *marking) Mark(ctx context.Context, ref chat.MessageRef, waits bool) err
 	return nil
 }
 
-// For a kill at any time, no answered message keeps the mark of a waiting message.
+// After a kill at any time, no answered message keeps the mark of a waiting message.
 func TestWaitingMarksAreRemovedAfterAKill(t *testing.T) {
 	ever := 0
 	for at := time.Duration(0); at < 9*time.Second; at += 130 * time.Millisecond {

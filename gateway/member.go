@@ -19,7 +19,8 @@ const (
 	renewEvery = time.Second
 	// renewWait bounds a renewal, so that the next one is not late.
 	renewWait = time.Second
-	// orphanDelay is the time between the end of a lease and the search for its chats, because clocks are not exact.
+	// orphanDelay is how long after the end of a lease its chats are searched for. It is not 0, because clocks are
+	// not exact.
 	orphanDelay = 20 * time.Millisecond
 	// reloadEvery is the number of such searches after which everything is read again, even without a signal.
 	reloadEvery = 5
@@ -31,7 +32,7 @@ const (
 	maxOrphans = 64
 )
 
-// member is this process's part in a shared store, from its registration to the end of its lease.
+// member is the state of this process as a replica, from its registration to the end of its lease.
 type member struct {
 	g       *Gateway
 	store   Replicas
@@ -53,7 +54,7 @@ type member struct {
 	kept    []chat.Pending // forwarded messages for the next owner of their chats; used by handOver
 
 	mu       sync.Mutex
-	receives map[chat.EndpointID]bool // the endpoints with one receiver for which it is this process
+	receives map[chat.EndpointID]bool // the endpoints that allow only one receiver and for which this process is the receiver
 	divided  map[chat.EndpointID]bool // the endpoints whose limits are shared
 	excused  map[string]bool          // turns that will run again and whose last run ended because of a lost lease, not with its process
 
@@ -158,8 +159,8 @@ func (m *member) excuse(rec chat.Turn) {
 	m.excused[rec.ID] = true
 }
 
-// excusedRuns returns how many runs of a turn, 0 or 1, did not end with their process, although no process stored that.
-// through is the last run with a stored end.
+// excusedRuns returns 1 if the last run of a turn ended because of a lost lease and no process has stored that;
+// otherwise 0. through is the number of the last run whose end is stored.
 func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	m := g.member.Load()
 	if m == nil || rec.Runs <= through {
@@ -258,9 +259,10 @@ func (m *member) hear(s chat.Signal) {
 	}
 }
 
-// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of them are older. receiving is
-// the context in which this one receives from it. Once that has ended, fellows asks the store, because a replica may have begun since
-// the last renewal. Without the lease, this process can't know that it is alone.
+// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of them are
+// older. receiving is the context in which this replica receives from the endpoint. Once this context has ended,
+// fellows asks the store, because a replica may have begun since the last renewal. Without the lease, all is at
+// least 1: this process can't know that it is alone.
 func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
 	if m == nil || p.Capabilities().OneReceiver {
@@ -286,7 +288,7 @@ func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platfo
 	return all, older
 }
 
-// hasSuccessor reports whether another replica stays.
+// hasSuccessor reports whether another replica keeps running.
 func (m *member) hasSuccessor() bool {
 	peers := m.peers.Load()
 	return peers != nil && slices.ContainsFunc(*peers, func(r chat.Replica) bool { return r.ID != m.id && !r.Leaving })
@@ -310,7 +312,7 @@ func (m *member) unregister(ctx context.Context) {
 	}
 }
 
-// ahead returns how far this process's clock is ahead of the store's, which all replicas know.
+// ahead returns how far this process's clock is ahead of the store's clock, on which all replicas agree.
 func (g *Gateway) ahead() time.Duration {
 	if g.shared == nil {
 		return 0
@@ -332,8 +334,9 @@ func (g *Gateway) mayCall() bool {
 	return m == nil || m.lease.Holds()
 }
 
-// CheckLease ends the lease if the store says that it is over, so that no call follows. It reports whether the store
-// says so. In that case people are told nothing, and the next owner of the chat makes the refused write.
+// CheckLease reports whether err says that the store refused a write because the lease is over. It then ends the
+// lease here too, so that no call to a platform follows. The caller tells people nothing: the next owner of the
+// chat makes the write.
 func (g *Gateway) CheckLease(err error) (lost bool) {
 	lost = errors.Is(err, chat.ErrLost)
 	if m := g.member.Load(); m != nil && lost {
@@ -354,7 +357,7 @@ func (g *Gateway) abort(ended <-chan struct{}) error {
 	}
 }
 
-// forward passes a message that is not stored to the owner of its chat. It returns false if the chat has none.
+// forward passes a message that is not stored to the owner of its chat. It returns false if the chat has no owner.
 func (g *Gateway) forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	if m := g.member.Load(); m != nil {
 		m.accepted.Add(replica.Key(c, in), time.Now())

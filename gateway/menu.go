@@ -25,7 +25,7 @@ func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	}
 }
 
-// offerMenu has the menu set once more. It never blocks.
+// offerMenu makes offer set the menu again. It never blocks.
 func (e *endpoint) offerMenu() {
 	select {
 	case e.menuNews <- struct{}{}:

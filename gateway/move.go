@@ -76,7 +76,7 @@ func (g *Gateway) adviseMove(m chat.Move) {
 		slog.String("old", name(m.From)), slog.String("new", name(m.To)))
 }
 
-// adviseMoves logs this for every configured chat that has moved.
+// adviseMoves calls adviseMove for every configured chat that has a new id.
 func (g *Gateway) adviseMoves() {
 	for _, m := range g.policy.Moves() {
 		if g.isNamed(m.Endpoint, m.From) {
@@ -85,14 +85,14 @@ func (g *Gateway) adviseMoves() {
 	}
 }
 
-// readdressShared is readdress. If another replica owns the chat under its new id, this one drops everything: the other one takes
-// over the turns that run here.
+// readdressShared does what readdress does, also with a shared store. If another replica owns the chat under its
+// new id, this process gives up its lease and its state, and the other replica takes over the turns that run here.
 func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
 	g.readdress(m.Endpoint, m.From, m.To)
 	if g.shared == nil || !g.isBusy(chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) {
 		return nil
 	}
-	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) // nothing, if this replica owns the chat
+	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) // drops nothing, but fails with chat.ErrLost if another replica owns the chat
 	g.CheckLease(err)
 	return err
 }

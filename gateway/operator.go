@@ -86,8 +86,9 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	return n, nil
 }
 
-// EraseAtOwners lets the owners of a person's chats do what Erase does. What has ended needs no owner: the caller deletes it.
-// forward is Replicas.Forward. A process that is no replica may call it, too. It returns the number of turns that will be ended.
+// EraseAtOwners lets the owners of a person's chats do what Erase does. The caller deletes the rest, which belongs
+// to turns that have ended. forward is Replicas.Forward. A process that is not a replica may call EraseAtOwners,
+// too. It returns the number of turns that will be ended.
 func EraseAtOwners(
 	ctx context.Context, t Turns, i Inbox, forward func(context.Context, chat.Conversation, chat.Inbound) (bool, error), p chat.Person,
 ) (n int, err error) {

@@ -20,7 +20,7 @@ type Observer interface {
 // Overview is what the gateway does at one moment.
 type Overview struct {
 	Endpoints     []EndpointState     // by name
-	Conversations []ConversationState // those in which something waits or runs, the one that began first first
+	Conversations []ConversationState // those in which something waits or runs, sorted by the beginning of their replies
 	Replica       *ReplicaState       // nil: no other process uses the store
 }
 
@@ -42,7 +42,7 @@ type EndpointState struct {
 	Network string
 	State   Reception
 	Since   time.Time // when the state began, or when Retrying tries again; zero: unknown
-	Err     error     // why it retries, stopped, or gave up to receive; nil: it does nothing of that
+	Err     error     // why it retries, has stopped, or has left receiving to another replica; nil: none of these
 	Budget  budget.Standing
 }
 
@@ -62,7 +62,7 @@ type ReplyState struct {
 	Shown   int    // bytes of it that people see
 	Ending  bool   // the text is complete
 	Waits   Wait
-	Blocked time.Time // WaitLimit: until when the platform refuses calls; zero or past: not at all
+	Blocked time.Time // with WaitLimit: until when the platform refuses calls; zero or past: it does not refuse them
 }
 
 // Wait is what a reply waits for.
@@ -77,20 +77,20 @@ const (
 	WaitTrouble  Wait = "trouble"  // it can't be shown at the moment
 )
 
-// resumed tells the observer.
+// resumed tells the observer that a reply of an earlier process is continued.
 func (e *endpoint) resumed() {
 	if o := e.account().Observer; o != nil {
 		o.Resumed()
 	}
 }
 
-// glimpse is what an actor lets others see of it.
+// glimpse is the part of an actor's state that Overview shows.
 type glimpse struct {
 	turn           *turn
 	queued, parked int
 }
 
-// publish lets others see what the actor does.
+// publish updates the glimpse that Overview reads.
 func (a *actor) publish() {
 	now := glimpse{turn: a.turn, queued: len(a.left) + a.queue.Len(), parked: len(a.parked)}
 	if seen := a.seen.Load(); seen == nil || *seen != now {

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// note is a fixed line that answers messages; it is sent however many other answers are being sent.
+// note is a fixed line that answers messages. It is always sent: maxFixedLines does not limit notes.
 type note struct {
 	key      TextKey
 	id       string // error id, for lines that have one
@@ -32,8 +32,8 @@ func (a *actor) oweNote(owed note) {
 	a.owed = append(a.owed, owed)
 }
 
-// forgive drops queued lines for some people and the messages that they answer. When their history is deleted
-// these must go too: the next process would not know that the messages were refused, and answer them.
+// forgive drops queued lines for some people and the messages that they answer. The messages must go with the
+// lines: otherwise the next process would not know that they were refused, and would answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
 		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)

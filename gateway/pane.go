@@ -14,8 +14,8 @@ import (
 // https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 const MaxPrompts = 4
 
-// ParsePrompts reads the questions that a pane suggests. Each line is one: its label, "|", and what pressing it asks. A line
-// without "|" is both.
+// ParsePrompts reads the questions that a pane suggests. Each line is one question: its label, "|", and the text
+// that is asked when somebody presses it. A line without "|" is both label and text.
 func ParsePrompts(text string) ([]chat.Prompt, error) {
 	var list []chat.Prompt
 	for line := range strings.Lines(text) {
@@ -49,8 +49,8 @@ func CheckText(key, text string) error {
 // greet greets a person who opened a new thread in the pane. The suggestions follow the greeting; see suggestAfter.
 func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.texts()[TextGreeting]) }
 
-// opened suggests questions to a person who opened a pane without threads of its own. Nothing is stored: the platform says
-// so each time, and suggesting again changes nothing.
+// opened suggests questions to a person who opened a pane without threads of its own. Nothing is stored: the
+// platform reports each opening, and suggesting the same questions again changes nothing.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
 		a.orders = append(a.orders, func() {
@@ -86,14 +86,14 @@ func (a *actor) nameThread(t *turn) {
 	})
 }
 
-// firstLine returns the first line of a text that is not blank.
+// firstLine returns the first non-blank line of a text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
 }
 
-// rest removes the typing indicator at the end of a turn, where it would stay otherwise. The platform also takes this for
-// the end of the bot's work.
+// rest removes the typing indicator at the end of a turn, on platforms where it would stay otherwise. It also tells
+// such a platform that the bot's work is done.
 func (a *actor) rest(to chat.Target) {
 	if a.endpoint.account().idler == nil || a.g.deliveries.Err() != nil {
 		return

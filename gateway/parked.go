@@ -13,14 +13,14 @@ import (
 )
 
 // A reply whose ending is known but can't be shown must not block its conversation. The reply is parked: the
-// conversation goes on, and the delivery continues in the background until its deadline. After that the reply
-// stays in the store as undone. The next message of the chat and the next start try it again.
+// conversation goes on, and the delivery continues in the background until its deadline. After that the reply is
+// called undone: it stays in the store, and is tried again at the next message of the chat and at the next start.
 
 const (
 	// maxParked is the number of replies, and the number of further lines, that one conversation may deliver in
 	// the background.
 	maxParked = 8
-	// maxUndone is the age up to which an undone reply is tried again.
+	// maxUndone is the maximum age of an undone reply that is tried again.
 	maxUndone = 7 * 24 * time.Hour
 )
 
@@ -32,7 +32,8 @@ type delivery struct {
 	growth  chat.Growth   // session growth to store with the turn's end
 }
 
-// inTrouble returns the callback for when the delivery's trouble begins or ends.
+// inTrouble returns a callback. The preview calls it when the ending can't be shown at the moment, and when it can
+// be shown again.
 func (a *actor) inTrouble(t *turn) func(bool) {
 	return func(trouble bool) {
 		t.delivery.trouble.Store(trouble)
@@ -99,8 +100,8 @@ func (a *actor) storeParked(t *turn) {
 	}
 }
 
-// collect concludes the parked turns whose delivery has ended. It tells the running turn about messages that
-// arrived besides its reply.
+// collect concludes the parked turns whose delivery has ended. If other messages arrived besides the running turn's
+// reply, it makes the reply redraw its draft.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]
@@ -144,7 +145,7 @@ func (a *actor) earlier() []*preview.Slot {
 	return out
 }
 
-// noteUndone remembers that a turn's reply is undone.
+// noteUndone records that a turn's reply is undone: it could not be delivered and is tried again later.
 func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	c = g.now(c) // messages that trigger a retry arrive under this id
 	g.mu.Lock()
@@ -169,8 +170,9 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries to deliver the undone replies of this conversation in the background. A stopping process leaves them to the next one:
-// it would make the checks that it has just left too soon, and those are not made again.
+// mend tries to deliver the undone replies of this conversation in the background. A stopping process leaves them
+// to the next one. If it tried them again at once, it would check too early for late edits of another replica, and
+// nobody would repeat the check.
 func (a *actor) mend() {
 	if a.g.isStopping() {
 		return
@@ -222,7 +224,7 @@ func (a *actor) newLine() *line {
 	return &line{a: a}
 }
 
-// trouble is the callback for when the delivery's trouble begins or ends.
+// trouble is called when the line can't be shown at the moment, and when it can be shown again.
 func (l *line) trouble(trouble bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

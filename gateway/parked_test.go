@@ -72,7 +72,7 @@ func TestARefusedReplyIsDeliveredWithTheNextMessage(t *testing.T) {
 	}
 }
 
-// The next start delivers it, too. An interrupted reply is not generated again.
+// A reply that a chat refused is delivered at the next start, too. An interrupted reply is not generated again.
 func TestARefusedReplyIsDeliveredAtTheNextStart(t *testing.T) {
 	for name, stop := range map[string]bool{"final": false, "stopped": true} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // implements as the optional interfaces of package preview.
 type Platform interface {
 	preview.Sender
-	// Capabilities is constant.
+	// Capabilities always returns the same value.
 	Capabilities() chat.Capabilities
 	// Run receives messages until ctx ends, starting after the last accepted one. accept returns nil once the
 	// message is stored or permanently refused; only then may Run acknowledge it to the platform. An invalid
@@ -37,9 +37,9 @@ type Fetcher interface {
 
 // ThreadReader is an adapter that can read what was written in a thread before the bot was asked there.
 type ThreadReader interface {
-	// ReadThread returns messages of the thread to.Thread that are older than before, oldest first: its first message and
-	// its newest ones, at most most in total. Errors are a *chat.SendError. ReadThread blocks until the platform has
-	// answered or ctx ends.
+	// ReadThread returns messages of the thread to.Thread that are older than the message before, oldest first. They
+	// are the thread's first message and the newest of the others, at most most in total. Errors are a
+	// *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 
@@ -89,8 +89,9 @@ type Adopter interface {
 
 // StandbyWorker is an adapter with work to do while another replica receives.
 type StandbyWorker interface {
-	// StandBy asks the platform again and again whether it knows the bot, calls works each time it does, and does the work until
-	// ctx ends. If the platform can't be asked, it returns a *chat.SendError, and is called again. Run is not called meanwhile.
+	// StandBy does this work until ctx ends. It also asks the platform regularly whether the bot's credentials are
+	// valid, and calls works each time they are. If it can't ask, it returns a *chat.SendError, and the caller calls
+	// it again. Run is not called meanwhile.
 	StandBy(ctx context.Context, works func()) error
 }
 
@@ -110,11 +111,12 @@ type Pulse interface {
 
 // Learner is an adapter whose Find must know which messages exist, also those that other replicas sent or received.
 type Learner interface {
-	// Learn is called with messages before a search, some of them again and again. It does not block.
+	// Learn is called before a search with messages that exist. It may get the same message many times. It does not
+	// block.
 	Learn(known []chat.MessageRef)
-	// Forget is called when this process has lost its lease, between two searches. It may have sent messages whose ids were
-	// not stored. Their turns are continued as after a crash, so a search must find them unless Learn names them. It does
-	// not block.
+	// Forget is called, between two searches, when this process has lost its lease. The process may have sent
+	// messages whose ids it did not store. Their turns are continued as after a crash, so a search must find these
+	// messages, unless Learn names them. It does not block.
 	Forget()
 }
 
@@ -148,7 +150,7 @@ type endpoint struct {
 	dead     atomic.Bool   // the platform refuses its credentials: it has stopped permanently
 	away     atomic.Bool   // receiving failed, so another replica receives; this one has not recovered yet
 	menuNews chan struct{} // capacity 1: the menu may have changed
-	stop     func()        // ends receiving or standing by, and returns once it has ended; nil: it does neither; guarded by Gateway.reloading
+	stop     func()        // ends receiving or standing by, and returns once that has ended; nil: the endpoint does neither; guarded by Gateway.reloading
 	standsBy bool          // another replica receives; guarded like stop
 }
 
@@ -165,7 +167,7 @@ type account struct {
 	pane      Pane         // nil: it has no pane
 	idler     Idler        // nil: its typing indicator vanishes by itself
 	buttons   bool         // the platform can show buttons
-	works     *works       // of the adapter
+	works     *works       // whether the adapter works
 }
 
 // account returns the endpoint's account at this moment.

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	maxCallLines = 5  // maximum number of calls shown; of the others only the number
+	maxCallLines = 5  // maximum number of calls shown; the others are only counted
 	maxCallText  = 80 // maximum length of the text about one call, in characters
 )
 
 // progress is the visible state of a turn's tool calls. The lines are shown until all calls have ended; late
 // events don't bring them back.
 type progress struct {
-	calls []toolLine // calls since there was none running, in order of their events
+	calls []toolLine // calls since the last time when none was running, in the order of their first events
 	over  []string   // ids of calls whose lines were removed
 	since time.Time  // time of the first event of calls
 	asks  *inquiry   // question to a person, shown instead of the lines

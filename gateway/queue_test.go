@@ -271,13 +271,13 @@ func TestVoiceMessagesAreTranscribed(t *testing.T) {
 	})
 }
 
-// The tokens of a turn are counted, for every kind of end.
+// The tokens of a turn are counted, however the turn ends.
 func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.answers["a"] = strings.Repeat("word ", 100)
-		h.interrupted = func(r *agent.Result) { // at its second call
+		h.interrupted = func(r *agent.Result) { // interrupted during the turn's second model call
 			r.Usage, r.EstimatedPrompt, r.EstimatedCompletion, r.Estimate = agent.Usage{Prompt: 100, Completion: 7}, 400, 33, 40
 		}
 		h.say(t, ask("a"))

@@ -164,7 +164,7 @@ type reading struct {
 	*platform
 	asked   []chat.MessageID
 	private bool
-	stands  []chat.Quote // in private
+	stands  []chat.Quote // the messages of a private thread
 }
 
 func (r *reading) Capabilities() chat.Capabilities {
@@ -214,7 +214,8 @@ func TestAThreadReachesTheModelOnce(t *testing.T) {
 	})
 }
 
-// The same in a thread of a private chat, without the greeting at the start of a pane's thread.
+// In a thread of a private chat, the model also reads the earlier messages, without the greeting at the start of a
+// pane's thread.
 func TestAThreadInPrivateReachesTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands []chat.Quote
@@ -267,7 +268,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			unaddressed("9", "to somebody else", false)
 			unaddressed("8", "another thread", true)
 			unaddressed("", "no thread", true)
-			want := []string{"re: a", "re: b", "re:\n\n(stopped)", "re: d"} // it interrupts the answer, like a mention
+			want := []string{"re: a", "re: b", "re:\n\n(stopped)", "re: d"} // the second message interrupts the answer, as a mention would
 			if !follow {
 				want = []string{"re: a", "re: c"}
 			}

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// yieldAfter is how long the receiver of an endpoint may fail before another replica gets its role. A platform that
-	// only restarts one of its servers recovers sooner. People wait at most that long for an answer.
+	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. A platform
+	// that only restarts one of its servers recovers sooner. People wait for their answers at most that long.
 	yieldAfter = 10 * time.Second
-	// restFor is how long a replica that gave up a role leaves it to others. If none of them can reach the platform,
-	// the role passes to each of them once in this time, not with each failure.
+	// restFor is how long a replica that stopped being a receiver leaves receiving to others. If no replica can
+	// reach the platform, each of them tries once in this time, instead of after every failure.
 	restFor = time.Minute
 )
 
-// elect tries to become the receiver of endpoints that have only one, and gives up those that don't work here.
+// elect tries to make this replica the receiver of every endpoint that allows only one. Where receiving fails here,
+// it leaves receiving to another replica.
 func (m *member) elect(ctx context.Context) error {
 	for _, e := range m.g.current().endpoints {
 		if !e.account().Platform.Capabilities().OneReceiver {
@@ -32,14 +33,14 @@ func (m *member) elect(ctx context.Context) error {
 	return nil
 }
 
-// stand tries to become or stay the receiver of an endpoint. If this replica failed, it leaves the role to another one
-// that can take it.
+// stand tries to become or stay the receiver of an endpoint. If receiving fails here and another replica could
+// receive, this replica stops being the receiver.
 func (m *member) stand(ctx context.Context, e *endpoint) error {
 	is, others := m.isReceiver(e.ID), m.mayPass(e)
 	switch {
 	case is && others && (e.dead.Load() || e.away.Load() || m.fails(e)):
 		return m.yield(ctx, e)
-	case is && e.away.Load(): // the role could not be given up in time
+	case is && e.away.Load(): // yield failed, and no other replica can receive any more
 		e.away.Store(false)
 		m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
 		return nil
@@ -61,9 +62,9 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// fails reports whether the receiver of an endpoint has failed for so long that another replica should receive. If the
-// receiver also answers, nobody knows which other replica could do it, so each of them tries for as long as the last
-// one rests.
+// fails reports whether the receiver of an endpoint has failed for so long that another replica should receive. If
+// only the receiver can answer (Capabilities.ReceiverAnswers), nobody knows which other replica could reach the
+// platform. Then the limit is restFor, so that each replica tries for as long as the one before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor
@@ -80,7 +81,8 @@ func (m *member) mayPass(e *endpoint) bool {
 	})
 }
 
-// yield gives up being the receiver of an endpoint. Until the store knows it, this is tried again.
+// yield ends that this replica is the receiver of an endpoint. It is called again until the store has recorded
+// that.
 func (m *member) yield(ctx context.Context, e *endpoint) error {
 	if !e.dead.Load() {
 		e.away.Store(true)
@@ -93,7 +95,7 @@ func (m *member) yield(ctx context.Context, e *endpoint) error {
 	delete(m.receives, e.ID)
 	m.mu.Unlock()
 	m.g.Log.Warn("this replica can't receive: another one does from now on", slog.String("endpoint", string(e.ID)), slog.Any("error", e.vital.failure()))
-	m.renew(ctx)      // its chats go to others, too
+	m.renew(ctx)      // the store then gives the endpoint's chats to others, too
 	m.g.receiveMore() //nolint:contextcheck // standing by outlives this election
 	return nil
 }
@@ -109,7 +111,7 @@ func (g *Gateway) tellFitness(ctx context.Context) {
 	}
 }
 
-// isForeign reports whether a chat should be another replica's: this one can't answer there.
+// isForeign reports whether another replica should own a chat, because this one can't answer there.
 func (m *member) isForeign(c chat.Conversation) bool {
 	e := m.g.current().endpoints[c.Endpoint]
 	return e == nil || !e.isFit() && m.mayPass(e)
@@ -136,7 +138,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	if e.away.Load() {
 		pause(ctx, restFor)
 	}
-	var failing time.Time // since when the adapter can't reach the platform; zero: it can, or is not known to
+	var failing time.Time // since when the adapter can't reach the platform; zero: it can, or this is unknown
 	works := func() {
 		failing = time.Time{}
 		if ctx.Err() == nil && e.away.Swap(false) {
@@ -169,7 +171,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 		case ctx.Err() != nil:
 			return
 		case kind == chat.Auth:
-			if refusals++; !e.away.Swap(true) { // until the platform knows the bot, new chats go to others
+			if refusals++; !e.away.Swap(true) { // until the platform accepts the credentials, other replicas get new chats
 				g.tellFitness(ctx)
 			}
 		case kind != chat.Temporary && kind != chat.Uncertain: // the platform answers

@@ -15,8 +15,9 @@ import (
 	"telex/internal/chat"
 )
 
-// maxRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every process must not run
-// forever. Runs that a shutdown or a lost lease ended don't count. A restart by an edit counts.
+// maxRuns is how often a turn may begin: once, and again after each of two crashes of the process. A turn that
+// kills every process must not run forever. Runs that a shutdown or a lost lease ended don't count. Runs that ended
+// because the question was edited do count.
 const maxRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -96,9 +97,9 @@ func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) 
 	return left, nil
 }
 
-// resumeAll passes unfinished work to the actors at once, since a waiting command may refer to a running turn. The actors then
-// resume a few at a time: first conversations with a running turn, whose replies people can see, oldest first, then
-// conversations with waiting messages.
+// resumeAll passes unfinished work to the actors at once, since a waiting command may refer to a running turn. The
+// actors then resume a few at a time. Conversations with unfinished turns come first, the oldest turn first,
+// because people can see their replies. Conversations that have only waiting messages come after them.
 func (g *Gateway) resumeAll(left leftovers) {
 	turns, messages, found := 0, 0, time.Now()
 	for _, c := range left.order {
@@ -125,7 +126,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 	for _, c := range left.order {
 		l := left.of[c]
 		g.wake(c, func(a *actor) {
-			if a.started { // its chat was merged with another's
+			if a.started { // the actor runs already, because two chats were merged
 				a.orders = append(a.orders, func() {
 					a.left, a.found, a.merged = append(a.left, l.turns...), found, append(a.merged, l.messages...)
 					a.takesOver(l.turns)
@@ -137,7 +138,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 			for _, m := range l.messages {
 				a.inherit(m.Inbound)
 			}
-			for _, rec := range l.turns { // they wait no longer
+			for _, rec := range l.turns { // the messages of a turn wait no longer
 				for _, in := range rec.Messages {
 					a.inherit(in)
 				}
@@ -150,7 +151,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 	}
 }
 
-// takesOver notes that turns come from other replicas, which may still live.
+// takesOver records when turns were taken over from other replicas, which may still be running.
 func (a *actor) takesOver(turns []chat.Turn) {
 	for _, rec := range turns {
 		if a.g.shared != nil {
@@ -159,7 +160,7 @@ func (a *actor) takesOver(turns []chat.Turn) {
 	}
 }
 
-// assume takes into account which calls another process may have made for a place.
+// assume makes the budget count the calls that another process may have made there just before.
 func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	switch {
 	case e == nil:
@@ -246,7 +247,7 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	return e, true
 }
 
-// conclusion shows the known ending of an earlier process's turn. Meanwhile it counts as the running turn, so
+// conclusion shows the known ending of an earlier process's turn. Meanwhile that turn counts as the running one, so
 // that the next answer comes after it.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcome) {
 	a.turn = a.redeliver(rec, e, after)
@@ -299,8 +300,9 @@ func (a *actor) handOver(t *turn) {
 	a.handed = append(a.handed, t.id)
 }
 
-// recall reads the turns that this process handed over, since a message that still arrives may be about them: a /stop, or
-// the press of a button. They stay with the next process. If it can't read them, it returns false.
+// recall reads the turns that this process left to the next one. A message that still arrives may be about them,
+// such as a /stop or the press of a button. The next process still continues these turns. recall returns false if
+// it can't read them.
 func (a *actor) recall() bool {
 	if len(a.handed) == 0 {
 		return true

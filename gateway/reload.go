@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A reload replaces the options as a whole. Each turn, line and call takes them when it begins, so that nothing that runs is
-// interrupted.
+// A reload replaces the options as a whole. Each turn, line and call takes the current options when it begins, so
+// that a reload interrupts nothing.
 //
 //	what has changed           what happens
 //	options of replies         the next turn has them
@@ -21,7 +21,7 @@ import (
 //	an endpoint is added       it takes up its stored messages, and receives
 //	an endpoint is removed     it stops receiving; what it has accepted is answered
 //
-// Budgets and their blocks belong to the endpoint and last, also while it is removed.
+// An endpoint keeps its budget and its blocks, even while it is removed from the configuration.
 
 var (
 	errNotRunning = errors.New("the gateway is not running")
@@ -40,7 +40,7 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 		o.Texts = DefaultTexts()
 	}
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
-	o.Store, o.Replicas, o.Log = nil, nil, nil // each user has its own part of the store
+	o.Store, o.Replicas, o.Log = nil, nil, nil // the gateway keeps these in its own fields, which a reload does not change
 	next := prepared{configured{o, make(map[chat.EndpointID]*endpoint)}, make(map[chat.EndpointID]*account)}
 	for _, one := range o.Endpoints {
 		if next.endpoints[one.ID] != nil {
@@ -62,8 +62,9 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 	return next, nil
 }
 
-// kind returns what can't change in a reload. Whether others may receive too can: a bot may change from polling to a webhook.
-// With replicas it can't: they reload one after the other, and those that poll would refuse what the others receive.
+// kind returns the capabilities that can't change in a reload. Without replicas, OneReceiver may change: a bot may
+// go from polling to a webhook. With replicas it may not, because they reload one after the other. As long as one
+// of them polls as the only receiver, messages that others receive by webhook would be refused.
 func (g *Gateway) kind(p Platform) chat.Capabilities {
 	c := p.Capabilities()
 	c.OneReceiver = c.OneReceiver && g.shared != nil
@@ -81,9 +82,9 @@ func (g *Gateway) apply(next prepared) {
 	g.options.Store(&next.configured)
 }
 
-// Reload replaces the options, but for Store, Log and Access.Operators. An endpoint goes on with its adapter where the Platform
-// is the same. After an error nothing has changed. Reload returns once replaced and removed adapters have stopped receiving, and
-// the others have begun to.
+// Reload replaces the options, except Store, Log and Access.Operators. An endpoint keeps its adapter if its
+// Platform is the same value. After an error, nothing has changed. Reload returns once the replaced and removed
+// adapters have stopped receiving and the others have begun to connect.
 func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -99,7 +100,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	}
 	added := maps.Clone(next.endpoints)
 	maps.DeleteFunc(added, func(id chat.EndpointID, _ *endpoint) bool { return g.known[id] != nil })
-	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil && g.shared == nil }) // else Take gives them
+	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil && g.shared == nil }) // with a shared store, Take returns them
 	if err == nil {
 		err = g.restoreBlocks(ctx, added)
 	}
@@ -108,7 +109,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	}
 	g.stopReceiving(func(e *endpoint) bool {
 		a := next.accounts[e.ID]
-		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the reason for which it died may be gone
+		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the reason why it stopped may be gone
 	})
 	g.apply(next)
 	g.resumeAll(left)
@@ -117,7 +118,8 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	return nil
 }
 
-// startReceiving lets every endpoint receive that does not. It returns once all have begun to connect. The caller holds reloading.
+// startReceiving starts receiving for every endpoint that does not receive yet. It returns once all have begun to
+// connect. The caller holds reloading.
 func (g *Gateway) startReceiving() {
 	var begun sync.WaitGroup
 	for _, e := range g.current().endpoints {
@@ -131,7 +133,7 @@ func (g *Gateway) startReceiving() {
 		if e.stop != nil {
 			continue
 		}
-		if e.dead.Swap(false) { // the reason may be gone
+		if e.dead.Swap(false) { // the reason why it stopped may be gone
 			e.away.Store(false)
 		}
 		ctx, cancel := context.WithCancel(g.receiving)

@@ -130,7 +130,7 @@ func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 		later(5 * time.Second)
 		l.say(t, ask("yes"))
 		later(5 * time.Second)
-		l.say(t, ask("yes")) // about a call that is already running
+		l.say(t, ask("yes")) // this yes is about a call that is already running
 		later(10 * time.Second)
 		if l.button("approve:") == "" || l.times() != 1 {
 			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
@@ -174,7 +174,8 @@ func TestInterruptedAfterAChange(t *testing.T) {
 	})
 }
 
-// The same after a restart, when the turn is interrupted before it asks the model again.
+// After a restart, a tool's change stays in the history as well, even if the turn is interrupted before it asks the
+// model again.
 func TestInterruptedWhileItResumesAfterAChange(t *testing.T) {
 	for _, text := range []string{"I switch it on. ", ""} {
 		synctest.Test(t, func(t *testing.T) { interruptedAfterAChange(t, text) })
@@ -305,7 +306,7 @@ func TestReadOnlyCallAfterAKill(t *testing.T) {
 	}
 }
 
-// Files that tools made before a crash are delivered. On this platform only their names are.
+// Files that tools made before a crash are delivered. This platform can't send files, so people see their names.
 func TestFilesSurviveACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -407,7 +407,7 @@ func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := fleet(t, 3, one, nil)
-				know := func(when string, want ...string) { // all others and the older ones, for each replica that receives
+				know := func(when string, want ...string) { // want has, for each replica that receives, the number of other receivers and of older ones
 					t.Helper()
 					var got []string
 					for _, f := range r {

@@ -193,9 +193,9 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	})
 }
 
-// cut stores that a reply stays as it is, whatever its decided ending: a stopped reply must not continue after a
-// restart, below later messages. The text of the decided ending e stays known: which messages show a part of it decides which of
-// the others are kept.
+// cut stores that a reply stays as it is shown, although its ending e is decided. A stopped reply must not continue
+// after a restart, below later messages. The text of e is stored too: whether a message is kept depends on which
+// messages show a part of this text.
 func (a *actor) cut(turn string, e preview.Ending) {
 	ending := encodeEnding(preview.Ending{Keep: true, Text: e.Text, Cut: e.Cut, Note: e.Note, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
@@ -212,7 +212,8 @@ func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	return err == nil
 }
 
-// settleAsShown ends a turn whose reply stays as it is shown. If the reply is undone, the turn is not run again.
+// settleAsShown ends a turn whose reply stays as it is shown. If the reply could not be delivered yet, the turn is
+// not run again.
 func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	if t.outcome.Unfinished && !t.recovered && t.slot.Ending().Keep && a.decideAsShown(t.id, g) {
 		g = chat.Growth{}
@@ -220,8 +221,8 @@ func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	a.settle(t.id, t.outcome, g)
 }
 
-// settle ends a turn whose reply is complete. If shutdown interrupted the delivery, the turn is left for the
-// next process; an undone reply is also retried on the next message of its chat.
+// settle ends a turn whose reply is complete. If shutdown interrupted the delivery, the turn is left for the next
+// process; a reply that could not be delivered yet is also tried again at the next message of its chat.
 func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return

@@ -16,13 +16,13 @@ import (
 
 // Revisions changes questions that people edit before they are answered.
 type Revisions interface {
-	// Revise replaces an unfinished message. If a turn has it, the turn's journal keeps only the usage, and its parts
-	// keep no source. It fails with an error that wraps chat.ErrUnknown if there is no such message.
+	// Revise replaces an unfinished message. If a turn has it, the turn's journal keeps only the usage, and its
+	// parts lose their source text. It fails with an error that wraps chat.ErrUnknown if there is no such message.
 	Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error
 }
 
-// editTime is how long after its beginning an answer starts over because the question was edited. Later, most of the
-// answer may already be read.
+// editTime is the maximum age of an answer that starts over because its question was edited. People may already
+// have read most of an older answer.
 const editTime = time.Minute
 
 // errEdited is the reason for interrupting a turn whose question was edited: it runs again.
@@ -117,8 +117,8 @@ func (t *turn) canStartOver() bool {
 // startsOver reports whether the turn will run again because of an edit, once its reply's last call has ended.
 func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
-// startOver runs a turn with an edited question again, in the same messages, which were left as they are. If it was stopped
-// meanwhile, or a call changed something, its reply ends there instead.
+// startOver runs a turn with an edited question again; the new answer replaces the text of the same messages. If
+// the turn was stopped meanwhile, or a call changed something, the reply stays as it is shown instead.
 func (a *actor) startOver(t *turn) {
 	a.keepUsage(t)
 	again := errors.Is(t.why, errEdited) && !t.journal.Changed() && !t.void
@@ -129,7 +129,7 @@ func (a *actor) startOver(t *turn) {
 		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	case again:
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
-		rec.Began = time.Now() // its question is as old as its edit
+		rec.Began = time.Now() // the question counts as asked when it was edited
 		a.left = slices.Insert(a.left, 0, rec)
 	default:
 		e, growth := preview.Ending{Keep: true, Stopped: true}, chat.Growth{Usage: history.Usage(t.result.UsageByModel)}

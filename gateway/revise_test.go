@@ -97,7 +97,8 @@ func TestAnEditedQuestionThatWaits(t *testing.T) {
 	})
 }
 
-// The question is edited again, edited back or deleted during the reply's last call for the first edit.
+// A question was edited. It is edited again, edited back or deleted while the interrupted reply makes its last
+// call.
 func TestAnEditIsEditedAgain(t *testing.T) {
 	for i := range 30 {
 		after := 500*time.Millisecond + time.Duration(i)*20*time.Millisecond
@@ -182,7 +183,8 @@ func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	})
 }
 
-// The call belongs to the question before the edit, so its approval is withdrawn.
+// A call that waits for approval belongs to the question before the edit, so people are no longer asked to approve
+// it.
 func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -202,7 +204,8 @@ func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	})
 }
 
-// The edited question is stopped or deleted during the reply's last call. No cursor is left.
+// After an edit, the answer is stopped or deleted while the interrupted reply makes its last call. No cursor is
+// left.
 func TestStopOrForgetDuringAnEdit(t *testing.T) {
 	for i := range 4 * 30 { // at some of these times a call is running
 		by, after := []string{"stop", "undo", "new", "forget"}[i%4], 500*time.Millisecond+time.Duration(i/4)*20*time.Millisecond

@@ -9,7 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// past reads the history of the conversation. It tries for a while, since a database that restarts is away for a moment only.
+// past reads the history of the conversation. It retries for a while, since a database that restarts is back after
+// a moment.
 func (a *actor) past() (history.History, error) {
 	for began := time.Now(); ; pause(a.g.deliveries, firstWriteRetry) {
 		h, err := history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)

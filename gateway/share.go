@@ -82,8 +82,8 @@ func (m *member) share(ctx context.Context) error {
 	return failed
 }
 
-// retireShares leaves to the others what this replica has not used of the limits. It makes no calls any more. If that fails, the others
-// wait until its whole shares are over.
+// retireShares leaves the unused part of this replica's shares to the others. This replica makes no more calls. If
+// retireShares fails, the others must wait until the claims of this replica have ended.
 func (m *member) retireShares(ctx context.Context) {
 	for id, e := range m.g.current().endpoints {
 		left := e.budget.Retire()

@@ -8,19 +8,19 @@ import (
 	"telex/internal/chat"
 )
 
-// ReplicaState is this process's part in a store that several processes share.
+// ReplicaState is the state of this process as a replica.
 type ReplicaState struct {
 	ID        chat.ReplicaID // 0: the process has not joined the replicas yet
 	Holds     bool           // the process holds its lease, so it may answer
 	Renewed   time.Time      // when the newest renewal of the lease was requested; zero: never
 	Err       error          // why joining or renewing fails; nil: neither failed last time
-	Peers     []chat.Replica // all with a lease, as far as this process knows, itself included; oldest first
-	Chats     int            // that this process owns, as far as it knows
-	Lost      int64          // leases that this process has lost
-	Forwarded int64          // messages that another replica received and this process answers
+	Peers     []chat.Replica // all replicas with a lease, as far as this process knows, itself included; oldest first
+	Chats     int            // number of chats that this process owns, as far as it knows
+	Lost      int64          // number of leases that this process has lost
+	Forwarded int64          // number of messages that another replica received and this process answers
 }
 
-// replica returns this process's part in a shared store; nil if the store is not shared.
+// replica returns the state of this process as a replica; nil if the store is not shared.
 func (g *Gateway) replica() *ReplicaState {
 	if g.shared == nil {
 		return nil
@@ -43,8 +43,9 @@ func (g *Gateway) replica() *ReplicaState {
 	return s
 }
 
-// receives returns the endpoints for which a replica receives, by name: those with one receiver for which it was elected, and
-// those for which all replicas receive. The configuration of this process tells which those are.
+// receives returns the endpoints for which a replica receives, by name: those with one receiver for which it was
+// elected, and those for which all replicas receive. Which endpoints allow only one receiver is read from this
+// process's own configuration.
 func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	list = slices.Clone(r.Receives)
 	for _, id := range r.Endpoints {

@@ -6,7 +6,7 @@ import (
 	"telex/gateway/history"
 )
 
-// Store is all storage that the gateway needs. Each user gets only the part that it declares.
+// Store is all storage that the gateway needs. Each part of the code gets only the interface that it declares.
 type Store interface {
 	Inbox
 	Revisions
@@ -24,7 +24,7 @@ type Store interface {
 	Blocks
 }
 
-// stores holds the parts of a Store by user.
+// stores holds the same Store once under each of its interfaces.
 type stores struct {
 	inbox      Inbox
 	revisions  Revisions

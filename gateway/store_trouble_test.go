@@ -256,7 +256,7 @@ func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.Store.Record(ctx, turn, p)
 }
 
-// D15: a busy disk delays neither previews nor edits that a newer one replaced.
+// D15: a busy disk does not delay the edits of a preview.
 func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store = sleepy{memory.New()} })

@@ -28,7 +28,7 @@ const (
 
 // supervise keeps one endpoint receiving until ctx ends, whatever fails. It gives up earlier only if the
 // credentials are refused, since retrying does not help then. Other refusals end once the operator changes a
-// setting of the platform: each try says so. It calls connects once it has begun to connect.
+// setting of the platform; each failed try logs that. It calls connects once it has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()
@@ -38,7 +38,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	failing, tries, refusals := false, 0, 0
 	for ctx.Err() == nil {
 		began := time.Now()
-		heal := tries // read by the timer
+		heal := tries // a copy that the timer's goroutine reads
 		healed := time.AfterFunc(settled, func() {
 			if heal > 0 {
 				log.Info("receiving works again", slog.Int("tries", heal), slog.Duration("for", settled))
@@ -110,7 +110,7 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint, connects func()) (er
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}
-	account := e.account() // it has this adapter for as long as ctx lasts
+	account := e.account() // the endpoint keeps this adapter until ctx ends
 	from.Fellows = func() (all, older int) { return g.fellows(ctx, e.ID, account.Platform) }
 	works := time.AfterFunc(connected, account.works.mark)
 	defer works.Stop()

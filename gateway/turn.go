@@ -145,8 +145,8 @@ func (a *actor) start(rec chat.Turn) {
 	}()
 }
 
-// prepare creates the turn of a record. It returns nil if the process ends, or if the record is a retry and there is no
-// question to repeat; the person is told.
+// prepare creates the turn of a record. It returns nil if the process ends. It also returns nil if the record is a
+// retry and there is no question to repeat; it then tells the person.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
@@ -189,16 +189,16 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	return t
 }
 
-// nothingToRetry answers a retry without a question. It stores the answer at once: after a restart there might
-// be a question.
+// nothingToRetry answers a retry if there is no question to repeat. It stores this answer at once, because after a
+// restart there might be a question.
 func (a *actor) nothingToRetry(rec chat.Turn) {
 	text := a.g.texts()[TextNothingToRetry]
 	if rec.Runs == 0 {
 		a.say(rec.Messages[len(rec.Messages)-1], text)
 		return
 	}
-	// The turn already ran in an earlier process, so it must end here: otherwise the answering turn would take
-	// over its messages and leave it in the store.
+	// The turn already ran in an earlier process, so it must end here: otherwise the turn that answers would take
+	// over its messages, and this turn would stay in the store.
 	e := preview.Ending{Text: text}
 	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
 	a.conclusion(rec, e, preview.Outcome{})
@@ -318,9 +318,9 @@ func (t *turn) fold(e agent.Event) {
 	}
 }
 
-// interrupt ends the running turn now: it closes the connection to the model, and the visible messages stay as
-// they are. The first reason counts, so that an edited question is answered before a message that came after the
-// edit; but a turn that a person stopped is not asked again.
+// interrupt ends the running turn now: it closes the connection to the model, and the visible messages stay as they
+// are. Of several reasons the first one counts, so that an edited question is answered before a message that came
+// after the edit. Only errStopped replaces an earlier reason: a question that a person stopped is not asked again.
 func (a *actor) interrupt(why error) {
 	if a.turn.why == nil || errors.Is(why, errStopped) {
 		a.turn.why = why

@@ -55,7 +55,7 @@ func TestUndoRightAfterNewFindsNothing(t *testing.T) {
 	})
 }
 
-// The same after a restart, while turns of the earlier process wait.
+// Each /undo also removes one turn after a restart, while turns of the earlier process wait.
 func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -75,8 +75,9 @@ func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 	})
 }
 
-// The same while a fixed line is delivered that answers no message, such as the list of an interrupted answer's calls. /undo
-// ends the retry that waits behind the line and replaces the answer, and the store keeps nothing of the answer.
+// After a restart, a fixed line is being delivered that answers no message, such as the list of an interrupted
+// answer's calls. Behind it waits a retry that replaces an answer. /undo ends the retry, and the store keeps
+// nothing of the answer.
 func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -110,7 +111,8 @@ func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	})
 }
 
-// The same while the line says why a message is not answered: /undo ends the question behind it, and the history stays.
+// After a restart, a fixed line is being delivered that says why a message is not answered. /undo ends the question
+// that waits behind the line, and the history stays.
 func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

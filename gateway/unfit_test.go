@@ -63,8 +63,8 @@ func receiving(list []*fellow) (yes []string) {
 	return yes
 }
 
-// A receiver that can't reach the platform gives up its role, and new chats go to the others. Once it reaches the platform again, it
-// answers again.
+// A receiver that can't reach the platform stops being the receiver, and new chats go to the others. Once it
+// reaches the platform again, it answers again.
 func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){"with a check": probes, "without a check": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	}
 }
 
-// While no replica can reach the platform, the role of the receiver passes slowly from one to the next, and one replica
-// always tries.
+// While no replica can reach the platform, each of them is the receiver for a while in turn, and one replica always
+// tries.
 func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	for name, owns := range map[string]bool{"any replica answers": false, "the receiver answers": true} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 
 func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsage) error) {
-	if a.g.deliveries.Err() != nil { // without a lease nothing is stored, even while the store would take it
+	if a.g.deliveries.Err() != nil { // without a lease nothing may be stored, even if the store would still accept it
 		return
 	}
 	if err := store(a.g.deliveries, t.result.UsageByModel); err != nil {

@@ -91,7 +91,7 @@ func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 				model := &dictation{words: 60}
 				l.openModel(t, model)
 				l.say(t, ask("dictate"))
-				for n := range kills { // each a little later, because a shown text is stored within a second and not shown again
+				for n := range kills { // each kill comes a little later, because a shown text is stored within a second and not shown again
 					later(time.Duration(40+2*n) * time.Second)
 					l.kill()
 					l.openModel(t, model)

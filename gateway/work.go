@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// work takes work until ctx ends or the lease is lost.
+// work takes unfinished work from the store until ctx ends or the lease is lost.
 func (m *member) work(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -46,8 +46,8 @@ func (m *member) react(ctx context.Context) {
 	}
 }
 
-// orphans returns a channel that receives when the lease of another replica ends, if that is before the next search for
-// work. A replica that renews its lease causes no value.
+// orphans returns a channel that receives shortly after the lease of another replica has ended, if it ends before
+// the next search for work. It returns nil if no lease is about to end.
 func (m *member) orphans() <-chan time.Time {
 	peers := m.peers.Load()
 	if peers == nil {
@@ -101,7 +101,7 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
-// passOn gives up the chats of endpoints that another replica must answer, and returns the rest of the work. While the
+// passOn gives up the chats in which another replica must answer, and returns the rest of the work. While the
 // replicas' configurations differ, this replica may own chats of endpoints that it does not run.
 func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
 	isForeign := func(c chat.Conversation) bool { return m.isForeign(c) && !m.g.isBusy(replica.Of(c)) }
@@ -132,7 +132,7 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	if err != nil {
 		return fmt.Errorf("take work: %w", err)
 	}
-	if taken, err = m.passOn(ctx, taken); err != nil { // the next call returns it again
+	if taken, err = m.passOn(ctx, taken); err != nil { // the next call of Take returns the work again
 		return fmt.Errorf("pass on work: %w", err)
 	}
 	m.taken++
@@ -188,7 +188,8 @@ func isForwarded(in chat.Inbound) bool {
 	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
 }
 
-// free gives up inactive chats. Another replica finishes the unfinished work in a chat that it must have.
+// free gives up inactive chats. If another replica must own a chat, that replica also finishes the chat's
+// unfinished work.
 func (m *member) free(ctx context.Context, leaving bool) {
 	foreign := func(c chat.Conversation) bool { return leaving || m.isForeign(c) }
 	ctx, cancel := context.WithTimeout(ctx, workWait)
@@ -209,16 +210,17 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone forgets the undone replies in chats that this process has given up: their next owner delivers them.
+// forgetUndone forgets the replies that could not be delivered yet in chats that this process has given up: their
+// next owner delivers them.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.undone, func(c chat.Conversation, _ []string) bool { return slices.Contains(chats, replica.Of(g.now(c))) })
 }
 
-// handOver gives up the chats one after the other, while the process finishes its work in them. Until then, active
-// conversations still get new messages, because people stop answers, edit questions and decide. No other conversation
-// becomes active: its new messages stay in the store, which gives them to the next owner.
+// handOver gives up each chat once the process has finished its work there. Until then, active conversations still
+// get new messages, because people stop answers, edit questions and decide about tool calls. No other conversation
+// becomes active: its new messages stay in the store for the next owner.
 func (m *member) handOver(ctx context.Context) {
 	ticks, looks := time.NewTicker(leaveEvery), time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -231,7 +233,7 @@ func (m *member) handOver(ctx context.Context) {
 		case <-looks.C:
 			m.hear(chat.SignalWork)
 		case <-ticks.C:
-			if m.leaving.Load() { // until then, the others may still give it chats
+			if m.leaving.Load() { // before that, other replicas may still give it chats
 				m.passKept(ctx)
 				m.free(ctx, true)
 			}
@@ -243,8 +245,8 @@ func (m *member) handOver(ctx context.Context) {
 	}
 }
 
-// passKept forwards what was given to this process, but is the business of the next owners of chats in which nothing goes on here
-// any more. What can't be forwarded is tried again.
+// passKept forwards the messages in kept to the next owners of their chats, once no conversation of the chat is
+// active here. A message that can't be forwarded is tried again.
 func (m *member) passKept(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
@@ -258,8 +260,8 @@ func (m *member) passKept(ctx context.Context) {
 	})
 }
 
-// isBusy reports whether a conversation of a chat is active here, or has an undone reply that this process may deliver later. All ids of
-// a chat that moved are that chat: the store gives it up under any of them.
+// isBusy reports whether a conversation of a chat is active here, or has a reply that this process may deliver
+// later. It compares the current ids of chats, because the store gives up a chat under any of its ids.
 func (g *Gateway) isBusy(c chat.Conversation) bool {
 	e := g.current().endpoints[c.Endpoint]
 	c = g.now(c)

@@ -78,8 +78,8 @@ func (a *actor) retryWrites() {
 	}
 }
 
-// worthwhile reports whether a failed write should be retried. After the grace period of a stopping daemon no
-// write is.
+// worthwhile reports whether a failed write should be retried. After the grace period of a stopping daemon, no
+// write is retried.
 func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
 
 // behind queues a write if others are queued, and reports whether it did.
@@ -144,7 +144,8 @@ func (w write) log(log *slog.Logger) *slog.Logger {
 // false.
 func (a *actor) unstored() bool { return a.g.deliveries.Err() == nil && a.writes.waiting() }
 
-// retryable reports whether a failed call may succeed later: the store refuses some calls permanently.
+// retryable reports whether a failed call may succeed later. It returns false for panics and for calls that the
+// store refuses permanently.
 func retryable(err error) bool {
 	return !errors.Is(err, chat.ErrFenced) && !errors.Is(err, chat.ErrUnknown) && !errors.Is(err, errPanic)
 }
@@ -157,8 +158,8 @@ func safely(f func() error) (err error) {
 	return err
 }
 
-// storeTurn stores the beginning of a turn. It returns false if the store failed and may work again, or if the process has no
-// right to begin it: the turn must then show nothing, since the next process would treat its messages as unanswered.
+// storeTurn stores the beginning of a turn. It returns false if the store failed and may work again, or if the
+// lease is over. The turn must then show nothing, since the next process would treat its messages as unanswered.
 func (a *actor) storeTurn(rec chat.Turn) bool {
 	err := a.g.store.turns.Begin(a.g.deliveries, rec)
 	if a.g.CheckLease(err); err != nil {

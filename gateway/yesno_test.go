@@ -72,8 +72,8 @@ func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	}
 }
 
-// Only the asker is told that. Other people in a group are not, and neither is an asker who pressed a button or sent a
-// command.
+// Only the asker is told what happens to a message during a question. Other people in a group are not told, and
+// neither is an asker who pressed a button or sent a command.
 func TestOnlyTheAskerIsToldOfAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// ledger knows what each person used today; the zero person is everybody.
+// ledger knows what each person used today; the zero chat.Person stands for everybody.
 type ledger struct {
 	used map[chat.Person]int
 	fail error

@@ -284,8 +284,8 @@ func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	return nil
 }
 
-// expire removes expired requests. A request with a time in the future was made before the clock was set back:
-// it is kept if it is less than a code's life ahead.
+// expire removes expired requests. A request with a time in the future was made before the clock was set back: it
+// is kept if its time is less than chat.PairingLife ahead.
 func (d *Policy) expire() {
 	now := time.Now()
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {

@@ -143,7 +143,7 @@ func TestPairing_ignoresUnansweredRequests(t *testing.T) {
 			t.Errorf("got %v, want the store's error", err)
 		}
 		s.fail = nil
-		// A process that ended before the code was stored: the next one makes another.
+		// If a process ended before it stored the code, the next process makes another code.
 		if code, err := newPolicy(t, s).Code(t.Context(), p, ""); err != nil || code == "" {
 			t.Errorf("got %q, %v", code, err)
 		}
@@ -155,7 +155,7 @@ func TestCodesSurviveClockJumps(t *testing.T) {
 		year := 365 * 24 * time.Hour
 		for _, c := range []struct {
 			name  string
-			at    time.Duration // when the code was made, by the clock of now
+			at    time.Duration // when the code was made, relative to the current clock
 			valid bool
 		}{
 			{"now", 0, true},

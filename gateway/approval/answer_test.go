@@ -18,7 +18,7 @@ func TestAnswers(t *testing.T) {
 		{agent.Approved, "ab3de", approval.Answer{Verdict: agent.Approved, ID: "ab3de"}},
 		{agent.Approved, "ab3de Always", approval.Answer{Verdict: agent.Approved, ID: "ab3de", Always: true}},
 		{agent.Approved, "show ab3de", approval.Answer{Verdict: agent.Approved, ID: "ab3de", Show: true}},
-		{agent.Denied, "always", approval.Answer{Verdict: agent.Denied, ID: "always"}}, // a no is for this call only
+		{agent.Denied, "always", approval.Answer{Verdict: agent.Denied, ID: "always"}}, // a denial is for this call only, so "always" is read as an id
 	} {
 		if got := approval.ParseAnswer(c.verdict, strings.Fields(c.args)); got != c.want {
 			t.Errorf("%q: got %+v, want %+v", c.args, got, c.want)

@@ -26,14 +26,14 @@ type Store interface {
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 
-// Options configure the approvals of one turn. Only Approve needs the fields after Asker.
+// Options configure the approvals of one turn. Only Approve needs the fields from Unattended on.
 type Options struct {
 	Store        Store
 	Log          *slog.Logger // logger of the turn
 	Turn         string
 	Conversation chat.Conversation
 	Asker        chat.Person   // the person whose message started the turn
-	Ahead        time.Duration // how far this process's clock is ahead of the store's, by which other processes read times
+	Ahead        time.Duration // how far this process's clock is ahead of the store's clock, which stored times use
 
 	Unattended bool            // nobody can be asked
 	Timeout    time.Duration   // maximum time to wait for a person's decision

@@ -15,7 +15,7 @@ import (
 	"telex/internal/chat"
 )
 
-// store keeps steps and standing approvals in memory. The tests that run it wait for all of its callers.
+// store keeps steps and permanent approvals in memory. It has no lock, because the tests wait for its callers.
 type store struct {
 	steps     []chat.Step
 	consents  map[string]bool
@@ -39,13 +39,13 @@ func (s *store) Consented(_ context.Context, _ chat.Conversation, u chat.UserID,
 	return s.consents[string(u)+" "+tool], s.forgetful
 }
 
-// turn is the approvals of one turn with what people see of them.
+// turn holds the approvals of one turn and what people see of them.
 type turn struct {
 	*approval.Approvals
 	store *store
 	log   bytes.Buffer
 	shown []string
-	asks  *approval.Proposal // the present question
+	asks  *approval.Proposal // the question that is shown now
 	let   bool               // the asker is let in
 }
 
@@ -77,7 +77,8 @@ func call(change ...func(*agent.Proposal)) agent.Proposal {
 	return p
 }
 
-// approve asks for an approval; meanwhile runs while that waits. It is called in a synctest bubble.
+// approve asks for an approval, and calls meanwhile while the request waits. It must be called in a synctest
+// bubble.
 func (t *turn) approve(ctx context.Context, p agent.Proposal, meanwhile func()) (v agent.Verdict, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -106,7 +107,7 @@ func TestApprove(t *testing.T) {
 		err  error
 		gap  approval.Gap
 		log  string
-		asks bool // the question still stands
+		asks bool // the question is still shown
 	}{
 		{name: "approved", p: call(), want: agent.Approved, log: "decision=approved by=e:user:8 always=false", do: func(t *turn, _ context.CancelCauseFunc) {
 			t.decide(approval.Answer{Verdict: agent.Approved})

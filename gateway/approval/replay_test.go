@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// stored is a journal as version 1 of the program stored it. It must be read for ever.
+// stored is a journal as version 1 of the program stored it. Every later version must be able to read it.
 func stored() []chat.Step {
 	asked := func(call, body string) chat.Step {
 		return chat.Step{Kind: chat.StepAsked, Call: call, Body: []byte(body)}
@@ -68,7 +68,7 @@ func TestClocksDiffer(t *testing.T) {
 	})
 }
 
-// The keys that are written are exactly those that are read.
+// The JSON keys that are written are exactly those that are read.
 func TestStoredKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})
@@ -95,14 +95,14 @@ func TestStoredKeys(t *testing.T) {
 }
 
 func TestTheNextProcess(t *testing.T) {
-	asked := func(t *testing.T) *store { // a process that ended while a call waits
+	asked := func(t *testing.T) *store { // a process that ended while a call waited
 		s := &store{}
 		one := newTurn(s)
 		p, err := one.approve(t.Context(), call(), nil)
 		if p != agent.TimedOut || err != nil {
 			t.Fatal(p, err)
 		}
-		s.steps = s.steps[:1] // it died before the time was over
+		s.steps = s.steps[:1] // it died before the timeout
 		return s
 	}
 	for _, c := range []struct {
@@ -111,7 +111,7 @@ func TestTheNextProcess(t *testing.T) {
 		do    func(*turn)
 		want  agent.Verdict
 		shown int
-		fresh int // proposals
+		fresh int // number of new proposals
 	}{
 		{"asks again under the id", call(), func(t *turn) { t.decide(approval.Answer{Verdict: agent.Approved}) }, agent.Approved, 1, 0},
 		{"asks again without the tool", call(func(p *agent.Proposal) { p.Version = "" }), func(t *turn) { t.decide(approval.Answer{Verdict: agent.Approved}) }, agent.Approved, 1, 0},

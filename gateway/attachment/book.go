@@ -178,13 +178,13 @@ func (p *webPage) endTag(tag atom.Atom) {
 	switch tag {
 	case atom.Td, atom.Th:
 		if !p.beginsCell {
-			p.separator = "" // the end of a paragraph at the end of a cell
+			p.separator = "" // a paragraph at the end of a cell adds no line break
 		}
 		p.beginsCell = false
 	case atom.Tr, atom.Table:
 		p.inRow, p.beginsCell = false, false
 	}
-	if p.beginsCell { // the beginning of a paragraph at the beginning of a cell
+	if p.beginsCell { // a paragraph at the beginning of a cell adds no line break
 		return
 	}
 	switch tag {

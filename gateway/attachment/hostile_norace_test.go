@@ -101,7 +101,7 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// directory returns an archive of so many empty files.
+// directory returns an archive of n empty files.
 func directory(t *testing.T, n int) []byte {
 	t.Helper()
 	files := make(map[string]string)

@@ -41,7 +41,7 @@ func halves(w, h int, other color.NRGBA) *image.NRGBA {
 	return img
 }
 
-// noise is a picture that no format makes small.
+// noise returns a picture that no format compresses well.
 func noise(w, h int) *image.NRGBA {
 	img, source := image.NewNRGBA(image.Rect(0, 0, w, h)), rand.New(rand.NewPCG(1, 2))
 	for i := range img.Pix {
@@ -86,7 +86,8 @@ func asGIF(t testing.TB, w, h, frames int) []byte {
 	return b.Bytes()
 }
 
-// asWebP is a lossless picture of one colour: each of its codes has one symbol and so no bits.
+// asWebP is a lossless picture of one colour: each of its prefix codes has only one symbol, so the pixels take no
+// bits.
 // https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification
 func asWebP(w, h int, c color.NRGBA) []byte {
 	var bits []byte
@@ -153,7 +154,7 @@ func exif(order binary.AppendByteOrder, o uint16) []byte {
 	return append(order.AppendUint32(data, 0), secret...)
 }
 
-// secret stands in every place where metadata can be.
+// secret is written to every place of a file that can contain metadata.
 const secret = "GPS 52.5N 13.4E"
 
 func segment(marker byte, body string) []byte {
@@ -186,7 +187,7 @@ func pngChunk(name, body string) []byte {
 	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
 }
 
-// decoded returns what a picture shows.
+// decoded decodes a picture.
 func decoded(t testing.TB, p Picture) image.Image {
 	t.Helper()
 	decode, ok := map[string]func([]byte) (image.Image, error){
@@ -204,7 +205,7 @@ func decoded(t testing.TB, p Picture) image.Image {
 	return img
 }
 
-// wantColor checks the colour at a place, as far as JPEG keeps colours.
+// wantColor checks the colour of one pixel, with a tolerance for the losses of JPEG.
 func wantColor(t testing.TB, img image.Image, x, y int, want color.NRGBA) {
 	t.Helper()
 	got, ok := color.NRGBAModel.Convert(img.At(img.Bounds().Min.X+x, img.Bounds().Min.Y+y)).(color.NRGBA)
@@ -396,7 +397,7 @@ func TestShrinkRefusesBombs(t *testing.T) {
 			t.Errorf("%s: Shrink = %v, want %v", name, err, ErrTooBig)
 		}
 	}
-	// What is claimed in a first place and is not so in a second.
+	// The header states a small size, and the image data a large one.
 	liar := riff(vp8x(0, 10, 10), webpChunk("ICCP", make([]byte, smallFile)), asWebP(16384, 16384, red)[12:])
 	if _, err := Shrink(t.Context(), liar); !errors.Is(err, ErrUnreadable) {
 		t.Errorf("Shrink = %v, want %v", err, ErrUnreadable)
@@ -484,7 +485,7 @@ func FuzzShrink(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		config, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if pixels := config.Width * config.Height; err == nil && pixels > 1<<20 && pixels <= maxPixels {
-			return // only slow: what is refused for its size is tried
+			return // it would only be slow; still larger pictures are refused at once, so they are tested
 		}
 		p, err := Shrink(t.Context(), data)
 		switch {

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// spoken is a transcriber that always hears the same.
+// spoken is a transcriber that always returns this text.
 type spoken string
 
 func (s spoken) Transcribe(context.Context, string, []byte) (string, error) { return string(s), nil }
@@ -75,7 +75,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Files of others must not use up the room for the asker's files.
+// Files of other people must not use up the maximum number of files before the asker's own.
 func TestAskersFilesAreReadFirst(t *testing.T) {
 	t.Parallel()
 	var others []chat.Attachment

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// sessions is a session that is stored.
+// sessions implements history.Sessions with a fixed list of entries.
 type sessions []chat.Entry
 
 func (s sessions) Session(context.Context, chat.Conversation) (chat.Session, []chat.Entry, error) {
@@ -24,7 +24,7 @@ func (s sessions) Session(context.Context, chat.Conversation) (chat.Session, []c
 	return chat.Session{Summary: "They met."}, s, nil
 }
 
-// stored are entries as the store keeps them. What an older version stored has neither turn nor user.
+// stored returns entries as the store keeps them. Entries of older versions have neither a turn nor a user.
 func stored() sessions {
 	entry := func(id int64, turn string, u chat.UserID, body string) chat.Entry {
 		return chat.Entry{ID: id, Turn: turn, User: u, Body: []byte(body)}

@@ -14,7 +14,7 @@ import (
 // Limits for messages that a question refers to.
 const (
 	maxQuote          = 8 << 10  // bytes of one quoted text
-	maxThread         = 16 << 10 // bytes of what was written in a thread before: its first message and the newest ones
+	maxThread         = 16 << 10 // bytes of the earlier messages of a thread: the first one and the newest ones
 	MaxThreadMessages = 40       // messages of a thread
 )
 
@@ -102,8 +102,8 @@ func WithoutGreeting(quotes []chat.Quote, greeting string) []chat.Quote {
 }
 
 // sameText is how many bytes of letters identify an answer. Only the beginning is compared: later text may contain
-// hidden addresses of links, or may have changed when it was quoted. If a quote is not recognized, it only costs its
-// tokens.
+// hidden addresses of links, or may have changed when it was quoted. If a quote is not recognized, the model reads
+// the answer twice, which only costs tokens.
 const sameText = 200
 
 // letters returns only the letters and digits of a text. They are the same in Markdown and on a screen.

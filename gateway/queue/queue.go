@@ -72,7 +72,7 @@ type Queue struct {
 // New returns an empty queue.
 func New(r Rules) Queue { return Queue{rules: r} }
 
-// SetRules changes the rules. Messages that wait already stay.
+// SetRules changes the rules. Messages that already wait stay in the queue.
 func (q *Queue) SetRules(r Rules) { q.rules = r }
 
 // Len returns the number of waiting messages.

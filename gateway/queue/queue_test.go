@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// message is what a person of a name sent.
+// message returns a message that the named person sent.
 func message(from, text string, change ...func(*queue.Message)) queue.Message {
 	m := queue.Message{Accepted: time.Now()}
 	m.Sender.ID, m.ID, m.Text, m.Kind = chat.UserID(from), chat.MessageID(text), text, chat.Text

@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// rememberFor is how long a replica remembers at least that it accepted a message. Its owner takes it within a second.
+// rememberFor is the minimum time for which a replica remembers that it accepted a message. The owner of the chat
+// takes the message within a second.
 const rememberFor = 10 * time.Second
 
 // MessageKey names one message.
@@ -20,7 +21,8 @@ type MessageKey struct {
 // Key returns the key of a message.
 func Key(c chat.Conversation, in chat.Inbound) MessageKey { return MessageKey{c, in.ID, in.Kind} }
 
-// Accepted remembers for a while which messages this replica accepted itself. It forgets those that another replica answers.
+// Accepted remembers for a while which messages this replica accepted itself. Nobody removes the messages that
+// another replica answers, so it forgets them after a while.
 type Accepted struct {
 	mu           sync.Mutex
 	newer, older map[MessageKey]bool

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A message counts as known only for a while.
+// A message is remembered only for a while.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	a, now := NewAccepted(), time.Now()

@@ -7,11 +7,13 @@ import (
 	"telex/internal/chat"
 )
 
-// keepFor is how long a replica keeps a chat in which nothing happens: the next message needs no new owner, and the calls
-// that platforms count over a minute are forgotten.
+// keepFor is how long a replica keeps a chat in which nothing happens. A message within this time needs no new
+// owner. Afterwards, the next owner need not know the calls that this replica made: platforms count calls over a
+// minute.
 const keepFor = 2 * time.Minute
 
-// Chats are the chats that this replica owns, as far as it knows. Their conversations have no thread.
+// Chats are the chats that this replica owns, as far as it knows. Each of them is a chat.Conversation without a
+// thread.
 type Chats struct {
 	mu     sync.Mutex
 	active map[chat.Conversation]time.Time // when something happened there last
@@ -33,8 +35,8 @@ func (s *Chats) Touch(c chat.Conversation, now time.Time) {
 	s.active[Of(c)] = now
 }
 
-// Idle removes and returns the chats that the process can give up: those in which nothing is going on, and nothing
-// happened for a while or that another process must have.
+// Idle removes and returns the chats that the process can give up. In such a chat, no conversation is active. In
+// addition, nothing has happened there for keepFor, or another process must own the chat.
 func (s *Chats) Idle(now time.Time, foreign, busy func(chat.Conversation) bool) (idle []chat.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

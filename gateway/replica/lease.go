@@ -11,8 +11,8 @@ import (
 // the platform before another replica takes over.
 const margin = 500 * time.Millisecond
 
-// Lease is the right of this process to act as a replica. It needs no clock in common with the store: the store's lease
-// begins after the request to renew it was sent.
+// Lease is the right of this process to act as a replica. It needs no common clock with the store. It counts from
+// the time when the request was sent, and the store counts from a later time.
 type Lease struct {
 	mu    sync.Mutex
 	until time.Time
@@ -21,7 +21,7 @@ type Lease struct {
 	over  bool
 }
 
-// NewLease returns a lease that was requested at a time and granted.
+// NewLease returns a granted lease. asked is the time when the request for it was sent.
 func NewLease(asked time.Time) *Lease {
 	l := &Lease{lost: make(chan struct{})}
 	l.Renewed(asked)

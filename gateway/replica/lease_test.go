@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// holds compares whether the lease holds, and whether its end was announced.
+// holds checks whether the lease holds, and whether Lost has announced its end.
 func holds(t *testing.T, l *replica.Lease, want bool) {
 	t.Helper()
 	synctest.Wait()
@@ -28,7 +28,7 @@ func holds(t *testing.T, l *replica.Lease, want bool) {
 	}
 }
 
-// Counted from the request for it, a lease ends here before it ends in the store.
+// A lease counts from the request for it, so it ends here before it ends in the store.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := time.Now()

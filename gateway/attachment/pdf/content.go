@@ -287,7 +287,7 @@ func (w *writer) add(text string) {
 	case w.out.Len()+len(text) <= w.limit:
 		w.out.WriteString(text)
 	default:
-		w.limit = w.out.Len() // full
+		w.limit = w.out.Len() // the output is full
 	}
 }
 

@@ -19,8 +19,8 @@ type (
 	}
 )
 
-// budget limits the work on one file. Exceeding it, or the end of the context, ends the reading by a panic with a
-// stop, which [Read] recovers.
+// budget limits the work on one file. If the budget is exceeded or the context ends, spend panics with a stop,
+// which [Read] recovers.
 type budget struct {
 	ctxErr  func() error // of the context
 	left    int
@@ -30,7 +30,7 @@ type budget struct {
 // stop is why the reading ended early.
 type stop struct{ err error }
 
-const checkEvery = 1 << 16 // steps between looks at the context
+const checkEvery = 1 << 16 // steps between two checks of the context
 
 func (b *budget) spend(n int) {
 	b.left -= n
@@ -227,7 +227,8 @@ func (l *lexer) escaped(b []byte) []byte {
 	return append(b, byte(value))
 }
 
-// nested calls read one level deeper. What is nested too deeply is ignored.
+// nested reads the objects inside an array or a dictionary, and passes each one to read until read returns false.
+// It ignores objects that are nested deeper than maxDepth.
 func (l *lexer) nested(read func(v any) bool) {
 	l.depth++
 	defer func() { l.depth-- }()
