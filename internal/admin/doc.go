@@ -1,9 +1,12 @@
-// Package admin serves the daemon's admin address to operators and their tools: /healthz and /readyz for probes, /metrics for
-// Prometheus, and the status page. It knows only the values that its Options hand it, no platform and no agent.
+// Package admin serves the daemon's admin address to operators and their tools: /healthz and /readyz for probes,
+// /metrics for Prometheus, and the status page. It knows only the values in its Options. It imports neither platforms
+// nor agent.
 //
-// With a token, everything but the status codes of the probes needs it: as "Authorization: Bearer …", or as the cookie that
-// the login form sets. The probes answer without it, since what probes a machine often can't keep a secret, but then they name
-// nothing. Without a token the address is a loopback one (internal/config sees to that), and requests for another host name
-// are refused: a web page in a browser on this machine could otherwise read the answers under a name that points here
+// If a token is configured, a request must have it: as "Authorization: Bearer …", or as the cookie that the login
+// form sets. Only the status codes of the probes need no token, because a program that probes often can't keep a
+// secret. Such an answer names no endpoint and no cause.
+//
+// Without a token, internal/config allows only a loopback address. Requests for another host name are then refused.
+// Otherwise a web page in a browser on this machine could read the answers under a name that points to this machine
 // (DNS rebinding).
 package admin

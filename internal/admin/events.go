@@ -10,27 +10,29 @@ import (
 )
 
 const (
-	// drawEvery is how often an open page is drawn again.
+	// drawEvery is how often the server renders an open page again.
 	drawEvery = 500 * time.Millisecond
-	// quietFor is how long a stream may be silent: proxies close connections on which nothing moves.
+	// quietFor is the longest time in which a stream sends nothing, because proxies close idle connections.
 	quietFor = 15 * time.Second
-	// maxStreams is how many pages may be open at a time. The other connections are for the probes and for Prometheus.
+	// maxStreams is how many pages may be open at a time. The other connections are kept for probes and Prometheus.
 	maxStreams = 16
 )
 
-// sections returns the templates of the page's parts, each of which is an element with that id.
+// sections returns the names of the page's parts. Each part has a template and an HTML element with this name as its
+// id.
 func sections() []string {
 	return []string{"top", "replies", "endpoints", "replicas", "problems", "tokens", "conversations"}
 }
 
-// update is the data of one event: the parts that have changed. It is JSON, since a line break in a text would end a line
-// of the event.
+// update is the data of one event: the parts that have changed. It is JSON, because a line break in the text of a
+// part would end a line of the event.
 type update struct {
 	Started  int64             `json:"started"` // another number: another process, maybe of another version
 	Sections map[string]string `json:"sections"`
 }
 
-// events keeps a page as it is now, by server-sent events, until the client goes, its cookie ends, or the server.
+// events keeps an open page up to date by server-sent events. It ends when the client disconnects, the cookie
+// expires, or the server ends.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -41,7 +43,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn := http.NewResponseController(w)
-	if err := conn.SetReadDeadline(time.Time{}); err != nil { // the deadline of the request would end its context
+	if err := conn.SetReadDeadline(time.Time{}); err != nil { // the request's read deadline would cancel its context
 		s.Log.Debug("the status page can't be kept open", slog.Any("error", err))
 		return
 	}
@@ -60,9 +62,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 		if len(event) > 0 {
 			at = time.Now()
-			_ = conn.SetWriteDeadline(at.Add(writeTime)) // a connection had a deadline already, so it takes one
+			_ = conn.SetWriteDeadline(at.Add(writeTime)) // can't fail, because the read deadline could be set
 			if _, err := w.Write(event); err != nil || conn.Flush() != nil {
-				return // the client has gone
+				return // the client has disconnected
 			}
 		}
 		select {
@@ -73,7 +75,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event returns the event with the parts that differ from sent, and notes them there. It is empty if none does.
+// event returns an event with the parts that differ from sent, and stores them in sent. The event is empty if no part
+// differs.
 func (s *Server) event(r *http.Request, sent map[string]string) ([]byte, error) {
 	v := s.view(r)
 	u := update{Started: v.Started.UnixMilli(), Sections: make(map[string]string)}

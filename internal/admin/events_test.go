@@ -94,7 +94,7 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("the stream has ended: %v", page.lines.Err())
 		}
 		maps.Copy(next, u.Sections)
-		if n == 2 { // the ages of replies have changed twice, which took longer than both time limits
+		if n == 2 { // the ages of replies have changed twice, so more time has passed than both limits
 			now.Store(&second)
 		}
 	}

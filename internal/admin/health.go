@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Readiness is whether the daemon can do its work.
+// Readiness says whether the daemon can do its work.
 type Readiness struct {
 	Status    string     `json:"status"`          // ready, starting, stopping or failing
 	Store     string     `json:"store,omitempty"` // why nothing can be stored
@@ -16,9 +16,9 @@ type Readiness struct {
 }
 
 const (
-	// Ready is the status of a daemon whose endpoints are all connected, or try to be.
+	// Ready is the status of a daemon whose endpoints are all connected or still connecting.
 	Ready = "ready"
-	// Failing is the status of a daemon of which an endpoint has stopped for good.
+	// Failing is the status of a daemon with an endpoint that has stopped permanently.
 	Failing = "failing"
 )
 
@@ -30,16 +30,16 @@ type Endpoint struct {
 }
 
 const (
-	// aliveTime is how long a check of what hangs may take, and aliveFor how long its result holds: it writes to the disk, and
-	// anybody may ask for it.
+	// aliveTime limits the duration of a check whether something hangs, and aliveFor is how long its result is used
+	// again. A check writes to the disk, and anybody may request one.
 	aliveTime = 5 * time.Second
 	aliveFor  = time.Second
 )
 
-// checks asks what hangs.
+// checks checks whether a part of the daemon hangs.
 type checks struct {
 	alive func(context.Context) error
-	busy  chan struct{} // capacity 1: a check runs; guards the others
+	busy  chan struct{} // capacity 1; holds an element while a check runs; guards at and last
 	at    time.Time
 	last  error
 }
@@ -63,7 +63,7 @@ func (c *checks) check(ctx context.Context) error {
 	if time.Since(c.at) < aliveFor {
 		return c.last
 	}
-	// The result is for the next clients too, so that it must not fail because this one has gone.
+	// Other clients get the result too, so the check must not fail because this client has disconnected.
 	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTime)
 	defer cancel()
 	c.last = c.alive(checking)
@@ -71,7 +71,7 @@ func (c *checks) check(ctx context.Context) error {
 	return c.last
 }
 
-// health answers whether the process lives, as the watchdog sees it.
+// health answers whether any part of the daemon hangs. The watchdog makes the same check.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	err := s.checks.check(r.Context())
 	switch {
@@ -87,10 +87,10 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 func text(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // a client that has gone needs no answer
+	_, _ = w.Write([]byte(body)) // the client may have disconnected
 }
 
-// ready answers whether every endpoint is connected or tries to be.
+// ready answers whether every endpoint is connected or still connecting.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	is := s.Ready()
 	status := http.StatusOK
@@ -102,5 +102,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(is) // a client that has gone needs no answer
+	_ = json.NewEncoder(w).Encode(is) // the client may have disconnected
 }

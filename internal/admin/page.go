@@ -15,7 +15,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// pages are the templates of what people see.
+// pages are the templates of the HTML pages.
 type pages struct {
 	templates *template.Template
 	assets    fs.FS
@@ -39,11 +39,11 @@ func newPages() (*pages, error) {
 	return &pages{t, assets}, err
 }
 
-// view is what the templates get.
+// view is the data that the templates show.
 type view struct {
 	Status
-	Token bool // there is one, so that people can log out
-	Wrong bool // the login form was sent with another token
+	Token bool // a token is configured, so the page has a logout button
+	Wrong bool // the login form was sent with a wrong token
 }
 
 // routes adds the pages for people.
@@ -58,7 +58,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.Handle("GET /events", s.guarded(http.HandlerFunc(s.events)))
 	mux.Handle("GET /status.json", s.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s.Status(r.Context())) // a client that has gone needs no answer
+		_ = json.NewEncoder(w).Encode(s.Status(r.Context())) // the client may have disconnected
 	})))
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func (s *Server) view(r *http.Request) view {
 	return view{Status: s.Status(r.Context()), Token: *s.token.Load() != ""}
 }
 
-// login answers the login form.
+// login handles the login form.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if !s.isToken(r.PostFormValue("token")) {
@@ -84,7 +84,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// render answers with a template, or with an error if it fails.
+// render writes a template's output, or an error if the template fails.
 func (s *Server) render(w http.ResponseWriter, status int, name string, v view) {
 	var page bytes.Buffer
 	if err := s.pages.templates.ExecuteTemplate(&page, name, v); err != nil {
@@ -94,5 +94,5 @@ func (s *Server) render(w http.ResponseWriter, status int, name string, v view) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(page.Bytes()) // a client that has gone needs no answer
+	_, _ = w.Write(page.Bytes()) // the client may have disconnected
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// busy returns the status of a daemon with everything that the page can show.
+// busy returns a status in which every field of the page has a value.
 func busy() Status {
 	now := time.Now()
 	return Status{

@@ -11,12 +11,12 @@ import (
 // maxProblems is how many problems are remembered.
 const maxProblems = 20
 
-// Problem is a warning or an error of the log, which holds neither texts of people nor secrets.
+// Problem is a warning or an error from the log. Log lines contain neither people's texts nor secrets.
 type Problem struct {
 	At                           time.Time
 	Failed                       bool // an error, not a warning
 	Message                      string
-	Endpoint, Conversation, Turn string // where; may be empty
+	Endpoint, Conversation, Turn string // what it concerns; each may be empty
 	Cause                        string
 }
 
@@ -44,14 +44,14 @@ func (p *Problems) add(one Problem) {
 	p.list = append(p.list, one)
 }
 
-// Handler returns a handler that passes everything to next and remembers what is a problem.
+// Handler returns a handler that passes every record to next and remembers warnings and errors.
 func (p *Problems) Handler(next slog.Handler) slog.Handler { return watcher{Handler: next, to: p} }
 
 // watcher is the handler of Problems.
 type watcher struct {
 	slog.Handler
 	to   *Problems
-	with Problem // what attributes of the logger told
+	with Problem // the fields that the logger's attributes contain
 }
 
 // Handle implements slog.Handler.
@@ -80,7 +80,7 @@ func (w watcher) WithGroup(name string) slog.Handler {
 	return w
 }
 
-// maxCause bounds a cause, in bytes: a panic brings its stack.
+// maxCause is the maximum length of a cause in bytes. The cause of a panic contains its stack.
 const maxCause = 300
 
 func (p *Problem) read(a slog.Attr) {

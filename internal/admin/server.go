@@ -18,12 +18,13 @@ import (
 // Options configure a Server.
 type Options struct {
 	Listen  string // host:port
-	Token   string // empty: requests need none
+	Token   string // empty: requests need no token
 	Metrics http.Handler
-	// Alive returns an error that says what hangs. It is asked at most once at a time and once in aliveFor.
+	// Alive returns an error that lists the parts that hang. It is called at most once at a time, and once in
+	// aliveFor.
 	Alive func(context.Context) error
 	Ready func() Readiness
-	// Status is asked for each reading of the status page.
+	// Status is called each time the status page is rendered.
 	Status func(context.Context) Status
 	Log    *slog.Logger
 }
@@ -37,7 +38,7 @@ const (
 	maxHeader      = 16 << 10 // bytes
 	maxForm        = 4 << 10  // bytes
 	maxConnections = 64
-	// endTime is how long running requests may take at the server's end.
+	// endTime is how long running requests may continue when the server ends.
 	endTime = time.Second
 )
 
@@ -49,7 +50,7 @@ type Server struct {
 	checks   checks
 	pages    *pages
 	streams  chan struct{}  // holds an element for each page that is open
-	refused  rate.Sometimes // how often the log tells of refused requests
+	refused  rate.Sometimes // limits how often refused requests are logged
 }
 
 // New returns a server that does not listen yet.
@@ -63,10 +64,10 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// SetToken replaces Options.Token. Who had logged in with the one before must do so again.
+// SetToken replaces Options.Token. People who logged in with the previous token must log in again.
 func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
-// Open opens the address. Requests wait until Serve.
+// Open opens the address. Requests wait until Serve is called.
 func (s *Server) Open(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {
@@ -75,13 +76,13 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon closes the address of a server that will not Serve.
-func (s *Server) Abandon() { _ = s.listener.Close() } // nobody can do anything about it
+// Abandon closes the address of a server whose Serve will not be called.
+func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends. It closes the address.
+// Serve answers requests until ctx ends. Then it closes the address.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -99,7 +100,7 @@ func (s *Server) Serve(ctx context.Context) {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
 		if srv.Shutdown(last) != nil {
-			_ = srv.Close() // cuts what is left
+			_ = srv.Close() // close the connections of requests that have not ended
 		}
 	})
 	if err := srv.Serve(netutil.LimitListener(s.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
@@ -120,12 +121,13 @@ func (s *Server) handler() http.Handler {
 	return s.safely(mux)
 }
 
-// contentPolicy lets the page load what this server embeds, and nothing else: no inline script or style, no other site.
-// https://www.w3.org/TR/CSP3/
+// contentPolicy allows the page to load only what this server serves: no inline scripts or styles, and nothing from
+// other sites. https://www.w3.org/TR/CSP3/
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// safely sets the headers of all answers, refuses requests under foreign names, and keeps a panic to its request.
+// safely sets the headers of all answers and refuses requests for foreign host names. A panic fails only its own
+// request.
 func (s *Server) safely(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -148,7 +150,7 @@ func (s *Server) safely(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers a request with an error, of which the log seldom tells: anybody can send as many as they like.
+// refuse answers a request with an error. It logs only a few of the refused requests, because anybody can send many.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	s.refused.Do(func() {
 		s.Log.Warn("admin request refused", slog.Int("status", status), slog.String("from", r.RemoteAddr))

@@ -88,7 +88,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// If there is a token, a request without it gets only the status of the probes.
+// If a token is configured, a request without it gets only the status code of a probe.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -133,7 +133,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Without a token, a web page whose host name was pointed to this machine (DNS rebinding) gets no data.
+// Without a token, a web page whose host name points to this machine (DNS rebinding) gets no data.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	s := server(t, options())

@@ -12,20 +12,20 @@ type Status struct {
 	Started       time.Time
 	Readiness     Readiness
 	Endpoints     []EndpointStatus
-	Replicas      []Replica // the daemons that share the store, oldest first; none if it can't be shared
-	Replies       []Reply   // those that grow or are being delivered, and conversations in which messages wait
+	Replicas      []Replica // the daemons that share the store, oldest first; empty if the store can't be shared
+	Replies       []Reply   // replies that grow or are being delivered, and conversations in which messages wait
 	Problems      []Problem
 	Days          []Day // the newest last
 	Conversations []Conversation
-	Kept          int // conversations in all, of which Conversations are the newest
+	Kept          int // number of all stored conversations; Conversations are the newest ones
 }
 
 // EndpointStatus is the state of an endpoint and its rate limits.
 type EndpointStatus struct {
 	Endpoint
 	Network string
-	Since   time.Time // of the state; zero: unknown
-	Waiting int       // calls that wait
+	Since   time.Time // when the state began; zero: unknown
+	Waiting int       // number of calls that wait
 	Limits  []Limit
 	Blocks  []Block
 }
@@ -34,9 +34,9 @@ type EndpointStatus struct {
 type Replica struct {
 	ID            int64
 	Name, Version string
-	Self          bool // it is the one that shows the page
-	Leaving       bool // it stops
-	Chats         int  // in which it answers
+	Self          bool // this daemon shows the page
+	Leaving       bool // it is stopping
+	Chats         int  // number of chats that it owns
 	Receives      []string
 }
 
@@ -46,33 +46,33 @@ type Limit struct {
 	Used, Max int
 }
 
-// Block is a scope in which the platform takes no calls until a time.
+// Block is a scope in which the platform accepts no calls until a certain time.
 type Block struct {
 	What  string
 	Until time.Time
 }
 
-// Reply is what happens in one conversation.
+// Reply is the state of one conversation.
 type Reply struct {
 	Conversation   string
-	Turn           string // the short id that people see; empty: no reply is in progress
+	Turn           string // short id of the turn, as people see it; empty: no reply is in progress
 	Began          time.Time
-	Length         int    // of the text so far, in characters
-	Visible        int    // characters of it that people see
+	Length         int    // length of the text so far, in characters
+	Visible        int    // number of characters that people see
 	Text           string // the text; empty if the page must not show it
-	Complete       bool   // the model has ended
-	Waits          string // for what, in words; empty: for nothing
+	Complete       bool   // the model has finished
+	Waits          string // what the reply waits for, in words; empty: it does not wait
 	Until          time.Time
-	Queued, Parked int // messages that wait for their turn, replies that are delivered in the background
+	Queued, Parked int // numbers of messages that wait for their turn, and of replies that are delivered in the background
 }
 
 // Day is the usage of one day.
 type Day struct {
-	Date               time.Time // its midnight, in the machine's time zone
-	Prompt, Completion int       // tokens
+	Date               time.Time // the midnight at which it begins, in the machine's time zone
+	Prompt, Completion int       // numbers of tokens
 }
 
-// Conversation is what the store keeps of a conversation.
+// Conversation is what the store contains about a conversation.
 type Conversation struct {
 	Name     string
 	Newest   time.Time
@@ -80,7 +80,7 @@ type Conversation struct {
 	Tokens   int
 }
 
-// The plot of tokens by day, in the units of its SVG.
+// The layout of the plot of tokens by day, in the units of its SVG.
 const (
 	plotWidth, plotHeight = 700, 160
 	plotGap               = 8
@@ -92,19 +92,19 @@ type bar struct {
 	X, Width              int
 	PromptY, PromptHeight int
 	AnswerY, AnswerHeight int
-	Label                 string // below the bar; empty: none
+	Label                 string // label below the bar; empty: no label
 	Middle                int
 }
 
-// plot is the tokens by day, ready to be drawn.
+// plot is the plot of tokens by day, with all coordinates computed.
 type plot struct {
 	Bars          []bar
 	Width, Height int
-	Top           int // tokens at the upper edge
+	Top           int // number of tokens at the upper edge
 	Total         int
 }
 
-// newPlot lays out the days.
+// newPlot computes the coordinates of the plot.
 func newPlot(days []Day) plot {
 	p := plot{Width: plotWidth, Height: plotHeight}
 	for _, d := range days {
@@ -121,7 +121,7 @@ func newPlot(days []Day) plot {
 		b.PromptY = plotHeight - b.PromptHeight
 		b.AnswerY = b.PromptY - b.AnswerHeight
 		b.Middle = b.X + b.Width/2
-		if (len(days)-1-i)%2 == 0 { // the newest day has a label, and every other one
+		if (len(days)-1-i)%2 == 0 { // every other day has a label, counted back from the newest
 			b.Label = d.Date.Format("2 Jan")
 		}
 		p.Bars = append(p.Bars, b)
@@ -129,7 +129,7 @@ func newPlot(days []Day) plot {
 	return p
 }
 
-// roundUp returns the next number of the form 1, 2 or 5 with zeros.
+// roundUp returns the smallest number that is at least n and whose digits are 1, 2 or 5 followed by zeros.
 func roundUp(n int) int {
 	for unit := 1; ; unit *= 10 {
 		for _, f := range []int{1, 2, 5} {
@@ -156,7 +156,7 @@ func short(n int) string {
 	}
 }
 
-// span writes a duration as people say it.
+// span returns a duration in the form that people use.
 func span(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < 10*time.Second:

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A cookie holds the end of its validity and a code of that, made with the token: a new token invalidates all cookies, and none
-// of them tells the token.
+// A cookie contains the time at which it expires, and a code that was computed from this time and the token. So a new
+// token invalidates all cookies, and no cookie reveals the token.
 const (
 	cookieName = "telex_admin"
 	cookieFor  = 12 * time.Hour
 )
 
-// allows reports whether a request may see everything.
+// allows reports whether a request may see everything: no token is configured, or the request has it.
 func (s *Server) allows(r *http.Request) bool {
 	if *s.token.Load() == "" {
 		return true
@@ -31,14 +31,14 @@ func (s *Server) allows(r *http.Request) bool {
 	return err == nil && s.isCookie(c.Value, time.Now())
 }
 
-// isToken compares in constant time, so that the time of an answer reveals nothing about the token.
+// isToken compares in constant time, so that the duration of the comparison reveals nothing about the token.
 func (s *Server) isToken(got string) bool {
 	want := *s.token.Load()
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return want != "" && hmac.Equal(a[:], b[:])
 }
 
-// cookie returns the cookie of somebody who knows the token.
+// cookie returns the cookie for a person who has sent the token.
 func (s *Server) cookie(now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(cookieFor).Unix(), 10)
 	return &http.Cookie{
@@ -59,7 +59,7 @@ func (s *Server) code(until string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// guarded answers only those who may see everything.
+// guarded refuses requests that may not see everything.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.allows(r) {
@@ -71,7 +71,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// isLocalName reports whether a Host header names this machine by an address, or by a name that can't be made to point here.
+// isLocalName reports whether a Host header is an IP address or localhost, which nobody can make point to another
+// machine.
 func isLocalName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -33,8 +33,8 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion names either a conversation whose session to delete, or a person whose data to delete. The other field is
-// empty.
+// Deletion names a conversation whose session will be deleted, or a person whose data will be deleted. The other
+// field is empty.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
 	Person       string `json:"person,omitempty"`
@@ -52,10 +52,10 @@ func ParsePerson(s string) (chat.Person, error) { return chat.ParsePerson(s) }
 // ParseConversation parses a conversation given on the command line.
 func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseConversation(s) }
 
-// operator is the recorded approver for approvals on the machine itself.
+// operator is stored as the approver if a command on the machine itself admits a person.
 const operator = "operator"
 
-// operations are an operator's actions. A *localAdmin executes them itself; a remote sends them to the daemon.
+// operations are the actions of an operator. A *localAdmin executes them itself; a remote sends them to the daemon.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -63,13 +63,13 @@ type operations interface {
 	delete(ctx context.Context, d Deletion) (Deleted, error)
 }
 
-// localAdmin executes an operator's actions in the process that holds the store.
+// localAdmin executes an operator's actions in the process that has opened the store.
 type localAdmin struct {
 	store  keptStore
 	policy *access.Policy
-	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's turns,
-	// deletes the person's entries in the conversations of those turns, and returns their number. nil: no turns can
-	// run.
+	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's
+	// turns, deletes the person's entries in the conversations of those turns, and returns their number. nil: no
+	// turns can run in this process.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
 }

@@ -10,8 +10,8 @@ import (
 	"telex/internal/config"
 )
 
-// answerer holds what answers turns: the models, their limits and their tools. A turn ends with the answerer with which
-// it began. A reload that changes any of this creates another answerer.
+// answerer holds everything that answers turns: the models, their limits and their tools. A turn ends with the
+// answerer with which it began. A reload creates another answerer if it changes any of this.
 type answerer struct {
 	runner
 	config  answererConfig
@@ -20,7 +20,7 @@ type answerer struct {
 	mu      sync.Mutex
 	running int
 	retired bool
-	release func() // called once, after it is retired and its last turn has ended
+	release func() // called once: when it is retired and its last turn has ended
 }
 
 // answererConfig is the part of the configuration on which an answerer depends.
@@ -50,14 +50,14 @@ func (b *answerer) count(n int) {
 	b.end()
 }
 
-// retire says that no more turns will begin.
+// retire marks the answerer as one with which no more turns begin.
 func (b *answerer) retire() {
 	b.mu.Lock()
 	b.retired = true
 	b.end()
 }
 
-// end unlocks mu, and calls release if the answerer is no longer used.
+// end unlocks mu. If the answerer is retired and no turn uses it, end calls release.
 func (b *answerer) end() {
 	release := b.release
 	over := b.retired && b.running == 0
@@ -74,7 +74,7 @@ func (b *answerer) end() {
 type toolServer struct {
 	config  config.MCPServer
 	client  *mcp.Client
-	holders int    // guarded by App.serversMu
+	holders int    // number of answerers that use it; guarded by App.serversMu
 	stop    func() // nil: it is not running yet
 }
 

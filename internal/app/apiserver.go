@@ -45,8 +45,8 @@ type api struct {
 	stop    func() // nil: it does not serve yet
 }
 
-// serveAPI makes an API server, whose address is open, serve until Run's context ends or it is stopped, and its
-// requests have ended.
+// serveAPI starts an API server whose address is open. The server ends with Run's context or when it is stopped,
+// after its requests have ended.
 func (a *App) serveAPI(s *api) {
 	a.serving.Add(1)
 	s.stop = a.start(a.running, "API server "+string(s.Endpoint), func(ctx context.Context) {

@@ -39,7 +39,7 @@ type App struct {
 	socket  string                // path of the control socket
 	down    teardown
 	pings   []func(context.Context) error
-	reader  *attachment.Reader // shared by all, because it limits the memory for reading
+	reader  *attachment.Reader // shared by all parts, because it limits the memory for reading
 	running context.Context    //nolint:containedctx // the context of Run
 
 	reloadMu     sync.Mutex            // held by Reload and the end of Run
@@ -60,15 +60,15 @@ type Options struct {
 	Log       *slog.Logger
 	Transport http.RoundTripper // for every outgoing request; nil: separate default transports
 	Env       config.Env        // determines the state directory
-	Store     gateway.Store     // nil: the configured one, in the state directory
+	Store     gateway.Store     // the same store as Store, if other processes use it too
 	Replicas  gateway.Replicas  // Store, if other processes use it too
 	Keeper    []string          // the command that runs KeepServer; empty: MCP servers run without a keeper
-	Version   string            // of the release; empty: the build information's
+	Version   string            // version of the release; empty: the version in the build information
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
-	Level     *LogLevel         // of Log; nil: a reload does not change it
+	Level     *LogLevel         // level of Log; nil: a reload does not change it
 	// Load reads the configuration again, for a reload; nil: reloads are impossible.
 	Load func() (*config.Config, error)
-	// Reloads requests a reload with each value; nil: never.
+	// Reloads delivers a value for each requested reload; nil: never.
 	Reloads <-chan os.Signal
 }
 
@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// These goroutines end with ctx or earlier, because the gateway also ends by itself if it can't start.
+	// These goroutines end with ctx. They end earlier if the gateway fails to start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {
@@ -180,7 +180,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.down.add("control socket", func() error { end(); return nil })
 	}
 	joined := func() {}
-	if a.shared != nil { // waits until the database can be reached
+	if a.shared != nil { // the gateway's start waits until the database can be reached
 		joined = supervisor.starting(ctx, "joining the other daemons")
 	}
 	err = a.gateway.Run(ctx, func() {
@@ -217,10 +217,10 @@ func (a *App) open(ctx context.Context) error {
 	return nil
 }
 
-// end stops everything. Requests to the API servers may use everything else until they have ended.
+// end stops everything. It stops the API servers first, because their running requests may use everything else.
 func (a *App) end() error {
-	a.reloadMu.Lock()      // wait for a running reload
-	a.stopping.Store(true) // and prevent further ones
+	a.reloadMu.Lock()      // waits for a running reload
+	a.stopping.Store(true) // prevents further reloads
 	a.reloadMu.Unlock()
 	for _, s := range a.parts.Load().apis {
 		if s.stop != nil {
@@ -231,7 +231,7 @@ func (a *App) end() error {
 	return a.down.run()
 }
 
-// start runs a function until ctx ends, until stop is called, or until the teardown, which waits for it.
+// start runs a function until ctx ends, stop is called, or the daemon's end stops it. The daemon's end waits for it.
 func (a *App) start(ctx context.Context, name string, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -257,7 +257,7 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close releases everything that New acquired. Run calls it itself.
+// Close releases everything that New acquired. Run does so itself.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
@@ -325,7 +325,7 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	}
 }
 
-// pipeline returns the nodes of a pipeline; empty: the model alone.
+// pipeline returns the nodes of a pipeline. It is empty if the model answers alone.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Version returns the version of a release, which its build sets as "version" or "version,commit,date". Without one, it
-// returns the version in the build information.
+// Version returns the version of a release. The build sets release to "version" or "version,commit,date". If it is
+// empty, Version returns the version in the build information.
 func Version(release string) string {
 	return buildOf(release, nil).version
 }
@@ -24,11 +24,11 @@ func Build(release string) string {
 type build struct {
 	version  string
 	commit   string // empty: the sources were not in a repository
-	date     string // of the commit
+	date     string // date of the commit
 	modified bool   // the sources differed from the commit
 }
 
-// buildOf returns the build information; a nil info means that of this binary.
+// buildOf returns the build information in info; nil: that of this binary.
 func buildOf(release string, info *debug.BuildInfo) build {
 	release, about, _ := strings.Cut(release, ",")
 	if commit, date, ok := strings.Cut(about, ","); ok && commit != "" {

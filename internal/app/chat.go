@@ -43,15 +43,15 @@ type ChatOptions struct {
 	Store    gateway.Store // nil: the configured one
 }
 
-// ErrOtherConfig means that the daemon uses another configuration than the requested one.
+// ErrOtherConfig means that the daemon uses another configuration than the command requested.
 var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to talk without it, set STATE_DIRECTORY to another directory")
 
 // CheckSession returns an error if a name is not a valid session name.
 func CheckSession(name string) error { return terminal.CheckSession(name) }
 
 // Chat runs a conversation with the configured models at the terminal, or one question and its answer. If a daemon
-// holds the store, it connects to the daemon. Otherwise it runs the gateway itself, with the terminal as its only
-// platform. The end of ctx ends it in an orderly way.
+// uses the store, it connects to the daemon. Otherwise it runs the gateway itself, with the terminal as its only
+// platform. When ctx ends, it ends in an orderly way.
 func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	conn, local, err := connect(ctx, c, o)
 	if err != nil {
@@ -61,8 +61,8 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	return runConversation(ctx, conn, o, local == nil)
 }
 
-// ChatWithDaemon is like Chat, with the daemon of the environment's state directory, which has its own configuration.
-// It returns false if it can't reach a daemon.
+// ChatWithDaemon is like Chat, but talks to the running daemon, which has its own configuration. It finds the daemon
+// by the state directory in the environment. It returns false if it can't reach a daemon.
 func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) {
 	conn, err := attachToDaemon(ctx, o.Env, nil)
 	if errors.Is(err, errNoSocket) {
@@ -74,7 +74,7 @@ func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) 
 	return true, runConversation(ctx, conn, o, true)
 }
 
-// runConversation talks to a hub. The hub of a daemon may restart meanwhile.
+// runConversation connects a terminal to a hub. If the hub belongs to a daemon, the daemon may restart meanwhile.
 func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
 	capable := ui.Capable(o.In, o.Out, o.Env.Value)
 	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
@@ -107,7 +107,8 @@ func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon b
 	}
 }
 
-// sameFile reports whether two paths lead to the same file. Paths without a file are compared as strings.
+// sameFile reports whether two paths lead to the same file. If a file does not exist, it compares the paths as
+// strings.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	two, errTwo := os.Stat(b)
@@ -117,7 +118,7 @@ func sameFile(a, b string) bool {
 	return os.SameFile(one, two)
 }
 
-// absolute returns an absolute path, which other processes can use.
+// absolute returns an absolute path, so that other processes can use it.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -135,7 +136,7 @@ func reconnect(ctx context.Context, env config.Env, hello terminal.Hello) (*term
 	return terminal.Attach(conn, hello)
 }
 
-// connect returns a connection to a hub: of a gateway in this process, or of the daemon that holds the store.
+// connect returns a connection to a hub: of the daemon that uses the store, or else of a new gateway in this process.
 func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
@@ -144,8 +145,8 @@ func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *o
 	return conn, l, err
 }
 
-// attachToDaemon connects to the daemon that holds the store. locked is the error by which that was noticed, or nil. If
-// no daemon is reached and locked is nil, it fails with errNoSocket.
+// attachToDaemon connects to the daemon that uses the store. locked is the error of opening the store that showed
+// that a daemon uses it, or nil. If no daemon is reached and locked is nil, it fails with errNoSocket.
 func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -161,17 +162,17 @@ func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn
 	return remote{conn}.terminal(ctx)
 }
 
-// ownGateway is a gateway in this process.
+// ownGateway is a gateway that runs in this process.
 type ownGateway struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
-	err     error // why it could not run; may be read after it has ended
+	err     error // why the gateway failed; may be read after it has ended
 }
 
 // startLocal starts a gateway whose only endpoint is the terminal, and connects to it by a pipe.
 func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	alone := *c
-	alone.Endpoints = nil // they belong to the daemon
+	alone.Endpoints = nil // the endpoints in the configuration belong to the daemon
 	var a *App
 	hub := terminal.NewHub(hubOptions(&alone, o.Log, func(ctx context.Context, session string) ([]terminal.Line, error) {
 		return a.lastLines(ctx, session) // called when a client attaches
@@ -180,7 +181,7 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	if err != nil {
 		return nil, nil, err
 	}
-	// The end of ctx stops an answer. The gateway runs until end is called.
+	// The end of ctx stops an answer. The gateway runs on until end is called.
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	serving, endServing := context.WithCancel(lasting)
 	l := &ownGateway{end: end}
@@ -208,11 +209,12 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 	}
 }
 
-// maxLines is the number of messages that are shown to a returning person: two questions and two answers.
+// maxLines is the number of messages that a returning person sees: two questions and two answers.
 const maxLines = 4
 
-// lastLines returns the last messages of a session of the terminal, as people saw them. Everything that a model wrote
-// between its tool calls is one answer, which precedes what people wrote meanwhile. Results of tools are left out.
+// lastLines returns the last messages of a terminal session, as people saw them. It combines everything that a model
+// wrote between its tool calls into one answer. People's messages from meanwhile follow after this answer. It leaves
+// out results of tools.
 func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
 	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
 	if err != nil {

@@ -14,7 +14,7 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	return checked(config.Load(path, env))
 }
 
-// checked adds the checks that package config can't make.
+// checked adds the checks that package config can't make, because it does not import other packages.
 func checked(c *config.Config, err error) (*config.Config, error) {
 	if err != nil {
 		return nil, err

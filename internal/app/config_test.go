@@ -44,7 +44,7 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// The example names every line that can be set.
+// The example configuration names every line of text that can be set.
 func TestExampleNamesEveryText(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../config.yaml.example")

@@ -17,11 +17,11 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot prevents programs that run as the daemon's user, such as MCP servers, from passing another configuration
-// to it.
+// errNotRoot refuses a configuration that another user than root passes to the daemon. Programs that run as the
+// daemon's user, such as MCP servers, could otherwise replace the daemon's configuration.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
-// peerKey is the key of the Unix user at the other end of a connection.
+// peerKey is the context key for the Unix user at the other end of a connection.
 type peerKey struct{}
 
 func withPeer(ctx context.Context, conn net.Conn) context.Context {
@@ -38,8 +38,8 @@ func isRoot(ctx context.Context) bool {
 	return known && uid == 0
 }
 
-// A daemon's socket uses HTTP with JSON. Everybody who may open it counts as an operator, because only the daemon's
-// user may.
+// A daemon's control socket uses HTTP with JSON. Every user who can open it counts as an operator, because only the
+// daemon's user can.
 const (
 	pathPairing  = "/v1/pairing"
 	pathApprove  = "/v1/pairing/approve"
@@ -62,7 +62,7 @@ const (
 	maxPassed = 16 << 20
 	// maxAnswer is the maximum size of a response body in bytes, for the list of all admitted people.
 	maxAnswer = 16 << 20
-	// controlTimeout limits a request, and controlIdle the wait of a connection for the next one.
+	// controlTimeout limits a request, and controlIdle the time that a connection may wait for its next request.
 	controlTimeout = 20 * time.Second
 	controlIdle    = 10 * time.Second
 	// controlEnd is how long requests may continue when the daemon ends.
@@ -91,14 +91,14 @@ type control struct {
 	status   func(context.Context) DaemonStatus
 	replicas func() Replicas
 	reload   func(context.Context, *config.Bundle) (Reloaded, error)
-	attach   func(context.Context, net.Conn) error // talks to a terminal, and owns its connection
+	attach   func(context.Context, net.Conn) error // connects a terminal to the hub; it owns the connection
 	log      *slog.Logger
 
 	ready     chan struct{}  // closed when operations are allowed
 	terminals sync.WaitGroup // connections passed to attach
 }
 
-// start creates the socket at path and serves it until the returned function is called. That function ends running
+// start creates the socket at path and serves it until the returned function is called. This function ends running
 // requests and waits for them. A daemon without its socket still answers people, so failures are only logged.
 func (c *control) start(ctx context.Context, path string) (end func()) {
 	l, err := listenControl(path)
@@ -166,7 +166,7 @@ func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.H
 	return answerTo(c, maxRequest, do)
 }
 
-// answerTo is like answer, with a maximum size of requests.
+// answerTo is like answer, with its own maximum size of a request.
 func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
@@ -228,7 +228,7 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.upgrade(conn, buffered); err != nil {
 		c.log.Debug("terminal was not attached", slog.Any("error", err))
-		_ = conn.Close() // the failure can't be reported any more
+		_ = conn.Close() // the connection no longer speaks HTTP, so the failure can't be reported
 		return
 	}
 	if err := c.attach(r.Context(), conn); err != nil {

@@ -19,8 +19,8 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls use with the operations of the daemon that holds the store, or with those of this process if there is
-// none.
+// operate calls use with the operations of the daemon that uses the store. If there is no daemon, it passes the
+// operations of this process.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
@@ -41,7 +41,7 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(adminWithoutDaemon(s, policy))
 }
 
-// withDaemon calls use with the daemon whose store is at the returned location, if it is reached.
+// withDaemon calls use with the operations of the running daemon, if it reaches one. It returns where the store is.
 func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
 	if at, err = locate(env); err != nil {
 		return at, false, err
@@ -56,14 +56,14 @@ func withDaemon(ctx context.Context, env config.Env, use func(operations) error)
 	return at, true, use(remote{conn})
 }
 
-// operateReadOnly is like operate, for actions that only read. If no daemon is reached, it creates no file and takes no
-// lock.
+// operateReadOnly is like operate, for actions that only read. If it reaches no daemon, it creates no file and takes
+// no lock.
 func operateReadOnly(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
 		return err
 	}
-	if at.dsn.IsSQLite() { // a database can be read beside its daemons
+	if at.dsn.IsSQLite() { // a database can be read while daemons use it
 		if err := store.CheckLock(at.file()); errors.Is(err, store.ErrLocked) {
 			return notReached(err)
 		}
@@ -80,7 +80,7 @@ func operateReadOnly(ctx context.Context, env config.Env, use func(operations) e
 	return use(&localAdmin{policy: policy})
 }
 
-// readOnly is the store access of commands that only read.
+// readOnly gives access to the store for commands that only read.
 type readOnly struct{ storeReader }
 
 var errReadOnly = errors.New("the store is open for reading")
@@ -94,8 +94,8 @@ func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnl
 // Revoke implements access.Store.
 func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
 
-// notReached returns the error of a command if the daemon holds the store, according to locked, but its socket was not
-// found.
+// notReached returns the error of a command if a daemon uses the store but its socket was not found. locked is the
+// error that showed that the store is in use.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
@@ -120,7 +120,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	if !namesState(env) && !exists(store.File(dir)) { // try the service's, whose store may be a database
+	if !namesState(env) && !exists(store.File(dir)) { // try the system's service, whose store may be a database
 		more, err := socketPlaces(env, serviceStateDir)
 		if err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	return nil, errNoSocket
 }
 
-// remote is a telex at the other end of a connection, for one request.
+// remote is a connection to a daemon, for one request.
 type remote struct{ conn net.Conn }
 
 func (r remote) pairing(ctx context.Context) (Pairing, error) {
@@ -163,13 +163,13 @@ func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
 
 // ask makes one request, closes the connection, and returns the answer.
 func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
-	defer func() { _ = r.conn.Close() }() // the response was read, or the error says why not
+	defer func() { _ = r.conn.Close() }() // the response was read, or the returned error says why not
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
 	if err != nil {
 		return out, errors.Join(ctx.Err(), err)
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read
+	defer func() { _ = resp.Body.Close() }() // the body was read
 	if resp.StatusCode != http.StatusOK {
 		return out, refusal(resp)
 	}
@@ -205,7 +205,7 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 	return resp, nil
 }
 
-// refusal returns the error in the daemon's response.
+// refusal returns the error that the daemon's response contains.
 func refusal(resp *http.Response) error {
 	var t errorBody
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
@@ -223,7 +223,7 @@ func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 			return r.conn, r.conn.SetDeadline(time.Time{})
 		}
 		err = refusal(resp)
-		_ = resp.Body.Close() // it was read
+		_ = resp.Body.Close() // the body was read
 	}
 	_ = r.conn.Close() // the first error is more useful
 	return nil, err

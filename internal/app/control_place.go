@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// serviceStateDir and serviceRuntimeDir are the directories that deploy/telex.service requests.
+	// serviceStateDir and serviceRuntimeDir are the directories that systemd creates for deploy/telex.service.
 	serviceStateDir   = "/var/lib/telex"
 	serviceRuntimeDir = "/run/telex"
 	// maxSocketPath is the maximum length in bytes of the path of a Unix socket on all systems: macOS and the BSDs
@@ -29,7 +29,8 @@ const (
 )
 
 // stateDir returns the state directory for commands of an operator. If the environment names none and the operator's
-// home contains no store, it is the directory of the system's service, if that exists, so that "sudo telex" finds it.
+// home contains no store, stateDir returns the directory of the system's service, if its store exists. So "sudo
+// telex" finds the service.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
 	if namesState(env) {
@@ -54,7 +55,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// socketName returns the name of the socket of the daemon whose state is in dir. Different spellings of the same
+// socketName returns the name of the socket of the daemon whose state directory is dir. Different paths of the same
 // directory give the same name.
 func socketName(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
@@ -68,8 +69,8 @@ func socketName(dir string) (string, error) {
 	return hex.EncodeToString(sum[:6]) + ".sock", nil
 }
 
-// runtimeDir returns where the daemon creates its socket: the first directory in $RUNTIME_DIRECTORY, which systemd
-// sets, otherwise $XDG_RUNTIME_DIR/telex, otherwise the state directory.
+// runtimeDir returns the directory in which the daemon creates its socket: the first directory in $RUNTIME_DIRECTORY,
+// which systemd sets, otherwise $XDG_RUNTIME_DIR/telex, otherwise the state directory.
 func runtimeDir(env config.Env, state string) string {
 	for _, dir := range filepath.SplitList(env.Value("RUNTIME_DIRECTORY")) {
 		if dir = strings.TrimSpace(dir); filepath.IsAbs(dir) {
@@ -82,8 +83,8 @@ func runtimeDir(env config.Env, state string) string {
 	return state
 }
 
-// socketPlaces returns all paths at which the daemon's socket may be, because the daemon's environment may differ from
-// ours. state is its state directory.
+// socketPlaces returns all paths at which the daemon's socket may be. There are several, because the daemon's
+// environment may differ from ours. state is its state directory.
 func socketPlaces(env config.Env, state string) ([]string, error) {
 	name, err := socketName(state)
 	if err != nil {
@@ -100,11 +101,11 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 	return out, nil
 }
 
-// errNoSocket means that there is no socket, or that its daemon was killed.
+// errNoSocket means that there is no socket, or that its daemon has ended.
 var errNoSocket = errors.New("no daemon listens")
 
-// withShortPath calls use with a path of the file that is short enough for a socket. If the path is too long, it uses
-// the open directory, where the system supports that.
+// withShortPath calls use with a path of the file that is short enough for a socket. If the path is too long, it
+// names the directory by its open file descriptor, where the system supports that.
 func withShortPath(path string, use func(string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
@@ -121,14 +122,14 @@ func withShortPath(path string, use func(string) error) error {
 	return use(filepath.Join(short, filepath.Base(path)))
 }
 
-// listenControl creates the socket at path, for its owner only. It replaces an existing one: the caller holds the lock
-// of the store, so that socket's daemon has ended. The caller must remove the file.
+// listenControl creates the socket at path, for its owner only. It replaces a socket that exists: the caller has
+// locked the store, so the daemon of the old socket has ended. The caller must remove the file.
 func listenControl(path string) (l *net.UnixListener, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// Create the socket in a new directory, so that nobody else can open it before its mode is set.
+	// Create the socket in a new directory first, so that nobody else can open it before its mode is set.
 	tempDir := path + ".new"
 	if err := errors.Join(os.RemoveAll(tempDir), os.Mkdir(tempDir, 0o700)); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // it would use the old name
+	l.SetUnlinkOnClose(false) // unlinking would use the name before the rename
 	if err := os.Chmod(temp, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -151,7 +152,8 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	return l, nil
 }
 
-// dialControl connects to the socket at path. It fails with errNoSocket if there is none or nobody listens.
+// dialControl connects to the socket at path. It fails with errNoSocket if there is no socket, or if no daemon
+// listens.
 func dialControl(ctx context.Context, path string) (conn net.Conn, err error) {
 	st, err := os.Lstat(path)
 	switch {

@@ -19,7 +19,7 @@ import (
 	"telex/internal/config"
 )
 
-// clerk is the operations of a daemon that has no people.
+// clerk implements the operations of a daemon that has no people.
 type clerk struct{ deleted Deletion }
 
 func (c *clerk) pairing(context.Context) (Pairing, error) { return Pairing{}, nil }
@@ -38,7 +38,8 @@ func (c *clerk) delete(_ context.Context, d Deletion) (Deleted, error) {
 	return Deleted{Messages: 3}, nil
 }
 
-// listening returns a socket that is served until the test ends, and who does the work.
+// listening returns the path of a socket that is served until the test ends, and the clerk that executes its
+// operations.
 func listening(t *testing.T, attach func(context.Context, net.Conn) error) (string, *clerk) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), strings.Repeat("d", 120), "x.sock")
@@ -90,7 +91,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// A connection is the terminal's in both directions, and ends with the daemon.
+// After the upgrade, bytes pass unchanged in both directions. The connection ends with the daemon.
 func TestControlAttaches(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -157,7 +158,7 @@ func TestSocketPlaces(t *testing.T) {
 	}
 }
 
-// Programs that run as the daemon's user, such as servers of tools, must not give it another configuration.
+// Programs that run as the daemon's user, such as MCP servers, can't give it another configuration.
 func TestControlPassesForRootOnly(t *testing.T) {
 	t.Parallel()
 	reloads := 0

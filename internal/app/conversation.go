@@ -12,8 +12,8 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// rules returns the access rules: the configured ones, the endpoint of the operators, and each Home Assistant. A Home
-// Assistant needs no other rule, because the operator configured what it reports.
+// rules returns the access rules: the configured ones, and rules that admit the endpoint of the operators and every
+// Home Assistant. A Home Assistant needs no configured rule, because the operator has chosen what it reports.
 func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	r := configuredRules(c.Access)
 	r.Operators = operators

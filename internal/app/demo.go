@@ -18,7 +18,7 @@ import (
 )
 
 // Demo is the daemon with stand-ins of Telegram and of a model, in one process. They use real HTTP on loopback. It
-// prints what a person saw; the demo with a page is internal/demo.
+// prints what a person saw. The demo with a web page is in internal/demo.
 type Demo struct {
 	Telegram *telegram.Server
 	Model    *openai.Server
@@ -47,8 +47,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// RunDemo starts everything, calls use, and stops everything when use returns. The stand-ins outlive the daemon, so
-// that it can stop in an orderly way.
+// RunDemo starts everything, calls use, and stops everything when use returns. The stand-ins run until the daemon has
+// ended, so that it can stop in an orderly way.
 func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) (err error) {
 	d := &Demo{
 		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),
@@ -85,7 +85,7 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 // PageOptions configures the demo with a page.
 type PageOptions = demo.Options
 
-// RealModel is a provider that answers in the demo.
+// RealModel is a real model provider that answers in the demo in place of the stand-in.
 type RealModel = demo.RealModel
 
 // RunDemoPage runs the demo with a page, and calls ready with its URL. The daemon is this program in a separate

@@ -27,7 +27,7 @@ const (
 	problem state = "problem" // the daemon can't work as configured
 )
 
-// finding is a result of the doctor.
+// finding is one result of a check.
 type finding struct {
 	Check string `json:"check"` // what was checked, such as "endpoint telegram"
 	State state  `json:"state"`
@@ -41,7 +41,7 @@ const examineTime = 30 * time.Second
 // doctor checks a machine and everything in the configuration.
 type doctor struct {
 	env  config.Env
-	skew *skewMeter // of the clocks of all requested servers
+	skew *skewMeter // measures how far this clock differs from those of all requested servers
 	o    Options
 	stat func(dir string, to *unix.Statfs_t) error // returns the free space of a file system
 }

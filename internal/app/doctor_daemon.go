@@ -19,12 +19,12 @@ import (
 // it starts the service.
 const serviceCredentials = "/run/credentials/telex.service"
 
-// daemon checks the status of the daemon that holds the store.
+// daemon checks the status of the running daemon.
 func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	const check = "daemon"
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // machine reports this
+		return nil // the check of the machine reports this
 	}
 	held, runs := d.running(ctx, dir)
 	if !runs {

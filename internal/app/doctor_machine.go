@@ -27,8 +27,8 @@ func (d *doctor) machine(ctx context.Context) []finding {
 	return append(found, d.service(ctx, dir)...)
 }
 
-// Below lowSpace the database's log may soon have no space, and below noSpace it may have none now, because it grows by
-// 4 MiB at a time.
+// The database's log grows by 4 MiB at a time. Below lowSpace there may soon be no space for this, and below noSpace
+// there may be none now.
 const (
 	lowSpace = 200 << 20
 	noSpace  = 16 << 20
@@ -69,7 +69,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	at, err := locate(d.env)
 	switch {
 	case err != nil:
-		return nil // the configuration is invalid, which is reported elsewhere
+		return nil // the configuration is invalid; another check reports this
 	case at.dsn.IsSQLite() && !exists(at.file()):
 		return []finding{{Check: check, State: healthy, What: at.file() + " is not there yet: telex run makes it"}}
 	}
@@ -114,7 +114,8 @@ func mendStore(at location) string {
 	return "docs/operations.md, under PostgreSQL"
 }
 
-// running reports whether a daemon holds the store in dir or answers on its socket, and describes it.
+// running reports whether a daemon has locked the store in dir or answers on its socket. It also returns a
+// description of the daemon.
 func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
 		which, _, _ := strings.Cut(err.Error(), ";") // the rest is for people who start another daemon
@@ -124,11 +125,11 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	_ = conn.Close() // nothing was asked
+	_ = conn.Close() // nothing was sent
 	return "it answers at its socket", true
 }
 
-// service checks the unit, if systemd runs and has one, and the daemon.
+// service checks telex.service, if systemd runs and knows it, and whether another daemon runs.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
@@ -141,7 +142,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	active := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
 	switch {
 	case unit["LoadState"] != "loaded" && runs:
-		return nil // the check daemon reports more
+		return nil // the check of the daemon reports more
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active" && unit["UnitFileState"] == "disabled":
@@ -162,7 +163,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	}}
 }
 
-// unitState returns systemd's properties of the unit; empty: there is no systemd.
+// unitState returns systemd's properties of telex.service; empty: systemd does not run.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
 		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
@@ -177,11 +178,12 @@ func unitState(ctx context.Context) map[string]string {
 	return state
 }
 
-// addresses checks whether the daemon can listen on the configured addresses. A running daemon uses them itself.
+// addresses checks whether a daemon could listen on the configured addresses. It checks nothing while a daemon runs,
+// because that daemon uses them itself.
 func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []finding) {
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // machine reports this
+		return nil // the check of the machine reports this
 	}
 	if _, runs := d.running(ctx, dir); runs {
 		return nil

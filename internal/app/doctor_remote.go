@@ -25,7 +25,7 @@ type examiner interface {
 // endpoint checks the account of an endpoint.
 func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoint) []finding {
 	if e.Kind == config.KindAPIServer {
-		return nil // it uses no remote server; addresses checks its address
+		return nil // it uses no remote server; the check addresses covers it
 	}
 	name := "endpoint " + e.Name
 	adapter := newAccount(e, minPause, d.o, d.o.Log)
@@ -42,7 +42,7 @@ func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoi
 	return found
 }
 
-// mendOf says how to fix a platform's refusal.
+// mendOf says what to do when a platform refuses a request.
 func mendOf(kind chat.ErrorKind, section string) string {
 	switch kind {
 	case chat.Auth, chat.Forbidden:
@@ -53,7 +53,7 @@ func mendOf(kind chat.ErrorKind, section string) string {
 	return "check the addresses in " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// model asks a model a short question, and its provider for the model's limits.
+// model asks a model a short question. It also asks the model's provider for the model's limits.
 func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []finding {
 	name, section := "model "+m.Name, fmt.Sprintf("the model %s in the configuration", m.Name)
 	model, err := newModel(m, false, d.o)
@@ -61,7 +61,7 @@ func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []
 		return []finding{{name, problem, err.Error(), "correct " + section}}
 	}
 	began := time.Now()
-	asking, enough := context.WithCancel(ctx) // stop after the beginning of the answer
+	asking, enough := context.WithCancel(ctx) // the beginning of the answer is enough
 	defer enough()
 	_, err = model.Stream(asking, agent.Request{
 		System: c.Agent.SystemPrompt, Messages: []agent.Message{{Role: agent.User, Text: "Answer with the word ok alone."}},
@@ -115,16 +115,17 @@ func mendModel(err error, section string) string {
 	return "check base_url of " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// modelLimits are a provider's limits of a model in tokens; 0: unknown.
+// modelLimits are the limits of a model that its provider reports, in tokens; 0: unknown.
 type modelLimits struct{ window, output int }
 
 // maxModels is the maximum size of a provider's list of models in bytes.
 const maxModels = 8 << 20
 
-// limits requests a model's context window from its provider. OpenAI's list has no such field; others have fields with
-// different names: vLLM, https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html; OpenRouter,
-// https://openrouter.ai/docs/api-reference/list-available-models; Groq, https://console.groq.com/docs/models. An error
-// is not a finding, because the question was answered.
+// limits asks the provider for a model's context window. OpenAI's list of models has no such field. Other providers
+// have fields with different names: vLLM, https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html;
+// OpenRouter, https://openrouter.ai/docs/api-reference/list-available-models; Groq,
+// https://console.groq.com/docs/models. An error is not reported as a finding, because the model has answered the
+// question.
 func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.BaseURL+"/models", nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func rounded(d time.Duration) string { return d.Round(time.Millisecond).String()
 type skewMeter struct {
 	next     http.RoundTripper
 	mu       sync.Mutex
-	smallest time.Duration // the smallest difference; positive if this clock is ahead
+	smallest time.Duration // the smallest difference; positive if this machine's clock is ahead
 	from     string        // the server with that difference; empty: no server sent the time
 }
 
@@ -192,13 +193,14 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A clock that differs by more than doubtfulSkew causes a warning. Beyond maxSkew, messages count as old.
+// A clock that differs by more than doubtfulSkew causes a warning. If it differs by more than maxSkew, messages count
+// as old.
 const (
 	doubtfulSkew = 5 * time.Second
 	maxSkew      = time.Minute
 )
 
-// clock checks this machine's clock against the servers that answered.
+// clock compares this machine's clock with those of the servers that answered.
 func (d *doctor) clock() finding {
 	d.skew.mu.Lock()
 	defer d.skew.mu.Unlock()

@@ -24,20 +24,20 @@ import (
 	"telex/standin/telegram"
 )
 
-// patient is a machine that the doctor looks at, with stand-ins for everything outside.
+// patient is a machine that the doctor checks, with stand-ins for all remote servers.
 type patient struct {
 	*testing.T
 	dir, state string
 	world      *outside.World
-	discord    string // addresses
+	discord    string // address of the stand-in; the next two fields too
 	slack      string
-	poor       string // of a workspace in which the bot may do little
+	poor       string // a workspace in which the bot has few permissions
 }
 
 const (
 	goodToken = "123456:telegram-secret"
 	goodKey   = "model-secret"
-	// channel is one of the workspaces'.
+	// channel is a channel of the workspaces.
 	channel = "C0LIVE"
 	// discordToken has the form of a real one.
 	discordToken = "MTEyMzQ1Njc4OTAxMjM0NTY3.GabcdE.secret-secret-secret-secret-secret-sec"
@@ -87,7 +87,7 @@ func (p *patient) listen() net.Listener {
 	return l
 }
 
-// examine runs the doctor on a configuration and returns what it found.
+// examine runs the doctor on a configuration and returns its findings.
 func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 	p.Helper()
 	path := filepath.Join(p.dir, "c.yaml")
@@ -110,7 +110,7 @@ func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 	return found, failed
 }
 
-// late is a transport to servers whose clock is an hour behind.
+// late is a transport whose responses say that the server's clock is an hour behind.
 type late struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -229,7 +229,7 @@ func (p *patient) write(name, text string, mode os.FileMode) {
 	}
 }
 
-// damage puts something else in the store's place.
+// damage replaces the store's file by one that is not a store.
 func (p *patient) damage() {
 	p.Helper()
 	if err := errors.Join(os.MkdirAll(p.state, 0o700), os.WriteFile(store.File(p.state), bytes.Repeat([]byte("no database "), 1000), 0o600)); err != nil {

@@ -10,16 +10,16 @@ import (
 	"telex/internal/chat"
 )
 
-// facts gives tools access to the facts stored by the gateway, which /memory shows too.
+// facts gives tools access to the facts that the gateway stores. The command /memory shows the same facts.
 type facts struct {
 	store      gateway.Facts
 	log        *slog.Logger
-	checkLease func(error) (lost bool) // that of the gateway
+	checkLease func(error) (lost bool) // the gateway's CheckLease
 }
 
 var _ tool.Facts = facts{}
 
-// errFacts is the only error that a model sees: the real one contains file names.
+// errFacts is the only error that a model sees, because the real error contains file names.
 var errFacts = errors.New("the remembered facts can't be reached right now")
 
 // Facts returns the facts about a person, oldest first.
@@ -33,7 +33,7 @@ func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	})
 }
 
-// Add stores a fact for a person, unless it is known or there are too many.
+// Add stores a fact for a person, unless the fact is known or the person has the maximum number of facts.
 func (f facts) Add(ctx context.Context, person, text string) (tool.Remembered, error) {
 	return about(ctx, f, person, func(p chat.Person) (tool.Remembered, error) {
 		r, err := f.store.Remember(ctx, p, text, tool.MaxFacts)
@@ -46,7 +46,7 @@ func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about runs a store call for a person. It logs the full error and returns the one that the model may see.
+// about runs a store call for a person. It logs the full error, and returns an error that the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {
@@ -55,10 +55,10 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 	switch answer, err = ask(p); {
 	case err == nil:
 		return answer, nil
-	case ctx.Err() != nil: // its turn was stopped
+	case ctx.Err() != nil: // the turn was stopped
 		return answer, ctx.Err()
-	case f.checkLease(err): // the gateway ends the turn, and the next owner of the chat runs it again
-		<-ctx.Done() // the gateway does not end requests to the API server; there, the tool's own timeout ends the wait
+	case f.checkLease(err): // the lease is lost: the gateway ends the turn, and the chat's next owner runs it again
+		<-ctx.Done() // nobody ends a request to the API server; there, the tool's own timeout ends this wait
 		return answer, ctx.Err()
 	}
 	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))

@@ -59,7 +59,7 @@ func TestFactsAreThoseOfTheStore(t *testing.T) {
 	}
 }
 
-// broken is a store that names its file when it fails.
+// broken is a store that always fails, with an error that contains the name of its file.
 type broken struct{ gateway.Store }
 
 var errBroken = errors.New("/var/lib/telex/telex.db: damaged")
@@ -72,10 +72,10 @@ func (broken) Remember(context.Context, chat.Person, string, int) (chat.Remember
 
 func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { return false, errBroken }
 
-// holds is the check of a lease that is not over.
+// holds stands for the gateway's CheckLease while the lease lasts.
 func holds(error) bool { return false }
 
-// The operator learns why; the model, and with it a provider, does not.
+// The operator learns why the store failed. The model does not, so its provider does not either.
 func TestFactsThatFail(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// Watched entities have access, and nobody else has, even if everybody is refused.
+// Even if the access rules refuse everybody, the watched entities of Home Assistant have access.
 func TestHomeAssistantIsLetIn(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{Endpoints: config.Endpoints{

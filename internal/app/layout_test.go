@@ -20,14 +20,14 @@ import (
 	"testing"
 )
 
-// module is the import path that every package of ours begins with.
+// module is the import path with which every package of this module begins.
 const module = "telex"
 
 // maxLines is the maximum number of lines of a file. A longer file has more than one subject and should be split.
 const maxLines = 700
 
-// row lists the packages of this module that the package at Path may import. A pattern that ends in "/*" matches one more
-// path element, "/..." any number of them, and "..." everything.
+// row lists the packages of this module that the package at Path may import. A pattern that ends in "/*" matches one
+// more path element, one that ends in "/..." any number of them, and "..." every package.
 type row struct {
 	Path     string
 	Imports  []string // allowed in all files of the package, including its tests
@@ -35,9 +35,9 @@ type row struct {
 	TestOnly bool     // only tests import the package, so it may import testing libraries
 }
 
-// importTable returns the architecture: which package may import which. The test fails if a package has no row, so whoever
-// adds a package must first decide what it may import. docs/architecture.md says what each package is for. Tests of packages
-// that talk to other services may use the stand-ins.
+// importTable says which package may import which. The test fails if a package has no row. So whoever adds a package
+// must first decide what it may import. docs/architecture.md says what each package is for. Tests of packages that
+// talk to other services may use the stand-ins.
 func importTable() []row {
 	layout := []string{"internal/chat", "internal/markup"}
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
@@ -127,7 +127,7 @@ func importTable() []row {
 	}
 }
 
-// testLibraries returns the packages that must not be linked into the binary.
+// testLibraries returns the packages that must not be linked into the telex binary.
 func testLibraries() []string {
 	return []string{
 		"testing", "testing/...", "net/http/httptest",
@@ -136,14 +136,15 @@ func testLibraries() []string {
 	}
 }
 
-// bagNames returns package names that say nothing about what belongs in the package, so that unrelated code collects there.
+// bagNames returns forbidden package names. They say nothing about what belongs in the package, so unrelated code
+// collects there.
 func bagNames() []string {
 	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
 }
 
-// pkg is the source of a package: file paths below the module's root, and the files.
+// pkg is the source of a package. Files maps paths, relative to the module's root, to their contents.
 type pkg struct {
-	Path  string // below the module
+	Path  string // relative to the module's root
 	Files map[string]string
 }
 
@@ -156,7 +157,7 @@ type violation struct {
 
 func (v violation) String() string { return fmt.Sprintf("%s: %s: %s", v.At, v.What, v.Why) }
 
-// check applies every rule to pkgs, in the order of file names and lines.
+// check applies every rule to pkgs. It returns the violations in the order of file names and lines.
 func check(table []row, pkgs []pkg) []violation {
 	var found []violation
 	for _, p := range pkgs {
@@ -248,7 +249,7 @@ func checkFile(r row, fset *token.FileSet, file *ast.File, name, src string, tes
 	return found
 }
 
-// forbidden returns why a file of the package in r may not import a package, or "" if it may.
+// forbidden returns why a file of the package in row r may not import a package, or "" if it may.
 func forbidden(r row, imported string, test bool) string {
 	if !test && !r.TestOnly && matches(testLibraries(), imported) {
 		return "testing libraries stay out of the binary"
@@ -286,7 +287,7 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// stateVars returns the variables of d that could hold state: all but blank ones, errors, compiled
+// stateVars returns the variables of d that could hold state. Exempt are blank variables, errors, compiled
 // expressions, embedded files, and the version that the linker writes into main.
 func stateVars(packageName string, d *ast.GenDecl) []*ast.Ident {
 	var found []*ast.Ident
@@ -314,7 +315,7 @@ func embedded(doc *ast.CommentGroup) bool {
 	})
 }
 
-// harmless reports whether e makes an error or a compiled expression.
+// harmless reports whether e creates an error or compiles a regular expression.
 func harmless(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
@@ -335,7 +336,7 @@ func harmless(e ast.Expr) bool {
 	return false
 }
 
-// load returns every package of the module with the files of all builds.
+// load returns every package of the module, with the files for all operating systems and build tags.
 func load(t *testing.T) []pkg {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -403,7 +404,7 @@ func TestLayoutIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := map[string]string{} // the imports that a package may have, by its path
+	drawn := map[string]string{} // the imports in the document, by the package's path
 	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
@@ -451,7 +452,7 @@ func TestLayoutFindsViolations(t *testing.T) {
 		name  string
 		path  string
 		files map[string]string
-		want  []string // beginnings of the violations
+		want  []string // how the expected violations begin
 	}{
 		{"clean", "edge", map[string]string{
 			"doc.go":    doc,

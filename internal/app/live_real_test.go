@@ -11,7 +11,7 @@ import (
 	"telex/internal/config"
 )
 
-// placeEnv is the variable with the place of a platform; empty: it has only one.
+// placeEnv is the variable that names a chat of a platform; empty: the platform has only one chat.
 func placeEnv(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "TELEX_LIVE_TELEGRAM_CHAT", config.KindDiscord: "TELEX_LIVE_DISCORD_CHANNEL",
@@ -19,15 +19,15 @@ func placeEnv(kind string) string {
 	}[kind]
 }
 
-// One round trip on each platform whose tokens are in the environment. `make test-live` runs it; docs/operations.md says what
-// to set. The answer stays in the chat.
+// TestLive makes one round trip on each platform whose tokens are in the environment. `make test-live` runs it, and
+// docs/operations.md says which variables to set. The answer stays in the chat.
 func TestLive(t *testing.T) {
 	env := config.Env(os.LookupEnv)
 	var wanted []string
 	tried := 0
 	for _, kind := range setupKinds() {
 		if kind.kind == config.KindAPIServer {
-			continue // it is telex itself
+			continue // the API server is telex itself, not a remote platform
 		}
 		values, missing := liveKeys(kind, env)
 		place := placeEnv(kind.kind)

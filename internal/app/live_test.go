@@ -19,14 +19,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// livePlatform is where a round trip finds a platform. `make test-live` fills it from the environment.
+// livePlatform says which platform and chat a round trip uses. `make test-live` fills it from the environment.
 type livePlatform struct {
 	kind  string
 	place string // the chat, channel or number that the bot writes to
 	extra map[string]string
 }
 
-// target returns where the bot writes, and where it answers a message there.
+// target returns where the bot writes, and a function that returns where it answers a message in that chat.
 func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	to := chat.Target{Chat: chat.ChatID(p.place)}
 	switch {
@@ -43,7 +43,7 @@ func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	return to, func(chat.MessageID) chat.Target { return to }
 }
 
-// liveKeys returns the keys of a platform that must be set, with the values of the environment.
+// liveKeys returns the keys of a platform with their values from the environment, and the variables that are missing.
 func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []string) {
 	for _, k := range kind.keys {
 		value := env.Value(k.env)
@@ -60,8 +60,9 @@ func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []st
 	return values, missing
 }
 
-// roundTrip asks a platform about its bot, lets the bot write a message and change it, and lets a daemon answer that message as
-// if a person had written it: with the configured model, in the platform's own way of showing an answer.
+// roundTrip requests the bot's account from a platform. It lets the bot write a message and change it. Then a daemon
+// answers this message as if a person had written it, with the configured model, and shows the answer as the platform
+// allows.
 func roundTrip(t *testing.T, p livePlatform, d draft) {
 	t.Helper()
 	dir := t.TempDir()
@@ -137,7 +138,7 @@ func roundTrip(t *testing.T, p livePlatform, d draft) {
 	t.Logf("%s as %s: sent, edited and answered", network(p.kind), seen.Account)
 }
 
-// askInStore stores a message as if the platform had delivered it before the daemon starts.
+// askInStore stores a message, so that a daemon that starts later answers it like one that the platform delivered.
 func askInStore(ctx context.Context, dir string, e config.Endpoint, in chat.Inbound) error {
 	s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
 	if err != nil {
@@ -147,10 +148,10 @@ func askInStore(ctx context.Context, dir string, e config.Endpoint, in chat.Inbo
 	return errors.Join(err, s.Close())
 }
 
-// awaitFinal waits until the daemon has answered and shown all, and returns its figures.
+// awaitFinal waits until the daemon has delivered its answer, and returns the daemon's metrics.
 func awaitFinal(ctx context.Context, t *testing.T, daemon *App) map[string]float64 {
 	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond) // nothing tells of the last write
+	ticker := time.NewTicker(50 * time.Millisecond) // nothing signals the last write
 	defer ticker.Stop()
 	for {
 		figures := make(map[string]float64)
@@ -183,7 +184,7 @@ func awaitFinal(ctx context.Context, t *testing.T, daemon *App) map[string]float
 	}
 }
 
-// The round trip of `make test-live` works with the stand-ins.
+// The round trip of `make test-live` also works with the stand-ins.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)

@@ -164,5 +164,5 @@ func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
-	return log, func() { _ = f.Close() }, nil // what was written is there
+	return log, func() { _ = f.Close() }, nil // everything was written already
 }

@@ -19,7 +19,7 @@ func logged(t *testing.T, c config.Log, write func(*slog.Logger)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(app.NewLog(c, w)) // a few lines, which fit into the pipe
+	write(app.NewLog(c, w)) // the few lines fit into the pipe
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +40,7 @@ func everyLevel(log *slog.Logger) {
 	log.WithGroup("g").Error("e", slog.Int("n", 8))
 }
 
+// TestLogForTheJournal checks the lines for journald.
 // https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
 func TestLogForTheJournal(t *testing.T) {
 	t.Parallel()
@@ -62,7 +63,7 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// A line break in a value can't begin a line of its own, with a level of its own.
+// A line break in a value can't begin a new log line with a level of its own.
 func TestLogLineBreaks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json", "journal"} {
@@ -92,7 +93,7 @@ func TestLogAuto(t *testing.T) {
 	}
 }
 
-// A terminal's colours stay out of files and pipes.
+// The text format writes colours only to terminals, not to files and pipes.
 func TestLogTextInAPipe(t *testing.T) {
 	t.Parallel()
 	got := logged(t, config.Log{Level: "info", Format: "text"}, func(log *slog.Logger) { log.Warn("hello", slog.Int("n", 1)) })

@@ -39,8 +39,8 @@ access: {default: allow, limits: {turns_per_minute: 0}}
 streaming: {enabled: true}
 `
 
-// A conversation is much longer than the model's window. No request is refused, and the beginning is still known. The provider
-// counts tokens differently.
+// A conversation is much longer than the model's window, and the provider counts tokens differently than telex. No
+// request is refused, and the model still knows the beginning.
 func TestFiveHundredTurnsInASmallWindow(t *testing.T) {
 	for _, factor := range []string{"0.7", "1", "1.5"} {
 		t.Run("token_factor="+factor, func(t *testing.T) {

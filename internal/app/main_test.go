@@ -1,4 +1,4 @@
-// Not for the tests with real servers, to which connections stay open for the next question.
+// The tag excludes the tests with real servers, because their connections stay open for the next request.
 
 //go:build !live
 
@@ -12,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Tests with the demo mostly wait for it, so that more of them than there are cores run at once. A
-	// -parallel on the command line is stronger, as it is read later.
+	// Tests with the demo mostly wait, so more of them run at once than there are cores. A -parallel on the command
+	// line overrides this, because it is read later.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

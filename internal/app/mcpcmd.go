@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// MCPServer is the result for a configured MCP server, in the form for scripts.
+// MCPServer is the result for a configured MCP server, as scripts get it.
 type MCPServer struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
@@ -33,7 +33,7 @@ type MCPTool struct {
 	Description string `json:"description"`
 }
 
-// The approver of a tool call.
+// The values of the field that says who approves a tool call.
 const (
 	approvedByNobody = "none (reads only)"
 	approvedByConfig = "automatic"
@@ -43,8 +43,8 @@ const (
 // ErrUnknownServer is an error of the command line: no MCP server with that name is configured.
 var ErrUnknownServer = errors.New("unknown MCP server")
 
-// ListMCP connects to every configured MCP server, as the daemon does, and writes how each is and how many tools it offers.
-// keeper is Options.Keeper.
+// ListMCP connects to every configured MCP server as the daemon does. It writes the state of each server and the
+// number of its tools. keeper is Options.Keeper.
 func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) error {
 	if len(c.MCPServers) == 0 && !o.JSON {
 		_, err := fmt.Fprintln(o.Remarks, "No MCP servers are configured (mcp_servers).")
@@ -67,9 +67,9 @@ func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) e
 	})
 }
 
-// TestMCP connects to one MCP server and writes its tools, and who approves their calls. With the name of a tool, it
-// calls the tool once with these arguments (a JSON object; "" for none) and writes the result. Running the command
-// approves the call. It fails if the server can't be reached or the call failed.
+// TestMCP connects to one MCP server and writes its tools, and who approves their calls. If tool is set, it calls
+// this tool once with the arguments (a JSON object; "" for none) and writes the result. The person who runs the
+// command thereby approves the call. TestMCP fails if the server can't be reached or the call fails.
 func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, name, tool, arguments string) error {
 	i := slices.IndexFunc(c.MCPServers, func(s config.MCPServer) bool { return s.Name == name })
 	if i < 0 {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic returns the time of the clock that systemd compares with; 0: unknown.
+// monotonic returns the time on the clock that systemd uses for comparisons; 0: unknown.
 func monotonic() time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {

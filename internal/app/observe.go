@@ -24,7 +24,7 @@ func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	return observedModel{m, by.Model(m.Name())}
 }
 
-// Stream implements agent.Model. Each delta only takes a comparison and an atomic addition.
+// Stream implements agent.Model. Counting costs only a comparison and an atomic addition for each delta.
 func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	asked, began := time.Now(), false
 	begin := func() {
@@ -47,13 +47,13 @@ func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(ag
 	return c, err
 }
 
-// outcome returns the result of a request to a model, as a label.
+// outcome returns the result of a request to a model, as the value of a metric's label.
 func outcome(ctx context.Context, err error) string {
 	failed, known := errors.AsType[*agent.ModelError](err)
 	switch {
 	case err == nil:
 		return metrics.Answered
-	case ctx.Err() != nil: // a person, one of the turn's limits, or the daemon's end stopped it
+	case ctx.Err() != nil: // stopped by a person, by a turn limit, or because the daemon ends
 		return "cancelled"
 	case known:
 		return string(failed.Kind)
@@ -80,7 +80,7 @@ func (o observedRunner) Run(ctx context.Context, t agent.Turn, emit func(agent.E
 	o.to.TurnEnded(cmp.Or(string(result.Stop), string(agent.StopError)))
 	for _, s := range result.UsageByModel {
 		used := s.Usage
-		for _, before := range t.EarlierUsage { // an earlier process counted it
+		for _, before := range t.EarlierUsage { // an earlier process has counted this usage
 			if before.Model == s.Model {
 				used = agent.Usage{
 					Prompt: used.Prompt - before.Usage.Prompt, Cached: used.Cached - before.Usage.Cached,

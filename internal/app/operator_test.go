@@ -14,14 +14,14 @@ import (
 	"telex/internal/chat"
 )
 
-// commands reports whether a text could command a terminal.
+// commands reports whether a text contains characters that could control a terminal.
 func commands(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 	})
 }
 
-// Texts of people, models and strangers are shown, and can't control the terminal.
+// Commands show texts of people, models and strangers. These texts can't control the operator's terminal.
 func TestOutputCommandsNothing(t *testing.T) {
 	t.Parallel()
 	texts := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b[31m\a\r\n\t\x7f\u009b\u202e\u2066"))))
@@ -86,7 +86,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// The calls of a turn are shown too, because a message that has only calls would be empty.
+// A transcript also shows tool calls, because a message that consists only of calls would be empty.
 func TestTranscriptTellsOfTools(t *testing.T) {
 	t.Parallel()
 	var entries []chat.Entry

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgramPages removes the pages of the program's file from the resident set. Most pages that a start uses, such
-// as those of package initialization and the store's migrations, are never used again. The system reloads the others
-// from its page cache when they are used. The mappings are never written to, so nothing can be lost.
+// releaseProgramPages makes the system drop the pages of the program's file from memory. Most pages that a start
+// uses, such as those of package initialization and the store's migrations, are never used again. The system reloads
+// other pages from its page cache when they are used. The mappings are never written to, so nothing can be lost.
 // https://man7.org/linux/man-pages/man2/madvise.2.html
 func releaseProgramPages() error {
 	program, err := os.Readlink("/proc/self/exe")

@@ -16,8 +16,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// Output is where a command writes its results: as JSON for scripts, or as text for people. Remarks is for additional
-// lines.
+// Output is where a command writes its results: as JSON for scripts, or as text for people. Remarks receives lines
+// that are not results.
 type Output struct {
 	Results, Remarks io.Writer
 	JSON             bool
@@ -36,7 +36,7 @@ func (o Output) json(v any) error {
 	for _, r := range b.String() {
 		if c := string(r); terminal.Clean(c) == c {
 			safe.WriteString(c)
-		} else { // in the Basic Multilingual Plane
+		} else { // the character is in the Basic Multilingual Plane
 			fmt.Fprintf(&safe, `\u%04x`, r)
 		}
 	}

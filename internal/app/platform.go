@@ -16,20 +16,20 @@ import (
 	"telex/platforms/whatsapp"
 )
 
-// configuredAccount is an account and its configuration.
+// configuredAccount is the connection to a bot account, with its configuration.
 type configuredAccount struct {
 	account
 	of    config.Endpoint
-	pause time.Duration // between messages that no person writes
+	pause time.Duration // pause between messages that no person writes
 }
 
-// newAdapters returns the adapters for a configuration, by endpoint name. It reuses those of before whose configuration
-// is unchanged.
+// newAdapters returns the adapters for a configuration, by endpoint name. It reuses an adapter of before if its
+// configuration is unchanged.
 func newAdapters(c *config.Config, before map[string]configuredAccount, o Options) map[string]configuredAccount {
 	out := make(map[string]configuredAccount)
 	for _, e := range c.Endpoints {
 		if e.Kind == config.KindAPIServer {
-			continue // it is not a platform
+			continue // the API server is not a platform
 		}
 		next := configuredAccount{of: e}
 		if e.Kind == config.KindHomeAssistant {
@@ -83,7 +83,7 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	buttons := map[string]gateway.Button{
 		config.StopButtonAuto: gateway.ButtonAuto, config.StopButtonOn: gateway.ButtonOn, config.StopButtonOff: gateway.ButtonOff,
 	}
-	transports := map[string]preview.Transport{ // TransportOff means no streaming at all
+	transports := map[string]preview.Transport{ // TransportOff has no entry: it means no streaming
 		config.TransportEdit: preview.Edit, config.TransportDraft: preview.Draft, config.TransportNative: preview.Native,
 	}
 	return gateway.Endpoint{
@@ -95,7 +95,7 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	}
 }
 
-// account is a platform that can close its connections.
+// account is a platform adapter that can close its connections.
 type account interface {
 	gateway.Platform
 	examiner
@@ -137,11 +137,12 @@ func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Log
 	panic("app: no adapter for platforms of kind " + e.Kind)
 }
 
-// minPause is the minimum pause between messages that no person writes, for chats without a limit. A model call every
-// other second is enough for any house, and is below the limit of turns per conversation.
+// minPause is the minimum pause between messages that no person writes, such as Home Assistant's, if no limit on
+// turns is configured. A model call every two seconds is enough for any house.
 const minPause = 2 * time.Second
 
-// pause returns how long such a source waits after an answer, so that it never reaches the limit of turns per minute.
+// pause returns how long a source of such messages waits after an answer, so that it never reaches the limit of turns
+// per minute.
 func pause(l config.AccessLimits) time.Duration {
 	if l.TurnsPerMinute == 0 {
 		return minPause

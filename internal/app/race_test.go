@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// packagesOf returns what tools/packages.sh prints, from which make test knows how each package's tests are run.
+// packagesOf returns the output of tools/packages.sh. The Makefile uses this script to decide how each package is
+// tested.
 func packagesOf(t *testing.T, kind ...string) (list []string) {
 	t.Helper()
 	script := filepath.Join("..", "..", "tools", "packages.sh")
@@ -26,7 +27,7 @@ func packagesOf(t *testing.T, kind ...string) (list []string) {
 	return list
 }
 
-// concurrency returns the first thing in a file that is concurrent or needs concurrency; empty: none.
+// concurrency names the first thing in a file that is concurrent or suggests concurrency; empty: there is none.
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {
@@ -50,7 +51,8 @@ func concurrency(f *ast.File) (found string) {
 	return found
 }
 
-// handsOn reports whether a file hands on the process's whole environment: LookupEnv itself, and not a call of it.
+// handsOn reports whether a file passes on the whole environment of the process: it uses os.LookupEnv as a value
+// instead of calling it.
 func handsOn(f *ast.File) (yes bool) {
 	called := map[ast.Expr]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -67,15 +69,16 @@ func handsOn(f *ast.File) (yes bool) {
 	return yes
 }
 
-// isTest reports whether go test calls a function.
+// isTest reports whether go test runs a function.
 func isTest(d *ast.FuncDecl) bool {
 	return d.Recv == nil && d.Name.Name != "TestMain" && slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(kind string) bool {
 		return strings.HasPrefix(d.Name.Name, kind)
 	})
 }
 
-// Every test is run by make test: with the race detector where anything is concurrent, without it where a file is for
-// that only, and with the environment set where it is seen.
+// make test runs every test. It tests packages with concurrent code under the race detector, and files that exclude
+// the race detector without it. It tests packages that see the whole environment once more, with streaming switched
+// off there.
 func TestLayoutRunsWhatItMust(t *testing.T) {
 	t.Parallel()
 	raced, unraced, environment := packagesOf(t, "raced"), packagesOf(t, "unraced"), packagesOf(t, "environment")

@@ -15,8 +15,8 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// parts are what a reload replaces. Parts with an unchanged configuration are reused. They don't change after their
-// creation, except admin.
+// parts are everything that a reload replaces. A reload reuses parts whose configuration is unchanged. After their
+// creation, parts don't change, except admin.
 type parts struct {
 	config      *config.Config
 	adapters    map[string]configuredAccount // by endpoint name
@@ -60,7 +60,7 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	return p, nil
 }
 
-// close closes the connections of the adapters that others does not contain.
+// close closes the connections of those adapters that others does not contain.
 func (p *parts) close(others *parts) {
 	for name, one := range p.adapters {
 		if others == nil || others.adapters[name].account != one.account {
@@ -82,8 +82,8 @@ var (
 	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload reads the configuration again, or uses the passed one, and applies the changes. It interrupts nothing that
-// runs. An error wraps errNotReloaded and means that nothing has changed.
+// Reload reads the configuration again, or uses the passed one, and applies the changes. It interrupts no turn and no
+// request. An error wraps errNotReloaded and means that nothing has changed.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
 	a.reloadMu.Lock()
 	defer a.reloadMu.Unlock()
@@ -120,7 +120,7 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		if c.IsCopy(a.options.Env) {
 			done.Warnings = append(done.Warnings, c.File()+" is a copy that systemd made when it started the service: pass the new file with systemctl reload telex")
 		}
-		if before.config != a.ownConfig { // the passed configuration is newer
+		if before.config != a.ownConfig { // the configuration in use was passed, and is newer than the daemon's own file
 			return done, nil
 		}
 	}
@@ -165,7 +165,7 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens the new addresses. undo closes them.
+// openNew opens the addresses that are new in next. undo closes them again.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {
@@ -200,7 +200,8 @@ func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), er
 	return undo, tryAddresses(ctx, before.config, next.config)
 }
 
-// tryAddresses checks whether adapters can listen on their new addresses. The adapters open them when they receive.
+// tryAddresses checks whether adapters can listen on their new addresses. An adapter opens its address only when it
+// begins to receive.
 func tryAddresses(ctx context.Context, before, next *config.Config) error {
 	known := before.Listens()
 	for _, l := range next.Listens() {
@@ -213,12 +214,12 @@ func tryAddresses(ctx context.Context, before, next *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.Key, err)
 		}
-		_ = listener.Close() // only the check matters
+		_ = listener.Close() // the listener only proved that the address is free
 	}
 	return nil
 }
 
-// replace replaces the previous parts. The gateway already uses its part of the new ones.
+// replace puts next in the place of the previous parts. The gateway already uses the new options.
 func (a *App) replace(before, next *parts) {
 	if next.answerer != before.answerer {
 		a.countHolders(next.answerer.servers, 1)
@@ -246,7 +247,7 @@ func (a *App) replace(before, next *parts) {
 	}
 	for _, s := range before.apis {
 		if !slices.ContainsFunc(next.apis, func(one *api) bool { return one.Server == s.Server }) {
-			s.stop() // waits for its requests
+			s.stop() // s.stop waits for the server's requests
 		}
 	}
 	if before.admin != nil && before.admin != next.admin {

@@ -14,9 +14,9 @@ type RefusedError struct{ message string }
 // Error implements error.
 func (e RefusedError) Error() string { return e.message }
 
-// ReloadDaemon makes the running daemon reload its configuration, and writes the changes. With a path, it passes that
-// file and its secret files instead of the daemon's own. It fails with a RefusedError if the daemon keeps the old
-// configuration.
+// ReloadDaemon makes the running daemon reload its configuration, and writes the changes. With a path, it passes this
+// file and its secret files to the daemon, which uses them instead of its own. It fails with a RefusedError if the
+// daemon keeps the old configuration.
 func ReloadDaemon(ctx context.Context, env config.Env, o Output, path string) error {
 	var request reloadRequest
 	if path != "" {

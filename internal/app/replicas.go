@@ -42,7 +42,8 @@ type Replica struct {
 	Chats     int       `json:"chats"`       // chats that it owns
 }
 
-// reserve keeps other daemons from a state directory whose store is a database. A daemon without a directory works, too.
+// reserve locks a state directory, so that no other daemon uses it. The store is a database, so a daemon also works
+// without a state directory.
 func (a *App) reserve(dir string) error {
 	release, err := store.Reserve(dir)
 	switch {
@@ -56,7 +57,7 @@ func (a *App) reserve(dir string) error {
 	return nil
 }
 
-// share lets other processes use the store too, if the store supports that.
+// share makes other processes able to use the store too, if the store supports that.
 func (a *App) share(kept keptStore, dir string) error {
 	shared, ok := kept.(gateway.Replicas)
 	if !ok {
@@ -66,7 +67,8 @@ func (a *App) share(kept keptStore, dir string) error {
 	if err != nil {
 		return err
 	}
-	// A terminal talks to the daemon of its machine, so each daemon has an endpoint of its own: the same one after each start.
+	// A terminal talks to the daemon of its own machine, so each daemon has its own endpoint for terminals. The
+	// endpoint's name is the same after each start.
 	a.shared, a.cli = shared, chat.EndpointID(fmt.Sprintf("%s@%s-%.6s", terminal.Endpoint, hostName(), name))
 	return nil
 }
@@ -85,7 +87,7 @@ func hostName() string {
 	}, name)
 }
 
-// self describes this process for the other replicas.
+// self describes this process to the other replicas.
 func (a *App) self() chat.Replica {
 	return chat.Replica{Name: fmt.Sprintf("%s pid %d", hostName(), os.Getpid()), Version: a.options.version()}
 }
@@ -100,7 +102,7 @@ func (a *App) operators() chat.EndpointID {
 
 var errNoLease = errors.New("this daemon has lost its lease on the store, and is joining the other daemons again")
 
-// storeTrouble returns why nothing can be stored or answered now, or "". replica is nil if the store is not shared.
+// storeTrouble returns why nothing can be stored or answered now, or "". replica is nil if the store can't be shared.
 func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	var err error
 	switch {
@@ -137,7 +139,7 @@ func (a *App) replicas() Replicas {
 	return out
 }
 
-// replicaNow returns the metrics of a replica, or nil if the store is not shared.
+// replicaNow returns the current metrics of this replica, or nil if the store can't be shared.
 func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	r := o.Replica
 	if r == nil {
@@ -157,13 +159,13 @@ func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	return now
 }
 
-// adminWithoutDaemon returns the operations of a process that is not a daemon. If the store can be shared, the daemons
-// that use it are told to stop the affected turns. Otherwise no daemon uses it.
+// adminWithoutDaemon returns the operations of a process that is not a daemon. If the store can be shared, daemons
+// may use it meanwhile, and the operations make them stop the affected turns. Otherwise no daemon uses the store.
 func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	l := &localAdmin{store: s, policy: policy}
 	shared, ok := s.(gateway.Replicas)
 	l.forget = func(ctx context.Context, c chat.Conversation) error {
-		if ok { // the owner stops the turns, and deletes what they have stored meanwhile
+		if ok { // the chat's owner stops its turns, and deletes what they have stored meanwhile
 			if _, err := shared.Forward(ctx, c, chat.Inbound{Kind: chat.Forgotten}); err != nil {
 				return err
 			}
@@ -181,7 +183,7 @@ func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	return l
 }
 
-// names returns the names of endpoints, sorted, without those of terminals.
+// names returns the sorted names of endpoints, without the endpoints of terminals.
 func names(list []chat.EndpointID) []string {
 	names := []string{}
 	for _, e := range list {

@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// farStore is a store that can be out of reach.
+// farStore is a store that can become unreachable.
 type farStore struct {
 	*memory.Store
 	away atomic.Bool
@@ -42,7 +42,7 @@ func (s *farStore) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica
 	return s.Store.Renew(ctx, self)
 }
 
-// replicaApp returns a daemon without endpoints, as one of several on a store.
+// replicaApp returns a daemon without endpoints, which can share the store with others.
 func replicaApp(t *testing.T, s *farStore, version string) *App {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -57,7 +57,8 @@ func replicaApp(t *testing.T, s *farStore, version string) *App {
 	return a
 }
 
-// A daemon is ready once it has a lease, and not while it can't renew it. It lives all the time.
+// A daemon is ready while it has a lease, and not ready while it can't renew it. The health check succeeds all the
+// time.
 func TestReadyWithALease(t *testing.T) {
 	states := heard(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestReadyWithALease(t *testing.T) {
 		s.away.Store(false)
 		time.Sleep(2 * time.Second)
 		wants(admin.Ready, "")
-		for range 5 { // each ten seconds
+		for range 5 { // one message every ten seconds
 			if got := <-states; got != "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=joining the other daemons" {
 				t.Errorf("without a lease it told %q", got)
 			}
@@ -113,7 +114,7 @@ func TestReadyWithALease(t *testing.T) {
 	})
 }
 
-// Each daemon sees all of them, with their versions.
+// Each daemon lists all daemons, with their versions.
 func TestReplicasOfTwoVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 	})
 }
 
-// A list says what an operator should see: who stops, and whose configuration is another.
+// The list shows which daemons are stopping, and whose configuration differs.
 func TestReplicasThatDiffer(t *testing.T) {
 	t.Parallel()
 	out := &strings.Builder{}
@@ -173,7 +174,8 @@ func TestReplicasThatDiffer(t *testing.T) {
 	}
 }
 
-// If the store says to a tool that the lease is over, the model is told nothing: the lease ends at once, and the turn with it.
+// If the store refuses a tool's call because the lease is over, the model gets no result. The lease ends at once, and
+// with it the turn.
 func TestFactsWithoutALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +188,7 @@ func TestFactsWithoutALease(t *testing.T) {
 		var log strings.Builder
 		f := facts{store: lostFacts{s}, log: slog.New(slog.NewTextHandler(&log, nil)), checkLease: a.gateway.CheckLease}
 		turn, endTurn := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, endTurn) // as the gateway does
+		time.AfterFunc(time.Second, endTurn) // the gateway would end the turn in the same way
 		if _, err := f.Add(turn, "tg:user:1", "likes tides"); !errors.Is(err, context.Canceled) || log.Len() > 0 {
 			t.Errorf("got %v, and the log %q", err, &log)
 		}
@@ -201,14 +203,14 @@ func TestFactsWithoutALease(t *testing.T) {
 	})
 }
 
-// lostFacts is a store that has ended the lease before anybody else noticed.
+// lostFacts is a store in which the lease has ended, which the daemon has not noticed yet.
 type lostFacts struct{ *farStore }
 
 func (lostFacts) Remember(context.Context, chat.Person, string, int) (chat.Remembered, error) {
 	return chat.Remembered{}, chat.ErrLost
 }
 
-// The endpoint of a terminal is the same after each start, and another one for each daemon.
+// The endpoint of a daemon's terminals has the same name after each start. Each daemon has another name.
 func TestEndpointOfATerminal(t *testing.T) {
 	t.Parallel()
 	name := func(dir string) chat.EndpointID {
@@ -231,7 +233,7 @@ func TestEndpointOfATerminal(t *testing.T) {
 	}
 }
 
-// sharedStore is a kept store that can be shared.
+// sharedStore is a persistent store that can be shared.
 type sharedStore struct {
 	keptStore
 	gateway.Replicas

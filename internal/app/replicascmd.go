@@ -14,13 +14,13 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrNoPlace is returned by ShowReplicas, after it has written them, if the running daemon has no lease.
+// ErrNoPlace is returned by ShowReplicas if the running daemon has no lease. The replicas have been written then.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
 const notShared = "This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
 	"several daemons can share their work; docs/scale.md says how."
 
-// ShowReplicas requests the replicas from the running daemon, and writes them. It fails if it can't reach a daemon.
+// ShowReplicas asks the running daemon for the replicas, and writes them. It fails if it can't reach a daemon.
 func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
 	conn, err := dialRunning(ctx, env)
 	if err != nil {
@@ -70,7 +70,7 @@ func writeReplicas(o Output, r Replicas) error {
 	return o.table(rows...)
 }
 
-// remarks returns special properties of one of the replicas.
+// remarks returns what an operator should know about one of the replicas.
 func (r Replicas) remarks(one Replica) (list []string) {
 	if one.ID == r.Self {
 		list = append(list, "this daemon")
@@ -93,7 +93,7 @@ type ownerRow struct {
 	Chat    string `json:"chat"`
 }
 
-// ListOwners writes which replica answers in which chat, as the store says. No daemon is needed for that.
+// ListOwners writes which replica answers in which chat. It reads this from the store, so it needs no running daemon.
 func ListOwners(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 
 var errUnreadable = errors.New("the store can't be read")
 
-// unreadable is a store that has lost what the gateway starts with.
+// unreadable is a store whose unfinished turns can't be read at the start.
 type unreadable struct{ *memory.Store }
 
 // Unfinished implements gateway.Store.
 func (unreadable) Unfinished(context.Context) ([]chat.Turn, error) { return nil, errUnreadable }
 
-// A start that fails ends Run at once, with the reason: nobody sends a signal to a daemon that seems to run.
+// If the start fails, Run ends at once and returns the reason. Otherwise the process would run on without doing
+// anything.
 func TestStartThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)

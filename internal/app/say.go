@@ -24,10 +24,10 @@ var ErrNotExact = errors.New("the text that the person saw at the end differs fr
 const demoPerson = 1001
 
 const (
-	// quietTime is how long nothing may change before Say checks whether the reply has ended.
+	// quietTime is how long the chat must stay unchanged before Say checks whether the reply has ended.
 	quietTime = 1500 * time.Millisecond
-	// finalTimeout is how long a final may be missing after the model has ended, because it may have to wait for a rate
-	// limit.
+	// finalTimeout is how long Say waits for the final after the model has ended. The final may have to wait for a
+	// rate limit.
 	finalTimeout = 10 * time.Second
 )
 
@@ -66,7 +66,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise further events follow
+			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise more events follow
 				return d.checkFinal(w, asked)
 			}
 		}
@@ -97,7 +97,7 @@ func (d *Demo) request() openai.Request {
 	return list[len(list)-1]
 }
 
-// ended reports whether the reply is complete, or no more changes are expected.
+// ended reports whether the reply is complete, or has failed to become complete in time.
 func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {
@@ -111,7 +111,7 @@ type shown struct {
 	texts   []string
 	edits   int
 	changes int       // number of sends and edits, including those of deleted messages
-	last    time.Time // when it last changed; zero: nothing is shown
+	last    time.Time // when the text last changed; zero: nothing is shown
 }
 
 func (d *Demo) shown(asked int) shown {
@@ -133,7 +133,7 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// checkFinal prints the final and the summary, and reports whether the final equals the answer.
+// checkFinal prints the final and a summary. It fails with ErrNotExact if the final differs from the answer.
 func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
 	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))
@@ -151,7 +151,7 @@ func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	return nil
 }
 
-// expected returns the expected text of the messages for the model's answer.
+// expected returns the texts that the messages should have for the model's answer.
 func (d *Demo) expected(r openai.Request) []string {
 	bot := adapter.New(adapter.Options{Token: d.Telegram.Token()})
 	defer bot.Close()

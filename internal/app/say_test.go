@@ -83,7 +83,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 	}
 }
 
-// An answer in several messages is reported as such.
+// The output says when an answer consists of several messages.
 func TestSaySeveralMessages(t *testing.T) {
 	t.Parallel()
 	out, err := say(t, "{{standin rate=1000}} words: 300", func(*app.Demo) {})

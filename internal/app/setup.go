@@ -22,17 +22,17 @@ import (
 type SetupOptions struct {
 	File      string // the configuration to write; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string
-	Set       map[string]string // further keys of platforms, such as "whatsapp.listen"
-	BaseURL   string            // of the model
+	Set       map[string]string // further keys of platforms with their values, such as "whatsapp.listen"
+	BaseURL   string            // base URL of the model's API
 	Model     string
 	Allow     []string // people who may talk to the bot
 	Service   bool     // install and start the service
 	Silent    bool     // ask no questions
-	// InEnvironment keeps secrets in the environment: the configuration contains references to their variables.
-	// Otherwise they are written to files.
+	// InEnvironment keeps secrets in the environment. The configuration then contains references to their variables.
+	// Otherwise secrets are written to files.
 	InEnvironment bool
 
-	In io.Reader // answers, one on each line
+	In io.Reader // source of answers, one on each line
 	// ReadSecret reads an answer without showing it on the terminal; nil: secrets are read like other answers.
 	ReadSecret func() (string, error)
 	Transport  http.RoundTripper // for every check; nil: the standard one
@@ -45,7 +45,7 @@ const (
 	defaultBaseURL = "https://api.openai.com/v1"
 	defaultModel   = "gpt-5-mini"
 	modelKeyEnv    = "OPENAI_API_KEY"
-	maxTries       = 3 // for a question whose answer is refused
+	maxTries       = 3 // how often a question is asked if its answer is refused
 )
 
 // setup asks the questions and writes the files.
@@ -55,7 +55,7 @@ type setup struct {
 	out   Output
 	in    *bufio.Reader
 	draft draft
-	codes bool // people who are not listed get a pairing code
+	codes bool // people who are not listed can ask for a pairing code
 }
 
 // Setup asks for the platforms and the model, checks each answer at its server, and writes a configuration and secret
@@ -89,7 +89,7 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command line answers a question, which means that another configuration is wanted.
+// answered reports whether the command line answers a question. Then the person wants a new configuration.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
@@ -178,7 +178,7 @@ func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (st
 	return s.ask(ctx, q)
 }
 
-// fromEnvironment returns a secret that stays in its variable.
+// fromEnvironment returns a secret that is kept in the environment.
 func (s *setup) fromEnvironment(name string) (string, error) {
 	value := s.env.Value(name)
 	if value == "" {
@@ -187,7 +187,8 @@ func (s *setup) fromEnvironment(name string) (string, error) {
 	return value, nil
 }
 
-// variable returns the variable that the configuration contains instead of a secret; empty: it contains a file.
+// variable returns the variable to which the configuration refers instead of containing a secret; empty: it refers to
+// a file.
 func (s *setup) variable(secret bool, name string) string {
 	if secret && s.o.InEnvironment {
 		return name
@@ -195,7 +196,7 @@ func (s *setup) variable(secret bool, name string) string {
 	return ""
 }
 
-// documented returns the path of a documentation page on this machine.
+// documented returns the path of a documentation page: the installed file, or its path in the repository.
 func documented(page string) string {
 	if installed := filepath.Join(packageDocs, page); exists(installed) {
 		return installed
@@ -203,7 +204,7 @@ func documented(page string) string {
 	return page
 }
 
-// model asks for the model until it answers.
+// model asks for the model until the model answers a test question.
 func (s *setup) model(ctx context.Context) error {
 	if !s.o.Silent {
 		fmt.Fprintf(s.out.Remarks, "\nThe model: any service with OpenAI's API.\n")
@@ -233,7 +234,7 @@ func (s *setup) model(ctx context.Context) error {
 	}
 }
 
-// modelKey asks for the key of the model's API. Only local servers need none.
+// modelKey asks for the key of the model's API. Only local servers need no key.
 func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	own := s.draft.baseURL != defaultBaseURL
 	if s.o.InEnvironment && !(own && s.env.Value(modelKeyEnv) == "") {
@@ -264,7 +265,8 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check checks a draft as the daemon would read it, and writes the findings. well says that there are no problems.
+// check reads a draft as the daemon would, checks it with examine, and writes the findings. It returns true if there
+// are no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
 	if err != nil {
@@ -292,7 +294,7 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
-// secretsOnly returns the environment that the daemon will need.
+// secretsOnly looks up a variable for the check of a draft. It knows only variables that the daemon will have too.
 func (s *setup) secretsOnly(name string) (string, bool) {
 	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
 		return "", false

@@ -22,7 +22,7 @@ const (
 type setupKey struct {
 	key          string
 	ask          string
-	env          string // the variable that answers the question
+	env          string // variable whose value answers the question
 	secret       bool
 	defaultValue string // the default answer; empty: an answer is required
 	random       bool   // the default answer is a random secret
@@ -31,8 +31,8 @@ type setupKey struct {
 // setupKind is a kind of platform.
 type setupKind struct {
 	kind  string
-	where string // one sentence about where to find the keys
-	page  string // page of the documentation
+	where string // a sentence that says where to find the keys
+	page  string // page of the documentation about this platform
 	keys  []setupKey
 }
 
@@ -87,12 +87,12 @@ func setupKindOf(kind string) (setupKind, bool) {
 // draft is a configuration that is being created.
 type draft struct {
 	baseURL, modelKey, model string
-	modelKeyEnv              string // the variable with the key; empty: a file contains it
+	modelKeyEnv              string // variable with the key; empty: a file contains the key
 	platforms                []draftPlatform
 	allow                    []string
 }
 
-// draftPlatform is a section of a draft, in the order of its keys.
+// draftPlatform is a platform's section of a draft, in the order of its keys.
 type draftPlatform struct {
 	kind   string
 	values []draftValue
@@ -101,17 +101,17 @@ type draftPlatform struct {
 type draftValue struct {
 	key, value string
 	secret     bool
-	env        string // the variable with the secret; empty: a file contains it
+	env        string // variable with the secret; empty: a file contains the secret
 }
 
 func (p *draftPlatform) set(v draftValue) { p.values = append(p.values, v) }
 
-// secretFile returns the name of the file of a secret.
+// secretFile returns the name of the file that contains the secret of a key.
 func (p *draftPlatform) secretFile(key string) string {
 	return strings.ReplaceAll(p.kind+"-"+key, "_", "-")
 }
 
-// modelKeyFile is the name of the file of the model's key.
+// modelKeyFile is the name of the file that contains the key of the model's API.
 const modelKeyFile = "model-key"
 
 // secrets returns the draft's secrets, by file name.
@@ -130,7 +130,7 @@ func (d *draft) secrets() map[string]string {
 	return out
 }
 
-// variables returns the variables that the configuration needs.
+// variables returns the environment variables that the configuration needs.
 func (d *draft) variables() []string {
 	var names []string
 	if d.modelKeyEnv != "" {
@@ -146,7 +146,7 @@ func (d *draft) variables() []string {
 	return names
 }
 
-// yaml returns the text of the configuration. It contains no secrets.
+// yaml returns the configuration as YAML text. It contains no secrets.
 func (d *draft) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by telex setup. %s explains these keys and all others.\nmodels:\n  - name: main\n", documented("config.yaml.example"))
@@ -186,7 +186,7 @@ func (d *draft) yaml() string {
 	return b.String()
 }
 
-// quoted returns a text as a YAML string.
+// quoted returns a text as a quoted YAML string.
 func quoted(text string) string {
 	out, err := yaml.Marshal(text)
 	if err != nil {

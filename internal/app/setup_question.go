@@ -11,15 +11,15 @@ import (
 // question is a question of setup.
 type question struct {
 	text          string
-	flagValue     string // the answer from the command line; empty: none
-	defaultAnswer string // the default answer; empty: an answer is required unless the question is optional
-	how           string // how to answer on the command line, for a silent setup
+	flagValue     string // answer given on the command line; empty: none
+	defaultAnswer string // default answer; empty: an answer is required, unless the question is optional
+	how           string // how to give the answer on the command line, for a setup without questions
 	secret        bool
 	optional      bool
 }
 
-// ask returns the answer to a question: from the command line, otherwise the typed one. An empty answer means the
-// default.
+// ask returns the answer to a question: the one from the command line, or else the typed one. An empty answer means
+// the default.
 func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	if q.flagValue != "" {
 		return q.flagValue, nil
@@ -61,8 +61,8 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	return "", fmt.Errorf("%s: no answer", q.text)
 }
 
-// read reads one answer. Reading from a terminal can't be interrupted. If ctx ends, read returns, and the goroutine
-// that reads ends with the process.
+// read reads one answer. Reading from a terminal can't be interrupted. If ctx ends, read returns, but the goroutine
+// that reads runs until the process ends.
 func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	type answer struct {
 		text string
@@ -87,7 +87,7 @@ func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	}
 }
 
-// again asks whether to repeat a step that found a problem.
+// again asks whether to repeat a step that has found a problem.
 func (s *setup) again(ctx context.Context, try int) bool {
 	if s.o.Silent || try >= maxTries {
 		return false

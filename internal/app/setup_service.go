@@ -20,11 +20,11 @@ import (
 
 const (
 	serviceConfig = "/etc/telex/config.yaml"
-	// unitFile and programFile are where setup installs the files. Packages use /usr/lib and /usr/bin.
+	// unitFile and programFile are the paths at which setup installs the files. Packages use /usr/lib and /usr/bin.
 	unitFile    = "/etc/systemd/system/telex.service"
 	packageUnit = "/usr/lib/systemd/system/telex.service"
 	programFile = "/usr/local/bin/telex"
-	// startTime limits the time for the service to connect.
+	// startTime is how long setup waits for the service to connect.
 	startTime = time.Minute
 )
 
@@ -50,7 +50,7 @@ func (s *setup) canServe() error {
 	return canInstall()
 }
 
-// installConfigured installs the service for an existing configuration, if that is valid.
+// installConfigured installs the service for an existing configuration, if the configuration is valid.
 func (s *setup) installConfigured(ctx context.Context) error {
 	c, err := LoadConfig(s.o.File, s.env)
 	if err == nil {
@@ -66,8 +66,8 @@ func (s *setup) installConfigured(ctx context.Context) error {
 	return s.install(ctx)
 }
 
-// install installs the unit and the program, unless a package did. It starts the service and shows the first lines of
-// its log.
+// install installs the unit and the program, unless a package has installed them. It starts the service and shows the
+// first lines of its log.
 func (s *setup) install(ctx context.Context) error {
 	if !exists(packageUnit) {
 		if err := installProgram(); err != nil {
@@ -102,11 +102,11 @@ func (s *setup) install(ctx context.Context) error {
 	return s.out.line("Now write to the bot. The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
 }
 
-// connectTime limits the wait of the first log lines for the platforms' responses.
+// connectTime is how long setup waits for the platforms' responses before it shows the first log lines.
 const connectTime = 10 * time.Second
 
-// awaitEndpoints waits until the daemon has a response from each platform. It is not an error if the daemon can't be
-// reached, because it runs.
+// awaitEndpoints waits until each platform has responded to the daemon. If the daemon can't be reached,
+// awaitEndpoints returns without an error, because the service has already started.
 func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
@@ -126,7 +126,7 @@ func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	}
 }
 
-// installProgram copies this program to the path in the unit.
+// installProgram copies this program to the path that the unit starts.
 func installProgram() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +139,7 @@ func installProgram() error {
 	if err != nil {
 		return err
 	}
-	// A running program can't be overwritten, but its file can be replaced.
+	// A running program's file can't be overwritten, but it can be replaced by another file.
 	if err := os.WriteFile(programFile+".new", data, 0o755); err != nil { //nolint:gosec // everybody may run it
 		return err
 	}
@@ -162,12 +162,12 @@ func (s *setup) journal(ctx context.Context) error {
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", lines...).Output()
 	if err != nil {
-		return nil // a machine without a journal can run a service too
+		return nil // a machine without a journal can also run a service
 	}
 	return s.out.line("%s", bytes.TrimSpace(out))
 }
 
-// Uninstall removes what Setup installed. The configuration and the store stay, and it writes where they are.
+// Uninstall removes what Setup installed. The configuration and the store stay; Uninstall writes where they are.
 func Uninstall(ctx context.Context, out Output) error {
 	if err := canInstall(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// setUp runs Setup in a directory of its own and returns what it wrote and said.
+// setUp runs Setup in a directory of its own. It returns the directory and what Setup wrote to its outputs.
 func (p *patient) setUp(o SetupOptions, answers string, env map[string]string) (dir, results, remarks string, err error) {
 	p.Helper()
 	dir = p.TempDir()
@@ -30,7 +30,7 @@ func (p *patient) setUp(o SetupOptions, answers string, env map[string]string) (
 	return dir, said.String(), asked.String(), err
 }
 
-// checkWritten checks that a configuration is one, and that only its owner can read it and its secrets.
+// checkWritten checks that the written configuration is valid, and that only its owner can read it and its secrets.
 func (p *patient) checkWritten(dir string) *config.Config {
 	p.Helper()
 	c, err := LoadConfig(filepath.Join(dir, "config.yaml"), func(string) (string, bool) { return "", false })
