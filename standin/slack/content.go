@@ -78,8 +78,8 @@ func previewsOff(r *request) bool {
 	return off("unfurl_links") && off("unfurl_media")
 }
 
-// newVersion returns the version that shows c after before; for a new message, before is zero. An update keeps blocks
-// that it does not contain, but Markdown replaces them.
+// newVersion returns the version of a message that follows before and has the content c. For a new message, before is
+// zero. If c has no blocks, the blocks of before stay, unless c has Markdown.
 func (s *Server) newVersion(now time.Time, before Version, c content, method string) Version {
 	v := before
 	v.At, v.Method, v.Broken, v.previewsOff = now, method, false, c.previewsOff
@@ -116,7 +116,7 @@ func (s *Server) complete(v Version) Version {
 		source = markdownShown(v.Markdown)
 	}
 	switch {
-	case len(v.Blocks) > 0 && v.Markdown != "": // a stream with blocks below it
+	case len(v.Blocks) > 0 && v.Markdown != "": // a stream that also has blocks, which appear below its text
 		source += "\n" + v.blocks.visibleText
 	case len(v.Blocks) > 0:
 		source = v.blocks.visibleText
@@ -127,7 +127,7 @@ func (s *Server) complete(v Version) Version {
 		v.Opened = linkedURLs(source + "\n\n" + v.Text)
 	}
 	v.Mentions = mentions(source)
-	if len(v.Blocks) > 0 { // the text is in the notification, where mentions count too
+	if len(v.Blocks) > 0 { // people get the text in a notification, so its mentions count too
 		for _, who := range mentions(v.Text) {
 			if !slices.Contains(v.Mentions, who) {
 				v.Mentions = append(v.Mentions, who)

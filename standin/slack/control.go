@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls returns the controls of the package comment.
+// controls returns the controls that the package comment lists.
 func (s *Server) controls() rig.Controls {
 	type body = controlRequest
 	return rig.Controls{
@@ -51,7 +51,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// shownTexts returns what a person now reads in a channel, by message.
+// shownTexts returns the text that each message in a channel shows now.
 func (s *Server) shownTexts(channel string) []object {
 	out := []object{}
 	for _, m := range s.Screen(channel, time.Now()).Messages {
@@ -74,7 +74,7 @@ func (s *Server) info() object {
 	}
 }
 
-// controlRequest has the fields of all small controls.
+// controlRequest has the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Channel string `json:"channel"`
 	User    string `json:"user"`

@@ -29,7 +29,7 @@ type messageRange struct {
 	oldest, latest string
 	inclusive      bool
 	limit          int
-	all            bool // with metadata
+	all            bool // also return metadata
 	after          string
 }
 
@@ -64,7 +64,7 @@ func (p messageRange) contains(ts string) bool {
 	return p.latest == "" || high < 0 || high == 0 && p.inclusive
 }
 
-// page returns at most a page of list, and the cursor of the next page.
+// page returns the first p.limit messages of list, and the cursor of the next page.
 func (s *Server) page(c *channel, p messageRange, list []*Message) object {
 	more := len(list) > p.limit
 	list = list[:min(len(list), p.limit)]
@@ -131,8 +131,8 @@ func (s *Server) channelInfo(r *request, c *channel) any {
 	return object{"channel": s.wireChannel(c)}
 }
 
-// userChannels lists the channels that the bot is a member of, by id.
-// Source: https://docs.slack.dev/reference/methods/users.conversations
+// userChannels lists the channels that the bot is a member of, sorted by id. Source:
+// https://docs.slack.dev/reference/methods/users.conversations
 func (s *Server) userChannels(r *request) any {
 	types := map[string]bool{}
 	for name := range strings.SplitSeq(cmp.Or(r.text("types"), "public_channel"), ",") {

@@ -68,7 +68,7 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
-// Each kind of channel needs its own scope to be read.
+// TestHistoryScopes checks that reading each kind of channel needs a different scope.
 func TestHistoryScopes(t *testing.T) {
 	t.Parallel()
 	places := map[string]string{"C1": "channels:history", "D1": "im:history", "G1": "mpim:history", "G9": "groups:history"}

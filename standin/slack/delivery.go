@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Kinds of deliveries to the app, for faults.
+// Kinds of deliveries to the app. A Fault selects them by Method.
 const (
 	kindEvent   = "event"
 	kindCommand = "command"
@@ -21,11 +21,11 @@ const (
 // ackTimeout is how long the app may take to acknowledge. Source: https://docs.slack.dev/apis/events-api/#responding
 const ackTimeout = 3 * time.Second
 
-// retryAfter returns the waits before repeated deliveries of an event: none, one minute, five minutes. Source:
-// https://docs.slack.dev/apis/events-api/#retries
+// retryAfter returns how long to wait before each repeated delivery of an event: not at all, one minute, five minutes.
+// Source: https://docs.slack.dev/apis/events-api/#retries
 func retryAfter() []time.Duration { return []time.Duration{0, time.Minute, 5 * time.Minute} }
 
-// AllEvents returns the events that an app can subscribe to here.
+// AllEvents returns the events of this stand-in to which an app can subscribe.
 func AllEvents() []string {
 	return []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim",
@@ -59,7 +59,7 @@ type Attempt struct {
 	Via      string `json:"via,omitempty"`
 	Envelope string `json:"envelope_id,omitempty"`
 	Socket   int    `json:"socket,omitempty"` // the socket's number, from 1
-	// Retry and Reason describe earlier attempts to the app.
+	// Retry is the number of earlier attempts, and Reason is why the last of them failed. The app gets both.
 	Retry  int    `json:"retry,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Failed is why the attempt failed.
@@ -86,12 +86,12 @@ func (s *Server) Deliveries() []Delivery {
 // pendingDelivery is a delivery in progress.
 type pendingDelivery struct {
 	*Delivery
-	envelope string // its type in Socket Mode
+	envelope string // the type of its envelopes in Socket Mode
 	payload  object
-	// answerable says that an acknowledgement may carry an answer.
+	// answerable says that an acknowledgement may contain an answer.
 	answerable bool
-	// done is called once, with s.mu held, with the content of the acknowledgement or with the reason why there was
-	// none. It may be nil.
+	// done is called once, with s.mu held. It gets the content of the acknowledgement, or the reason why there was none.
+	// It may be nil.
 	done func(answer json.RawMessage, failed string)
 }
 
@@ -100,7 +100,7 @@ type outcome struct {
 	acked  bool
 	answer json.RawMessage
 	failed string
-	stop   bool // no further attempt follows: the app refused them, or the server is closed
+	stop   bool // no further attempt follows, because the app refused further attempts or the server is closed
 }
 
 // deliverEvent delivers an event of a channel if the bot is in it and the app is subscribed.
@@ -134,11 +134,11 @@ func (s *Server) deliverEvent(c *channel, name string, event object) {
 	})
 }
 
-// verificationToken is the old proof that a request is from the platform.
+// verificationToken is a token in each request to the app: Slack's old proof that the platform sent the request.
 const verificationToken = "standin-verification-token"
 
-// startDelivery starts a delivery. The caller holds s.mu. In Socket Mode, the first envelope is in its socket's queue
-// when startDelivery returns, so that envelopes keep the order of events.
+// startDelivery starts a delivery. The caller holds s.mu. In Socket Mode, startDelivery queues the first envelope for a
+// socket before it returns, so that envelopes keep the order of events.
 func (s *Server) startDelivery(p *pendingDelivery) {
 	if s.Host.Ended() {
 		return
@@ -155,7 +155,7 @@ func (s *Server) startDelivery(p *pendingDelivery) {
 	s.Host.Go(func() { s.deliver(ctx, p, o, rule) })
 }
 
-// call returns the call by which faults select a delivery.
+// call returns a Call that describes the delivery, so that faults can select it.
 func (p *pendingDelivery) call() *Call {
 	return &Call{
 		Call:    rig.Call{At: time.Now(), Method: p.Kind},
@@ -163,7 +163,8 @@ func (p *pendingDelivery) call() *Call {
 	}
 }
 
-// deliver makes attempts until one is acknowledged or none is left. o is the first attempt, if it was made already.
+// deliver makes attempts until one is acknowledged or none is left. o is the envelope of the first attempt, or nil if
+// it was not queued yet.
 func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, rule *Fault) {
 	var out outcome
 	waits := retryAfter()
@@ -199,7 +200,7 @@ func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, r
 	})
 }
 
-// attempt makes one attempt, changed by a fault.
+// attempt makes one attempt to deliver. rule is the fault that hits it, or nil.
 func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, reason string, o *envelope, rule *Fault) outcome {
 	if rule != nil {
 		switch rule.Action {
@@ -214,7 +215,7 @@ func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, rea
 	}
 	s.mu.Lock()
 	target := s.requestURL
-	over := ctx.Err() != nil // under the lock, so that nothing survives Reset
+	over := ctx.Err() != nil // read under the lock, so that no envelope is queued after Reset
 	if o == nil && target == "" && !over {
 		o = s.queueEnvelope(p, retry, reason)
 	}

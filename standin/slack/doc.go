@@ -1,6 +1,6 @@
 // Package slack is a strict local imitation of Slack, for tests, for the demo, and for any bot in any language. It
-// serves one app in one workspace: the Web API, Socket Mode, and events that are posted to a request URL. Programs can
-// act as the people, and it records everything that a person saw and when.
+// serves one app in one workspace: the Web API, Socket Mode, and events that are posted to a request URL. Through it,
+// programs can act as people. It records everything that a person saw and when.
 //
 // It was written from the platform's documentation alone and shares no code with the adapter, so that the same
 // misreading of the platform can't be in both.
@@ -22,65 +22,65 @@
 // # Where things are
 //
 // A client's API URL is <address>/api/, with Options.BotToken. With Options.AppToken, apps.connections.open returns a
-// ws URL that is valid for one socket. The ids of people begin with U. D with the rest of a person's id is the direct
-// message with that person. C… is a public channel, and G… a message of several people; SetChannel makes private ones.
-// They are created when their ids are first used, and the bot is a member until RemoveBot.
+// ws URL that is valid for one socket. The ids of people begin with U. If U7 is a person, D7 is the direct message with
+// that person. C… is a public channel, and G… is a group message. SetChannel makes private channels. People and
+// channels are created when their ids are first used. The bot is a member of every channel until RemoveBot removes it.
 //
 // # What is enforced
 //
 // Kinds of tokens, and scopes. Rate limits: tiers per method, and a limit on chat.postMessage per channel. A call
-// beyond a limit gets 429 with Retry-After and closes that limit's scope until this time is over, and further calls in
-// the scope get 429 as well. Both are violations, which Stats counts with details. So are late acknowledgements, texts
-// that had to be cut, and the ts of a reply as thread_ts. A correct client causes none.
+// beyond a limit gets 429 with Retry-After, and closes the limit's scope until this time is over. Further calls in the
+// scope get 429 as well. Stats counts both as violations, with details. Late acknowledgements, texts that had to be
+// cut, and the ts of a reply as thread_ts are also violations. A correct client causes no violations.
 //
 // Lengths count UTF-16 units of the text as it was sent. The maximum is 4,000 for an update, 12,000 for Markdown and
-// 40,000 for a post; longer posts are cut with a warning. Blocks are validated as far as chat bots use them. A message
-// can stream for five minutes. Then it is shown as broken until an update.
+// 40,000 for a post; a longer post is cut, with a warning. Blocks are validated as far as chat bots use them. A message
+// can stream for five minutes. Then it looks broken until an update repairs it.
 //
 // An event that is not acknowledged within three seconds is delivered again at once, after one minute, and after five
-// minutes. Commands and buttons are not delivered again. A mention in a channel causes two events with one ts, and the
-// app gets events about its own messages. Version.Mentions lists whom a message mentions: every control sequence
-// mentions, even in code and in Markdown.
+// minutes. Commands and buttons are not delivered again. A mention in a channel causes two events with the same ts. The
+// app also gets events about its own messages. Version.Mentions lists whom a message mentions. Every control sequence
+// counts, even in code and in Markdown.
 //
-// An app has a pane. The pane of an assistant (assistant_view) has threads with titles and prompts of their own. An
-// agent (Options.Agent) has prompts above its Messages tab, and ignores prompts for a thread. While an app streams or
-// shows a status, the session of the thread is processing and a person can stop it. Only the app ends this state, by
-// the end of a stream or an empty status.
+// An app has a pane, in which people talk with it. The pane of an assistant (assistant_view) has threads, each with a
+// title and suggested prompts. An agent (Options.Agent) has suggested prompts above its Messages tab, and ignores
+// prompts for a thread. While an app streams or shows a status, the session of the thread has the status "processing",
+// and a person can stop it. Only the app ends this state: it ends the stream, or sets an empty status.
 //
 // # What is missing
 //
-// Further workspaces, chat.postEphemeral, views, reactions, agents.sessions.*, the end of a session after an hour,
-// links in plain texts, and app_rate_limited. Events are sent whatever the scopes are. Forwarded messages come from the
-// same channel. client_msg_id is not an idempotency key, because no documentation calls it one. During an outage or a
-// restart, events are still posted to a request URL.
+// More than one workspace, chat.postEphemeral, views, reactions, agents.sessions.*, the end of a session after an hour,
+// links in plain texts, and app_rate_limited. Events are sent even if the app lacks the scope for them. Forwarded
+// messages come from the same channel. client_msg_id is not an idempotency key, because no documentation calls it one.
+// During an outage or a restart, events are still posted to a request URL.
 //
 // # Control over HTTP
 //
 // The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
 //
 //	POST   /control/say           {"channel":"C1","user":"U7","text":"<@U0STANDIN> hello"} → {"channel":"C1","ts":"…"}
-//	                              fields: Incoming; files' content is base64
+//	                              fields: Incoming; the content of files is base64
 //	POST   /control/edit          {"channel":"C1","ts":"…","text":"hi"}   a person edits
 //	POST   /control/delete        {"channel":"C1","ts":"…"}               a person deletes
-//	POST   /control/press         {"channel":"C1","ts":"…","button":"Stop"} → {"id":1}; action_id, value or text
+//	POST   /control/press         {"channel":"C1","ts":"…","button":"Stop"} → {"id":1}; button is an action_id, a value or a text
 //	POST   /control/command       {"channel":"C1","command":"/ask","text":"why"} → {"id":1}
 //	POST   /control/assistant     {"user":"U7"}                           → {"thread_ts":"…"}; a person opens the assistant's pane
 //	POST   /control/home          {"user":"U7"}                           a person opens the Messages tab
-//	POST   /control/prompt        {"user":"U7","ts":"…","button":"Ideas"} → {"ts":"…"}; a person presses a prompt, in the thread of ts
+//	POST   /control/prompt        {"user":"U7","ts":"…","button":"Ideas"} → {"ts":"…"}; a person presses a prompt in the thread of ts
 //	POST   /control/context       {"user":"U7","ts":"…","channel":"C1"}   a person views another channel beside the assistant's thread of ts
 //	POST   /control/stop          {"channel":"D7","ts":"…"}               a person stops the session of a thread
 //	POST   /control/user          {"id":"U7","name":"ann"}                fields: User
 //	POST   /control/channel       {"id":"G9","kind":"private","name":"x"} fields: Channel
-//	POST   /control/archive       {"channel":"C1"}                        "off":true takes it back
+//	POST   /control/archive       {"channel":"C1"}                        "off":true opens the channel again
 //	POST   /control/remove_bot    {"channel":"C1"}
 //	POST   /control/add_bot       {"channel":"C1"}
-//	POST   /control/revoke        {}                                      uninstalls the app; "off":true takes it back
-//	POST   /control/request_url   {"url":"http://…"}                      events by HTTP; "" is Socket Mode
+//	POST   /control/revoke        {}                                      uninstalls the app; "off":true installs it again
+//	POST   /control/request_url   {"url":"http://…"}                      events go to this URL; "" is Socket Mode
 //	POST   /control/disconnect    {"reason":"refresh_requested","grace_ms":10000}
 //	POST   /control/cut_sockets   {}                                      → {"sockets":1}
-//	POST   /control/stall_sockets {}                                      half-open: only the client can notice
+//	POST   /control/stall_sockets {}                                      makes sockets half-open: only the client can notice it
 //	POST   /control/limits        {"published":{"tier3":10},"hidden":{"methods":{"chat.update":5}},"off":false}
-//	                              fields: Limits; hidden ones are enforced without being violations
+//	                              fields: Limits; a call beyond a hidden limit gets 429 and is no violation
 //	GET    /control/info          the ids, and the server's clock
 //	GET    /control/channels
 //	GET    /control/history       ?channel=C1                             ChannelHistory

@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
+	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 
 	Channel string `json:"channel,omitempty"`
 	// Message is the message after a message, edit or delete event.

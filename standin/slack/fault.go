@@ -11,10 +11,10 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults on deliveries to the app. Their Method is event, command or action, or "event|command|action" for
-// all. fault.Latency is also possible.
+// Actions of faults on deliveries to the app. The Method of such a fault is event, command or action, or
+// "event|command|action" for all deliveries. The action fault.Latency is also possible.
 const (
-	// ActDrop loses the delivery, so that it is repeated.
+	// ActDrop loses an attempt to deliver, so that another one follows.
 	ActDrop = "drop"
 	// ActDuplicate delivers again although the app acknowledged.
 	ActDuplicate = "duplicate"
@@ -24,10 +24,10 @@ const (
 	ActStale = "stale"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. Without a Method it selects calls, never deliveries.
-// Downloads have the method "file", uploads "upload", response URLs "respond", and opened sockets "socket". Contains is
-// compared with text, markdown_text, blocks and chunks. RetryAfter is in whole seconds. A rate limit blocks the scope
-// of the method. A status has an HTML body.
+// Fault is a rule: which calls it hits, and what happens to them. A fault without a Method selects calls, but no
+// deliveries. Downloads have the method "file", uploads "upload", response URLs "respond", and opened sockets "socket".
+// Contains is searched for in text, markdown_text, blocks and chunks. RetryAfter is in whole seconds. A rate limit
+// blocks the scope of the method. The response of fault.Status has an HTML body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.

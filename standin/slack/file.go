@@ -21,7 +21,7 @@ type File struct {
 	Title string `json:"title,omitempty"` // the visible title; empty: the name
 	Mime  string `json:"mimetype"`
 	Size  int    `json:"size"`
-	// Content is shared and must not be changed. The control API serves it separately.
+	// Content is the server's own slice, so the caller must not change it. The control API serves it separately.
 	Content []byte `json:"-"`
 
 	user    string
@@ -31,7 +31,7 @@ type File struct {
 // storedFile is a file, possibly still being uploaded.
 type storedFile struct {
 	File
-	length   int    // as announced
+	length   int    // in bytes, as announced
 	secret   string // part of the upload URL
 	received bool
 	complete bool
@@ -136,7 +136,8 @@ func (s *Server) deleteFile(r *request) any {
 	return object{}
 }
 
-// DeleteFile deletes a file as a person. Its message stays as the remains of a file, unless it shows nothing else.
+// DeleteFile deletes a file as a person. If the bot's message shows the file, the message is deleted too. A person's
+// message stays.
 func (s *Server) DeleteFile(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +159,8 @@ func (s *Server) dropFile(id, by string) {
 	}
 }
 
-// download serves url_private. Without a token that may read files, the platform responds with a sign-in page and
-// status 200.
+// download serves url_private. To a call without a token that may read files, the platform responds with a sign-in page
+// and status 200.
 func (s *Server) download(r *request) any {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, downloadPath), "/")
 	if aerr := s.authorize(r, method{scopes: []string{"files:read"}}); aerr != nil {

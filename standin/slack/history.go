@@ -18,9 +18,9 @@ type Message struct {
 	User      string `json:"user,omitempty"`
 	BotID     string `json:"bot_id,omitempty"`
 	FromBot   bool   `json:"from_bot"`            // from the app under test
-	Subtype   string `json:"subtype,omitempty"`   // as in its event
+	Subtype   string `json:"subtype,omitempty"`   // the subtype in the message's event
 	Broadcast bool   `json:"broadcast,omitempty"` // a reply that is also shown in the channel
-	// EphemeralTo is the only person who sees it; "" means everybody.
+	// EphemeralTo is the only person who sees the message; "" means everybody.
 	EphemeralTo string `json:"ephemeral_to,omitempty"`
 	Files       []File `json:"files,omitempty"`
 	rig.Seen[Version]
@@ -29,31 +29,32 @@ type Message struct {
 
 	stopped  bool     // a person stopped the stream
 	clientID string   // client_msg_id of a person's message
-	share    *Message // the message that was forwarded with it; nil: none
+	share    *Message // the message that a person forwarded with this one; nil: none
 }
 
 // Version is what a message showed from At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the method that made it, "person", or "respond".
+	// Method is the API method that made the version. It is "person" if a person did, and "respond" for a response URL.
 	Method string `json:"method"`
 	// Text is the message's text as the platform stores it: escaped mrkdwn, or the source of Markdown.
 	Text string `json:"text"`
 	// Markdown is the source that was sent as markdown_text or streamed.
 	Markdown string          `json:"markdown,omitempty"`
 	Blocks   json.RawMessage `json:"blocks,omitempty"`
-	// Shown is what a person reads; for blocks, one text per line. It has names instead of mentions, labels instead of
-	// links, and characters instead of entities. Marks such as * and ` stay.
+	// Shown is what a person reads. The texts of blocks are on separate lines. Shown has names instead of mentions, labels
+	// instead of links, and characters instead of entities. Marks such as * and ` stay.
 	Shown string `json:"shown"`
-	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Only those of the first version
-	// notify.
+	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Only the mentions in the first
+	// version notify people.
 	Mentions []string        `json:"mentions,omitempty"`
 	Buttons  []Button        `json:"buttons,omitempty"`
-	Tasks    []Task          `json:"tasks,omitempty"` // of a stream
+	Tasks    []Task          `json:"tasks,omitempty"` // the tasks that a stream shows
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// Opened are the URLs that the platform opens by itself to show previews.
 	Opened []string `json:"opened,omitempty"`
-	// Streaming is set while a native stream runs. Broken is set after it ended by itself, until an update repairs it.
+	// Streaming is set while a native stream runs. Broken is set after the stream has ended by itself, until an update
+	// repairs the message.
 	Streaming bool `json:"streaming,omitempty"`
 	Broken    bool `json:"broken,omitempty"`
 
@@ -77,7 +78,7 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// expire adds the version of a broken stream when the stream has expired.
+// expire ends a stream that has run too long: it adds a version in which the message is broken.
 func (m *Message) expire(now time.Time) {
 	if m.StreamEnds.IsZero() || now.Before(m.StreamEnds) {
 		return
@@ -93,7 +94,7 @@ func (m *Message) expire(now time.Time) {
 // Status is a status that assistant.threads.setStatus showed below a thread.
 type Status struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to"` // in the future while it is shown
+	To     time.Time `json:"to"` // in the future while the status is shown
 	Text   string    `json:"text"`
 	Thread string    `json:"thread_ts"`
 }
@@ -107,7 +108,7 @@ type Screen struct {
 	Prompts  []Prompts `json:"prompts,omitempty"`
 }
 
-// In returns the messages of a thread, its parent first; for "" those of the channel itself.
+// In returns the messages of a thread, the parent first. For "", it returns the messages outside of threads.
 func (s Screen) In(thread string) []Message {
 	var list []Message
 	for _, m := range s.Messages {
@@ -125,7 +126,8 @@ type ChannelHistory struct {
 	Statuses []Status          `json:"statuses,omitempty"`
 	Titles   map[string]string `json:"titles,omitempty"` // titles of threads, by thread_ts
 	Prompts  []Prompts         `json:"prompts,omitempty"`
-	// Sessions are statuses by thread_ts: active, or processing while the app works.
+	// Sessions has the status of each session by thread_ts. It is "processing" while the app works, and otherwise
+	// "active".
 	Sessions map[string]string `json:"sessions,omitempty"`
 }
 

@@ -10,8 +10,9 @@ import (
 // Limits are the rates that the platform enforces per app and workspace. A zero field means the published value (in
 // Options.Hidden: no limit), and a negative field disables the limit.
 //
-// The tiers and "one message per second per channel", with short bursts and several hundred per minute, are from
-// https://docs.slack.dev/apis/web-api/rate-limits. It does not state the length of the bursts or the exact maximum.
+// The tiers are from https://docs.slack.dev/apis/web-api/rate-limits. So is "one message per second per channel", with
+// short bursts and with several hundred messages per minute in the workspace. That page states neither the length of
+// the bursts nor the exact maximum.
 type Limits struct {
 	// Tier1 to Tier4 are calls per minute of each method in that tier.
 	Tier1 int `json:"tier1"`
@@ -25,10 +26,10 @@ type Limits struct {
 	PostPerMinute int `json:"post_per_minute"`
 	// StatusPerMinute limits assistant.threads.setStatus.
 	StatusPerMinute int `json:"status_per_minute"`
-	// Methods are calls per minute of single methods, instead of their tier.
+	// Methods are calls per minute of single methods. They replace the limits of the methods' tiers.
 	Methods map[string]int `json:"methods"`
-	// Jitter is how much too early a call may come: what the network between a
-	// correct client and the platform shifts. Published: 20 ms.
+	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
+	// others. Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. Published: 1.
 	MinRetryAfter int `json:"min_retry_after"`
@@ -98,7 +99,7 @@ func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces both sets of limits. It resets the counters and the blocked scopes.
+// SetLimits replaces both sets of limits. It resets the counters, and unblocks all scopes.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiEr
 	return tooMany(s.limiter.seconds(r.Wait))
 }
 
-// charge counts a call in its scope. If the scope is full, it responds with 429 and blocks the scope.
+// charge counts a call in its scope. If the call exceeds the limit, charge responds with 429 and blocks the scope.
 func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) {
 	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
 		panic(aerr)

@@ -47,7 +47,7 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// A channel accepts one message per second, with a burst. The workspace has a limit of its own.
+// A channel accepts one message per second, with a burst. The workspace has an additional limit.
 func TestPostLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Limits: slack.Limits{PostPerMinute: 6}})

@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// markdownShown converts Markdown to mrkdwn that reads as a client shows it: lists with bullets and numbers, and code
-// unchanged. Other marks stay.
+// markdownShown converts Markdown to mrkdwn that reads as a client shows the Markdown: lists have bullets and numbers,
+// and code is unchanged. All other marks stay.
 func markdownShown(text string) string { return escapeCodeEntities(renderLists(text)) }
 
-// lineOf matches a line's quote marks and indentation, and the mark of a list item with the following spaces if the
-// line begins one.
+// lineOf matches a line's quote marks and indentation, and, if the line begins a list item, the item's mark with the
+// spaces after it.
 var lineOf = regexp.MustCompile(`^((?:> ?)*)( *)(?:([-*+]|(\d{1,9})[.)])( {1,4})\S)?`)
 
-// list is an open list: the last character of its marks, the number of its last item, and the column of that item's
-// text.
+// list is a list that further lines can continue: the last character of its marks, the number of its last item, and the
+// column at which that item's text begins.
 type list struct {
 	mark           byte
 	number, column int
 }
 
-// openLists are the lists that a line can belong to, outer first. quote holds the quote marks of the previous line.
-// paragraph says that the next line can continue its paragraph.
+// openLists are the lists that a line can belong to, the outermost first. quote holds the quote marks of the previous
+// line. paragraph says that the previous line belongs to a paragraph, which the next line can continue.
 type openLists struct {
 	open      []list
 	quote     string
 	paragraph bool
 }
 
-// renderLists returns a Markdown text with bullets and numbers as a client shows them: bullets by depth, and numbers counted from
-// the first one of their list.
-// Source: https://spec.commonmark.org/0.31.2/#list-items
+// renderLists returns a Markdown text with bullets and numbers as a client shows them. The bullet depends on the list's
+// depth. Numbers count up from the first number of their list. Source: https://spec.commonmark.org/0.31.2/#list-items
 func renderLists(text string) string {
 	var b strings.Builder
 	var l openLists
@@ -53,8 +52,8 @@ func renderLists(text string) string {
 	return b.String()
 }
 
-// closeDeeper closes the lists to which a line with this indentation does not belong, and returns the outermost of
-// those.
+// closeDeeper closes the lists to which a line with this indentation does not belong. It returns the outermost list
+// that it closed.
 func (l *openLists) closeDeeper(indent int) (left list) {
 	for n := len(l.open); n > 0 && l.open[n-1].column > indent; n-- {
 		left = l.open[n-1]
@@ -73,7 +72,7 @@ func (l *openLists) render(line string) string {
 	blank, paragraph := strings.TrimSpace(body) == "", l.paragraph
 	l.paragraph = !blank
 	if mark == "" || strings.Trim(body, "-* \n") == "" {
-		if !blank && !paragraph { // otherwise it continues the paragraph above
+		if !blank && !paragraph { // otherwise the line continues the paragraph above
 			l.closeDeeper(indent)
 		}
 		return line
@@ -92,7 +91,7 @@ func (l *openLists) render(line string) string {
 	if n := len(l.open); n > 0 {
 		column = l.open[n-1].column
 	}
-	if indent > column+3 || m[4] != "" && m[4] != "1" && last.mark != now.mark && paragraph { // it is text, like numbers inside a paragraph
+	if indent > column+3 || m[4] != "" && m[4] != "1" && last.mark != now.mark && paragraph { // not a list item, but text, such as a number inside a paragraph
 		l.open = was
 		return line
 	}
@@ -100,8 +99,8 @@ func (l *openLists) render(line string) string {
 	return m[1] + m[2] + shown + body[indent+len(mark):]
 }
 
-// escapeCodeEntities escapes the entities in code once more: outside code "&lt;" shows "<", in code it shows "&lt;".
-// Source: https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references
+// escapeCodeEntities escapes the entities in code once more, because "&lt;" shows "<" outside of code but "&lt;" in
+// code. Source: https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references
 func escapeCodeEntities(text string) string {
 	if !strings.ContainsRune(text, '`') || !strings.ContainsRune(text, '&') {
 		return text
@@ -117,7 +116,7 @@ func escapeCodeEntities(text string) string {
 }
 
 // nextCode returns the start and end of the next code after at: a fenced block with its fences, or a span with its
-// backticks. If there is none, both are the end of the text.
+// backticks. If there is no more code, both are the length of the text.
 func nextCode(text string, at int) (begin, end int) {
 	for i := at; i < len(text); {
 		switch text[i] {
@@ -165,8 +164,8 @@ func fencedLen(text string, n int) int {
 	}
 }
 
-// codeSpanLen returns the length of the code span at the start of text, which begins with n backticks. It is 0 if
-// nothing in its paragraph closes it.
+// codeSpanLen returns the length of the code span at the start of text, which begins with n backticks. It returns 0 if
+// nothing in the same paragraph closes the span.
 func codeSpanLen(text string, n int) int {
 	text, _, _ = strings.Cut(text, "\n\n")
 	for i := n; i < len(text); {

@@ -45,8 +45,8 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 	})
 }
 
-// remove deletes m; by is "bot" or "person". A parent with replies becomes a tombstone, which is reported as a change.
-// Source: https://github.com/openclaw/openclaw/pull/22035
+// remove deletes m. by is "bot" or "person". A thread's parent that has replies becomes a tombstone, and the event
+// reports this as a change. Source: https://github.com/openclaw/openclaw/pull/22035
 func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)
 	m.Deleted, m.DeletedBy = time.Now(), by
@@ -70,7 +70,7 @@ func (s *Server) remove(c *channel, m *Message, by string) {
 }
 
 // sendMessageEvents sends the events of a new message: message, and app_mention if it mentions the bot outside of a
-// direct message. Both have the same ts. Source: https://docs.slack.dev/reference/events/app_mention
+// direct message. Both events have the same ts. Source: https://docs.slack.dev/reference/events/app_mention
 func (s *Server) sendMessageEvents(c *channel, m *Message) {
 	event := s.wire(c, m)
 	event["channel"], event["channel_type"], event["event_ts"] = c.info.ID, c.info.channelType(), m.TS
@@ -138,7 +138,7 @@ func (s *Server) wire(c *channel, m *Message) object {
 	return w
 }
 
-// wireShare returns a forwarded message in the form of an attachment of another one. Source:
+// wireShare returns a forwarded message in the form of an attachment of the message that forwards it. Source:
 // https://docs.slack.dev/reference/messaging/attachments. The fields of messages are not documented:
 // https://hackage.haskell.org/package/slack-web has recorded them.
 func (s *Server) wireShare(c *channel, m *Message) object {
@@ -160,7 +160,7 @@ func (s *Server) wireShare(c *channel, m *Message) object {
 	return w
 }
 
-// addThread adds a parent's fields about its replies.
+// addThread adds to w the fields that a thread's parent has about its replies.
 func (s *Server) addThread(c *channel, m *Message, w object) {
 	if m.ThreadTS != "" {
 		return
@@ -179,7 +179,7 @@ func (s *Server) addThread(c *channel, m *Message, w object) {
 	w["reply_users"], w["reply_users_count"] = users, len(users)
 }
 
-// replies returns the existing replies of a thread that everybody sees.
+// replies returns the replies in a thread that are not deleted and that everybody sees.
 func (c *channel) replies(thread string) []*Message {
 	var list []*Message
 	for _, m := range c.messages {
@@ -190,7 +190,7 @@ func (c *channel) replies(thread string) []*Message {
 	return list
 }
 
-// tombstone returns the remains of a deleted parent while its thread exists.
+// tombstone returns what remains of a thread's deleted parent while the thread has replies.
 func tombstone(m *Message) object {
 	return object{
 		"type": "message", "subtype": "tombstone", "ts": m.TS, "thread_ts": m.TS, "hidden": true,

@@ -39,9 +39,9 @@ const (
 // method describes a method as its page does.
 type method struct {
 	tier tier
-	// scopes: the token needs one of them; empty: none is needed.
+	// scopes lists scopes of which the token needs one. If it is empty, the token needs none.
 	scopes []string
-	// app says that the method requires the app's token, not the bot's.
+	// app says that the method requires the app's token instead of the bot's.
 	app bool
 	run func(s *Server, r *request) any
 }
@@ -57,7 +57,7 @@ func methods() map[string]method {
 	return map[string]method{
 		"auth.test": {run: (*Server).authTest},
 		"api.test":  {tier: tier4, run: (*Server).apiTest},
-		// Older pages say tier 1; Limits.Methods sets it.
+		// Older pages of the documentation say tier 1. Limits.Methods can set that limit.
 		"apps.connections.open": {tier: tier3, app: true, scopes: []string{"connections:write"}, run: (*Server).openConnection},
 
 		methodPost:          {tier: tierPost, scopes: write, run: (*Server).postMessage},
@@ -87,7 +87,7 @@ func methods() map[string]method {
 	}
 }
 
-// AllScopes returns all scopes that a bot can be granted here, and the app's own.
+// AllScopes returns all scopes that a bot can be granted here, and the scopes of the app's token.
 func AllScopes() []string {
 	return []string{
 		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands",
@@ -115,7 +115,7 @@ func (s *Server) dispatch(r *request) any {
 	return m.run(s, r)
 }
 
-// token returns the call's token: the header takes precedence over an argument.
+// token returns the call's token. The header takes precedence over the argument token.
 func (r *request) token() string {
 	if kind, token, ok := strings.Cut(r.http.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
 		return strings.TrimSpace(token)
@@ -129,7 +129,7 @@ func (s *Server) authorize(r *request, m method) *apiError {
 		return nil
 	}
 	token := r.token()
-	if m.app { // accepted only in the header
+	if m.app { // the app's token is accepted only in the header
 		token = strings.TrimSpace(strings.TrimPrefix(r.http.Header.Get("Authorization"), "Bearer "))
 	}
 	switch {
@@ -166,7 +166,7 @@ func (s *Server) authTest(*request) any {
 	return a
 }
 
-// apiTest returns its arguments; the argument error makes it fail.
+// apiTest returns the call's arguments. The argument error makes the call fail.
 func (s *Server) apiTest(r *request) any {
 	if code := r.text("error"); code != "" {
 		panic(fail(code))

@@ -27,19 +27,19 @@ func cutUnits(text string, n int) string {
 	return text
 }
 
-// span is a piece of mrkdwn: a control sequence <…>, or text between them.
+// span is a piece of mrkdwn: a control sequence <…>, or the text between two control sequences.
 type span struct {
 	raw     string
 	control string // the text between < and >; "" for text
 }
 
-// control matches control sequences. A "<" that begins nothing known to the platform is text, as in "<!DOCTYPE html>".
+// control matches control sequences. A "<" that does not begin a control sequence is text, as in "<!DOCTYPE html>".
 // Source: https://docs.slack.dev/messaging/formatting-message-text#advanced
 var control = regexp.MustCompile(`<(?:(?:@[UWB]|#[CG])[0-9A-Z]*|` +
 	`!(?:channel|here|everyone|group|(?:subteam|date)\^[^<>|\n]*)|` + // https://docs.slack.dev/messaging/formatting-message-text#special-mentions
 	`(?:https?://|mailto:|tel:|slack://)[^<>|\n]*)(?:\|[^<>\n]*)?>`)
 
-// spans splits mrkdwn into its pieces. Joined, they are the text again.
+// spans splits mrkdwn into its pieces. The joined pieces are the text again.
 func spans(text string) []span {
 	var list []span
 	begin := 0
@@ -56,8 +56,8 @@ func spans(text string) []span {
 	return list
 }
 
-// mentioned returns whom a control sequence mentions: a user id, "!channel", "!here", "!everyone" or "!subteam^S…", or
-// "".
+// mentioned returns whom a control sequence mentions: a user id, "!channel", "!here", "!everyone" or "!subteam^S…". For
+// other control sequences, it returns "".
 func (p span) mentioned() string {
 	target, _, _ := strings.Cut(p.control, "|")
 	switch {
@@ -69,8 +69,8 @@ func (p span) mentioned() string {
 	return ""
 }
 
-// mentions returns whom a text mentions, without duplicates, in order. Code is no exception, because the platform
-// resolves control sequences before it formats.
+// mentions returns whom a text mentions, without duplicates, in order. Mentions in code count too, because the platform
+// resolves control sequences before it formats the text.
 func mentions(text string) []string {
 	var list []string
 	seen := make(map[string]bool)
@@ -83,7 +83,7 @@ func mentions(text string) []string {
 	return list
 }
 
-// normalize returns a mrkdwn text as the platform stores it: everything outside control sequences and entities is
+// normalize returns a mrkdwn text as the platform stores it. Everything outside of control sequences and entities is
 // escaped.
 func normalize(text string) string {
 	var b strings.Builder
@@ -103,7 +103,8 @@ func escape(text string) string {
 	return strings.NewReplacer("&amp;", "&amp;", "&lt;", "&lt;", "&gt;", "&gt;", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// linkPattern matches a URL that the platform turns into a link, in either kind of markup, and code, where it does not.
+// linkPattern matches URLs that the platform turns into links, in mrkdwn and in Markdown. It also matches code, because
+// URLs in code are no links.
 var linkPattern = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
 
 // linkedURLs returns the URLs that a text links to, sorted and without duplicates.

@@ -45,7 +45,7 @@ func TestMrkdwn(t *testing.T) {
 	}
 }
 
-// In Markdown, an entity is decoded outside of code and kept as it is in code.
+// In Markdown, an entity outside of code is decoded, and an entity in code stays as it is.
 func TestMarkdownCode(t *testing.T) {
 	t.Parallel()
 	s := New(Options{})
@@ -89,8 +89,8 @@ func TestMarkdownLists(t *testing.T) {
 	}
 }
 
-// FuzzMrkdwn checks that the pieces of a text add up to it, that encoding twice equals encoding once, and that the
-// stored text shows and mentions the same as the sent text.
+// FuzzMrkdwn checks that the joined pieces of a text equal the text, and that escaping twice equals escaping once. It
+// also checks that the stored text shows and mentions the same as the sent text.
 func FuzzMrkdwn(f *testing.F) {
 	for _, seed := range []string{"", "<@U1>", "<<!here>>", "a & <b|c>", "<https://x|y", "&amp;amp;", "<!", "<\n>", "- a\n  1. b\n> - c\n```\n- d", "😀<@U1|é>"} {
 		f.Add(seed)

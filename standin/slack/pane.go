@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The pane is where people talk with the app. An assistant (assistant_view) has threads of its own there; an agent
+// The pane is where people talk with the app. An assistant (assistant_view) has separate threads there. An agent
 // (agent_view) has its Messages tab. Source: https://docs.slack.dev/ai/developing-agents and
 // https://docs.slack.dev/ai/migrating-to-agent-messaging
 
@@ -16,7 +16,7 @@ import (
 // Source: https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 type Prompts struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to,omitzero"` // when others replaced them or a person wrote
+	To     time.Time `json:"to,omitzero"` // when other prompts replaced these or a person wrote
 	Thread string    `json:"thread_ts,omitempty"`
 	Title  string    `json:"title,omitempty"`
 	List   []Prompt  `json:"prompts"`
@@ -35,7 +35,7 @@ const (
 )
 
 const (
-	// maxPrompts is from "up to four suggested prompts".
+	// maxPrompts is the maximum number of suggested prompts: "up to four suggested prompts".
 	maxPrompts = 4
 	// maxTitle is the maximum length of a session's title, which is set from a thread's title. Source:
 	// https://docs.slack.dev/reference/methods/agents.sessions.rename
@@ -43,13 +43,13 @@ const (
 	// statusLifetime is how long a status is shown if nothing ends it. Source:
 	// https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 	statusLifetime = 2 * time.Minute
-	// maxLoading limits the messages that alternate with the status.
+	// maxLoading is the maximum number of loading_messages, which alternate in a status.
 	maxLoading = 10
 
 	subtypeAssistant = "assistant_app_thread"
 )
 
-// OpenAssistant starts a new thread with the app as an assistant, as a person, and returns its thread_ts. Source:
+// OpenAssistant lets a person start a new thread with the app, which is an assistant. It returns the thread_ts. Source:
 // https://docs.slack.dev/reference/events/assistant_thread_started
 func (s *Server) OpenAssistant(user string) string {
 	s.mu.Lock()
@@ -62,7 +62,7 @@ func (s *Server) OpenAssistant(user string) string {
 	return root.TS
 }
 
-// MoveAssistant opens another channel beside an assistant's thread, as a person. Source:
+// MoveAssistant lets a person view another channel while an assistant's thread is open beside it. Source:
 // https://docs.slack.dev/reference/events/assistant_thread_context_changed
 func (s *Server) MoveAssistant(user, thread, channel string) bool {
 	s.mu.Lock()
@@ -93,7 +93,7 @@ func (c *channel) isAssistant(thread string) bool {
 	return root != nil && root.Subtype == subtypeAssistant
 }
 
-// OpenHome opens the Messages tab of the app, as a person. Source:
+// OpenHome lets a person open the Messages tab of the app. Source:
 // https://docs.slack.dev/reference/events/app_home_opened
 func (s *Server) OpenHome(user string) {
 	s.mu.Lock()
@@ -105,8 +105,8 @@ func (s *Server) OpenHome(user string) {
 	})
 }
 
-// PressPrompt presses a suggested prompt as a person, which sends its message: in the thread, or outside of threads. It
-// returns the message's ts, or "" if no such prompt is shown.
+// PressPrompt lets a person press a suggested prompt. This sends the prompt's message in the thread, or outside of
+// threads if thread is "". It returns the message's ts, or "" if no such prompt is shown.
 func (s *Server) PressPrompt(user, thread, title string) string {
 	user = cmp.Or(user, DefaultUser)
 	message := ""
@@ -121,7 +121,7 @@ func (s *Server) PressPrompt(user, thread, title string) string {
 	return s.Say(Incoming{User: user, Text: message, Thread: thread})
 }
 
-// prompt returns the message of a shown prompt.
+// prompt returns the message of the prompt with this title, or "" if none is shown.
 func (c *channel) prompt(thread, title string) string {
 	for _, p := range c.prompts {
 		i := slices.IndexFunc(p.List, func(one Prompt) bool { return one.Title == title })
@@ -141,9 +141,9 @@ func (c *channel) endPrompts(thread string) {
 	}
 }
 
-// StopSession presses the stop button of a session as a person. Slack shows it while the app works on the session.
-// Streams in it end. The session's status stays until the app changes it. It reports whether there is such a button.
-// Source: https://docs.slack.dev/reference/events/agent_session_stopped
+// StopSession lets a person press the stop button of a session, which Slack shows while the app works. The streams in
+// the session end. The session's status stays until the app changes it. StopSession reports whether there was such a
+// button. Source: https://docs.slack.dev/reference/events/agent_session_stopped
 func (s *Server) StopSession(channel, user, thread string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Server) StopSession(channel, user, thread string) bool {
 	return true
 }
 
-// threadOf returns the thread in a call of the pane.
+// threadOf returns the thread that a call about the pane names.
 func (s *Server) threadOf(r *request) (*channel, string) {
 	c := s.writableChannel(r, "channel_id")
 	ts := r.text("thread_ts")
@@ -212,7 +212,7 @@ func (s *Server) setTitle(r *request, c *channel, thread string) any {
 	failIf(!s.opts.Agent && !c.isAssistant(thread), "invalid_thread_ts")
 	failIf(strings.TrimSpace(title) == "" || units(title) > maxTitle, "invalid_arguments")
 	c.titles[thread] = title
-	if root := c.message(thread); root != nil && root.Subtype == subtypeAssistant { // its text is the title
+	if root := c.message(thread); root != nil && root.Subtype == subtypeAssistant { // the text of the thread's first message is the title
 		v := root.Last()
 		v.At, v.Method, v.Text = r.now, r.call.Method, title
 		s.change(c, root, s.complete(v))
@@ -228,10 +228,10 @@ func (s *Server) setPrompts(r *request) any {
 	failIf(json.Unmarshal([]byte(r.text("prompts")), &p.List) != nil || len(p.List) == 0 || len(p.List) > maxPrompts, "invalid_arguments")
 	failIf(slices.ContainsFunc(p.List, func(one Prompt) bool { return one.Title == "" || one.Message == "" }), "invalid_arguments")
 	switch {
-	case s.opts.Agent && p.Thread != "": // "will cause the call to silently fail"
+	case s.opts.Agent && p.Thread != "": // Slack's documentation: "will cause the call to silently fail"
 		return object{}
 	case s.opts.Agent:
-	case p.Thread == "": // of the latest thread
+	case p.Thread == "": // the prompts are for the latest thread
 		for _, m := range c.messages {
 			if c.isAssistant(m.TS) {
 				p.Thread = m.TS

@@ -123,7 +123,7 @@ func TestPromptsOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person stops the app's work: its stream ends, and the session becomes idle when the app reacts.
+// A person stops the app's work. The stream ends at once, and the session becomes active (idle) when the app reacts.
 func TestStopSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -145,7 +145,7 @@ func TestStopSession(t *testing.T) {
 		if !c.server.StopSession(direct, "", asked) {
 			t.Fatal("the session was not stopped")
 		}
-		e := k.take() // the change of the message
+		e := k.take() // the event about the changed message
 		for e.Payload.Event.Type == "message" {
 			e = k.take()
 		}

@@ -9,13 +9,13 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the maximum size of a request in bytes: an upload and its form.
+// maxBody is the maximum size of a request in bytes, which may be an upload in a form.
 const maxBody = 64 << 20
 
 // params are the arguments of a call.
 type params struct {
 	rig.Form
-	file []byte // of an upload
+	file []byte // the content of an uploaded file
 	// noCharset says that a JSON body has no charset, about which the platform warns.
 	noCharset bool
 }
@@ -46,7 +46,7 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 	switch {
 	case p.Kind == "application/json":
 		p.noCharset = p.Options["charset"] == ""
-		delete(p.Values, "token") // a JSON body can't carry the token; only the header can
+		delete(p.Values, "token") // only the header can contain the token of a call with a JSON body
 	case len(p.Rest) == 0:
 	case strings.HasPrefix(r.URL.Path, uploadPath):
 		p.file = p.Rest
@@ -64,7 +64,7 @@ func (p *params) text(name string) string { return p.Values[name] }
 // has reports whether an argument is present, even if empty.
 func (p *params) has(name string) bool { _, ok := p.Values[name]; return ok }
 
-// integer parses an integer; d is the default.
+// integer parses an integer. It returns d if the argument is absent or no integer.
 func (p *params) integer(name string, d int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(p.Values[name]))
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *params) integer(name string, d int) int {
 	return n
 }
 
-// flag parses a boolean in the form of forms.
+// flag parses a boolean as it appears in forms: "true" or "1".
 func (p *params) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(p.Values[name])) {
 	case "true", "1":

@@ -9,21 +9,21 @@ import (
 
 // Incoming is a message of a person or of another bot.
 type Incoming struct {
-	// Channel is the channel: D… a direct message, G… a conversation of several people, C… a channel. It is created if
-	// it is new. Empty means the direct message with User.
+	// Channel is the channel: D… is a direct message, G… is a group message, and C… is a channel. It is created if it does
+	// not exist. Empty means the direct message with User.
 	Channel string `json:"channel"`
-	// User is the writer. Empty means the person of the direct message, otherwise DefaultUser.
+	// User is the writer. Empty means the person of the direct message, or DefaultUser in other channels.
 	User string `json:"user"`
-	// Text is mrkdwn. <@U…>, <!channel> and <https://…|label> are control sequences; all other &, < and > are escaped,
-	// as Slack's own editor does.
+	// Text is mrkdwn. <@U…>, <!channel> and <https://…|label> are control sequences; all other &, < and > are escaped, as
+	// in Slack's own editor.
 	Text string `json:"text"`
-	// Thread is the ts of a message to reply to. Broadcast also shows the reply in the channel.
+	// Thread is the ts of a message to reply to. With Broadcast, the channel also shows the reply.
 	Thread    string `json:"thread_ts"`
 	Broadcast bool   `json:"broadcast"`
 	// Bot makes this a message of another app's bot with this name.
 	Bot   string       `json:"bot"`
 	Files []Attachment `json:"files"`
-	// Share is the ts of a message of the same channel that is forwarded with this one. Text may then be empty.
+	// Share is the ts of a message of the same channel that is forwarded with this one. With Share, Text may be empty.
 	Share string `json:"share"`
 }
 
@@ -32,7 +32,8 @@ type Attachment struct {
 	Name    string `json:"name"`
 	Mime    string `json:"mimetype"` // empty: derived from the name
 	Content []byte `json:"content"`
-	// Size is the size in bytes that the platform announces instead of the true one; negative: it announces 0.
+	// Size is the size in bytes that the platform announces; 0 means the true size. If Size is negative, the platform
+	// announces 0.
 	Size int `json:"size"`
 }
 
@@ -104,7 +105,7 @@ func (s *Server) Edit(channel, ts, text string) bool {
 	return true
 }
 
-// Delete deletes a message as a person, also one of the bot, as an administrator may.
+// Delete deletes a message as a person. A person may delete the bot's messages too, as an administrator may.
 func (s *Server) Delete(channel, ts string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

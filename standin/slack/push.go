@@ -20,7 +20,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxAppAnswer limits what is read of an app's response, in bytes.
+// maxAppAnswer is how many bytes of an app's response are read at most.
 const maxAppAnswer = 1 << 20
 
 // Sign returns the signature of a request to the app: "v0=" and the HMAC-SHA256 of "v0:timestamp:body" in hex. Source:
@@ -32,8 +32,8 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// SetRequestURL disables Socket Mode and posts events, commands and button presses to the URL. The URL must first pass
-// the platform's check: it must answer the challenge within three seconds. An empty URL enables Socket Mode again.
+// SetRequestURL disables Socket Mode and posts events, commands and button presses to the URL. The app at this URL must
+// first answer the platform's challenge within three seconds. An empty URL enables Socket Mode again.
 func (s *Server) SetRequestURL(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.challenge(ctx, target); err != nil {
@@ -46,7 +46,8 @@ func (s *Server) SetRequestURL(ctx context.Context, target string) error {
 	return nil
 }
 
-// challenge makes the handshake of https://docs.slack.dev/reference/events/url_verification.
+// challenge sends a challenge to the app and checks the answer, as described in
+// https://docs.slack.dev/reference/events/url_verification.
 func (s *Server) challenge(ctx context.Context, target string) error {
 	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
@@ -110,7 +111,7 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 	return appAnswer{status: res.StatusCode, noRetry: res.Header.Get("X-Slack-No-Retry") == "1", body: data}, nil
 }
 
-// push makes one attempt by HTTP.
+// push makes one attempt to deliver over HTTP.
 func (s *Server) push(ctx context.Context, p *pendingDelivery, target string, retry int, reason string, rule *Fault) outcome {
 	contentType, body := "application/json", rig.Encode(p.payload)
 	switch p.Kind {
@@ -147,7 +148,7 @@ func (s *Server) push(ctx context.Context, p *pendingDelivery, target string, re
 	return out
 }
 
-// commandForm returns a slash command as a form.
+// commandForm returns the payload of a slash command as a form.
 func commandForm(payload object) []byte {
 	form := make(url.Values, len(payload))
 	for name, v := range payload {

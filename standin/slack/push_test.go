@@ -23,11 +23,11 @@ type pushed struct {
 	at     time.Duration // since the app was started
 	header http.Header
 	raw    []byte
-	form   url.Values // of a command or a button press
+	form   url.Values // only for commands and button presses
 	payload
 }
 
-// app is an HTTP server that plays the bot's request URL.
+// app is an HTTP server at the bot's request URL.
 type app struct {
 	t      *testing.T
 	mu     sync.Mutex
@@ -105,7 +105,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// Events are sent as signed POST requests, and repeated if the app does not accept them.
+// Events are sent as signed POST requests. An event is sent again if the app does not accept it.
 func TestEventsAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, func(n int, _ pushed, w http.ResponseWriter) {

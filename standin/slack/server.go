@@ -14,7 +14,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Tokens and the signing secret of an app without configured ones.
+// Tokens and the signing secret of an app for which Options sets none.
 const (
 	DefaultBotToken      = "xoxb-standin-local-use-only"
 	DefaultAppToken      = "xapp-standin-local-use-only"
@@ -36,15 +36,15 @@ type Options struct {
 	Scopes []string
 	// Subscriptions are the events that the app is subscribed to; AllEvents if nil.
 	Subscriptions []string
-	// BaseURL is the base URL of the server for the links that it returns. If empty, it is the URL of the last call to
-	// the Web API, otherwise the TCP listener's address.
+	// BaseURL is the base URL of the server for the links that it returns. If empty, it is the URL at which the last call
+	// to the Web API arrived. Before the first call, it is the TCP listener's address.
 	BaseURL string
-	// RequestURL is the URL to which events, commands and button presses are posted. If empty, the app is in Socket
-	// Mode. SetRequestURL also verifies the URL.
+	// RequestURL is the URL to which events, commands and button presses are posted. If empty, the app is in Socket Mode.
+	// SetRequestURL sets the URL later, and verifies it.
 	RequestURL string
 	// Dial connects to the request URL; nil: the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Limits are the published limits. A call beyond them gets 429 and is a violation. The zero value means
+	// Limits are the published limits. A call beyond them gets 429 and is a violation. A zero field means the value in
 	// PublishedLimits.
 	Limits Limits
 	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 but is
@@ -54,10 +54,10 @@ type Options struct {
 	Latency time.Duration
 	// StreamLife is how long a message may stream; 0 means 5 minutes.
 	StreamLife time.Duration
-	// SocketLife is when a socket is asked to refresh; 0 means 18,060 seconds.
+	// SocketLife is the time after which the server closes a socket to refresh it; 0 means 18,060 seconds.
 	SocketLife time.Duration
-	// Agent makes the app an agent (agent_view in its manifest), with conversations in the Messages tab. Otherwise it
-	// is an assistant (assistant_view) with threads of its own.
+	// Agent makes the app an agent (agent_view in its manifest), with conversations in the Messages tab. Otherwise the app
+	// is an assistant (assistant_view) with separate threads.
 	Agent bool
 	// EditWindow is how long a message can be edited; 0: forever.
 	EditWindow time.Duration
@@ -92,12 +92,12 @@ type Server struct {
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
-	// background is the context of deliveries, which outlive the calls that caused them. Close ends it; Reset ends and
-	// replaces it.
+	// background is the context of deliveries, which outlive the calls that caused them. Close ends this context, and
+	// Reset replaces it by a new one.
 	background    context.Context //nolint:containedctx // see above
 	endBackground context.CancelFunc
 
-	base       string // configured or learned; see Options.BaseURL
+	base       string // set by Options.BaseURL, or learned from calls
 	requestURL string
 	revoked    bool
 
@@ -171,7 +171,7 @@ func (s *Server) reset() {
 	s.stats = newStats()
 }
 
-// Serve answers requests on l until Close, and then returns nil. It closes l.
+// Serve answers requests on l until Close is called, then closes l and returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	if _, ok := l.Addr().(*net.TCPAddr); ok {
 		s.Locked(func() { s.base = cmp.Or(s.base, "http://"+l.Addr().String()) })
@@ -187,8 +187,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// detach removes the sockets, which end with the requests that opened them. Unacknowledged envelopes are delivered
-// again.
+// detach removes the sockets. Each ends when the request that opened it ends. Envelopes without an acknowledgement are
+// delivered again.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil

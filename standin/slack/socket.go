@@ -22,16 +22,16 @@ const (
 	maxSockets = 10
 	// ticketLifetime is how long a URL of apps.connections.open can be used.
 	ticketLifetime = 30 * time.Second
-	// socketLifetime is the time until a socket is refreshed, as in the documentation's example; debugSocketLifetime is
-	// that of a socket opened with debug_reconnects=true.
+	// socketLifetime is the time until a socket is refreshed, as in the documentation's example. For a socket opened with
+	// debug_reconnects=true, it is debugSocketLifetime.
 	socketLifetime      = 18_060 * time.Second
 	debugSocketLifetime = 360 * time.Second
 	// warnTime is how long before its refresh a socket gets a warning.
 	warnTime = 10 * time.Second
-	// pingEvery is the interval of the server's pings, and pongTimeout the wait for the response.
+	// pingEvery is the interval of the server's pings, and pongTimeout is how long it waits for the response.
 	pingEvery   = 10 * time.Second
 	pongTimeout = 10 * time.Second
-	// writeTimeout limits the time for a client to read one envelope.
+	// writeTimeout is how long a client may take to read one envelope.
 	writeTimeout = 10 * time.Second
 	// maxAck is the maximum size of a client's message in bytes.
 	maxAck = 1 << 20
@@ -45,14 +45,14 @@ const (
 	reasonTooMany      = "too_many_websockets"
 )
 
-// socketTicket is the right to open one socket, in a URL.
+// socketTicket stands for a URL with which a client may open one socket.
 type socketTicket struct{ until time.Time }
 
 // socket is one open connection. Server.mu guards its fields.
 type socket struct {
 	id      int
 	out     []frame
-	wake    chan struct{} // capacity 1: out changed
+	wake    chan struct{} // signals that out changed; capacity 1
 	stalled bool          // half-open: nothing is transmitted, and the server does not notice
 	cancel  context.CancelFunc
 }
@@ -77,7 +77,7 @@ type envelope struct {
 	id     string
 	socket *socket
 	acked  chan json.RawMessage // capacity 1
-	late   bool                 // its time has passed
+	late   bool                 // ackTimeout is over
 }
 
 // openConnection implements https://docs.slack.dev/reference/methods/apps.connections.open.
@@ -115,7 +115,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	s.runSocket(r, conn, k, cut)
 }
 
-// takeTicket uses up the ticket of a request, which is valid once. It returns a response if the ticket is invalid.
+// takeTicket uses up the ticket of a request, because a ticket is valid only once. It returns the response to a request
+// without a valid ticket, or nil.
 func (s *Server) takeTicket(r *http.Request) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +150,7 @@ func (s *Server) runSocket(r *http.Request, conn *websocket.Conn, k *socket, cut
 	})
 	s.readSocket(ctx, conn, k)
 	cancel()
-	_ = conn.CloseNow() // an error means that it was closed before
+	_ = conn.CloseNow() // an error means that the connection was already closed
 	work.Wait()
 	s.unregister(k)
 }
@@ -219,7 +220,7 @@ func (s *Server) acknowledge(k *socket, data []byte) {
 	}
 }
 
-// writeSocket sends the socket's queue, and refreshes the socket in time.
+// writeSocket sends the socket's queue, and asks the client to reconnect when the socket's life is over.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, life time.Duration, cut <-chan struct{}) {
 	warn, refresh := time.NewTimer(max(0, life-warnTime)), time.NewTimer(life)
 	defer warn.Stop()
@@ -266,7 +267,7 @@ func disconnect(k *socket, reason string) []byte {
 
 // closeSocket tells the client to disconnect and closes the socket normally.
 func (s *Server) closeSocket(ctx context.Context, conn *websocket.Conn, k *socket, reason string) {
-	s.unregister(k) // nothing more is queued for it
+	s.unregister(k) // nothing more is queued for the socket
 	if writeFrame(ctx, conn, disconnect(k, reason)) {
 		_ = conn.Close(websocket.StatusNormalClosure, "") // the client may have closed it first
 	}
@@ -295,7 +296,8 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// queueEnvelope queues an envelope for the next socket in turn; nil: there is no socket. The caller holds s.mu.
+// queueEnvelope queues an envelope for the next socket in turn. It returns nil if there is no socket. The caller holds
+// s.mu.
 func (s *Server) queueEnvelope(p *pendingDelivery, retry int, reason string) *envelope {
 	if len(s.sockets) == 0 {
 		s.recordAttempt(p, Attempt{Retry: retry, Reason: reason, Failed: "connection_failed"})
@@ -324,7 +326,7 @@ func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope
 	case <-timer.C:
 		s.Locked(func() { o.late = true })
 		select {
-		case payload := <-o.acked: // it arrived at the same moment
+		case payload := <-o.acked: // the acknowledgement arrived at the same moment
 			return outcome{acked: true, answer: payload}
 		default:
 			return s.recordFailure(p, "timeout")
@@ -334,8 +336,9 @@ func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope
 	return outcome{failed: "closed", stop: true}
 }
 
-// Disconnect asks every socket to disconnect. With a grace period, they get a warning now and are refreshed after it,
-// as the platform does every few hours. Without one, they get the reason and are closed.
+// Disconnect asks the clients of all sockets to disconnect. With a grace period, they get a warning now and are
+// refreshed after that period, as on the platform every few hours. Without a grace period, they get the reason, and the
+// sockets are closed.
 func (s *Server) Disconnect(reason string, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -157,7 +157,7 @@ func TestRefresh(t *testing.T) {
 		if e := old.next(); e.Type != "events_api" {
 			t.Errorf("got %+v, want the other event on the warned socket", e)
 		}
-		if e := fresh.take(); e.Retry != 1 { // after three seconds, on any of the sockets
+		if e := fresh.take(); e.Retry != 1 { // delivered again after three seconds, over any of the sockets
 			t.Errorf("got %+v, want the event again", e)
 		}
 		for e := old.next(); e.Reason != "refresh_requested"; e = old.next() {
@@ -205,7 +205,7 @@ func TestBrokenSockets(t *testing.T) {
 	})
 }
 
-// While no socket is open, delivery of an event is tried for six minutes.
+// While no socket is open, the stand-in tries to deliver an event for six minutes.
 func TestNoSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})

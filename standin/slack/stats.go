@@ -14,17 +14,18 @@ const (
 	OverLimit = "over_limit"
 	// BlockedCall is a call in a scope that a 429 had blocked.
 	BlockedCall = "blocked_call"
-	// LateAck is an acknowledgement after more than three seconds, on a socket that stayed open.
+	// LateAck is an acknowledgement that comes more than three seconds after its envelope, over the socket of the
+	// envelope.
 	LateAck = "late_ack"
 	// BadAck is a message on a socket that acknowledges nothing.
 	BadAck = "bad_ack"
 	// Truncated is a text that the platform cut.
 	Truncated = "truncated"
-	// ReplyAsThread is a thread_ts of a reply instead of its parent.
+	// ReplyAsThread is a thread_ts that names a reply instead of the thread's parent.
 	ReplyAsThread = "reply_as_thread"
 )
 
-// Violation is an action of a client that the platform punishes, or that its documentation asks not to do.
+// Violation is an action of a client that the platform punishes, or that its documentation asks clients not to do.
 type Violation struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
@@ -55,8 +56,8 @@ type Stats struct {
 	Appends  int `json:"appends"`
 	// NotModified counts edits that changed nothing.
 	NotModified int `json:"not_modified"`
-	// Deliveries counts attempts to deliver to the app, and Redelivered those that repeat an earlier one. Lost counts
-	// abandoned deliveries, and Pending running ones.
+	// Deliveries counts attempts to deliver to the app, and Redelivered the attempts that repeat an earlier one. Lost
+	// counts deliveries that were given up, and Pending those in progress.
 	Deliveries  int `json:"deliveries"`
 	Redelivered int `json:"redelivered"`
 	Lost        int `json:"lost"`
