@@ -20,8 +20,8 @@ func (a *adapter) Profile(chat.Target) chat.Profile { return a.l.w.s.profile }
 
 func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.dialect() }
 
-// Run delivers people's updates to accept, each until it is accepted. It begins with some older updates, as platforms
-// do.
+// Run passes people's updates to accept, and repeats each one until it is accepted. It begins with some older updates,
+// as platforms do.
 func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	a.l.learn(from.Sent)

@@ -9,8 +9,8 @@ import (
 )
 
 // A simulation runs on one clock, but each process adds an offset to the times that it writes and reads. The store
-// converts the times in its own columns. It can't convert those in JSON that the gateway encodes, so only these show
-// the offset.
+// converts the times in its own columns. It can't convert the times inside JSON that the gateway encodes, so only those
+// times show the offset.
 
 // instant matches a time in JSON.
 var instant = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)

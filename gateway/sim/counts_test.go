@@ -37,8 +37,8 @@ func (t *total) String() string {
 	return b.String()
 }
 
-// situations returns the situations that a large set of schedules must contain. Without one of them, the set proves
-// nothing about it.
+// situations returns the situations that a large set of schedules must contain. If a situation is missing, the set
+// proves nothing about that situation.
 func situations() []string {
 	return []string{
 		"tool calls: " + look, "tool calls: " + change, "tool calls: " + alter,
@@ -82,8 +82,8 @@ const enough = 800
 // schedule needs would hide real faults.
 const all = 22_500
 
-// missing returns the situations that no schedule contained, of one process or of replicas. It returns nothing if there
-// were too few schedules, or not every kind of platform.
+// missing returns the situations that no schedule contained. With replicas, it also looks for the situations of
+// replicas. It returns nothing if too few schedules were played, or not on every kind of platform.
 func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,10 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// restartGrace is the minimum time for which a question stays open after a new process continued its turn.
+// restartGrace is the minimum time for which a question stays open after a new process has continued the question's
+// turn.
 const restartGrace = time.Minute
 
-// inTime reports whether a message came before the question's time limit, in a process that lived until then.
+// inTime reports whether a message came before the question's time limit ended. Only a process that lived until then
+// can end a question.
 func (w *world) inTime(m *written, q *question) bool {
 	for i, b := range q.turn.begun {
 		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
@@ -147,8 +149,7 @@ func (w *world) judgeEffect(d *deed) {
 	}
 }
 
-// stoppedBefore reports whether the answering process had received a command that stops a turn before a time. Later
-// questions wait until the turn ends.
+// stoppedBefore reports whether the answering process had received a command that stops a turn before a time.
 func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(memoryMoved)
@@ -186,7 +187,7 @@ func (w *world) judgeToldResult(key, text, what string) {
 		w.complain("no model made the call %q in the history %s", key, what)
 		return
 	}
-	if w.turns[d.turn].void { // decisions of a void turn are not stored any more
+	if w.turns[d.turn].void { // the messages of a void turn were erased, so its decisions are not stored any more
 		return
 	}
 	lie := func() {
@@ -263,16 +264,16 @@ func (w *world) judgeDeeds() {
 	}
 }
 
-// broken reports whether something other than its own end may have ended a turn.
+// broken reports whether a turn may have ended in any way other than by its own result.
 func (w *world) broken(t *turnLog) bool {
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
-// hadTime reports whether the process in which a call was approved had begun its turn, lived long enough to make the
-// call, and nothing ended the turn in between.
+// hadTime reports whether an approved call had time to be made. The process in which it was approved must have begun
+// the turn and lived long enough, and nothing may have ended the turn in between.
 func (w *world) hadTime(q *question) bool {
 	if !slices.ContainsFunc(q.turn.begun, func(b beginning) bool { return !b.at.After(q.ruled) && !b.life.diedAt(q.ruled) }) {
-		return false // it waited behind another turn of a chat that moved
+		return false // the turn waited behind another turn of a chat that moved
 	}
 	slack := 10 * time.Second
 	for _, d := range w.deeds {
@@ -294,8 +295,8 @@ func (w *world) hadTime(q *question) bool {
 	return true
 }
 
-// judgeHeard checks that no message about an undecided question was lost. It was lost if a process accepted it, lived
-// on, and did not use it.
+// judgeHeard checks that no message about an undecided question was lost. A message was lost if a process accepted it,
+// lived on, and did not use it.
 func (w *world) judgeHeard(q *question) {
 	if w.broken(q.turn) {
 		return

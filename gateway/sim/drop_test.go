@@ -11,8 +11,8 @@ import (
 // mostLines is the number of fixed lines that one conversation may have in delivery. Further lines are dropped.
 const mostLines = 5
 
-// mayDrop reports whether message n may stay without an answer. Then a command that ended it, or a line that was sent a
-// moment before, counts as the answer.
+// mayDrop reports whether message n may stay without an answer. In that case, a later command cancelled it, or the line
+// that answers it was sent a moment before.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
@@ -29,7 +29,7 @@ func (w *world) mayDrop(n int) bool {
 		return w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
 	case "retry":
 		again := slices.ContainsFunc(w.order, func(t *turnLog) bool { return t.place == m.place && t.released.Equal(m.dropped) })
-		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m) // again: its question is asked again anyway
+		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m) // if again is true, its question is asked again anyway
 	case "yes", "no":
 		return w.decidesAny(m) || w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
 	case "approve", "deny":
@@ -42,7 +42,8 @@ func (w *world) mayDrop(n int) bool {
 	}
 }
 
-// droppedBy reports whether a command that cancels message n was accepted after it, and before it was dropped.
+// droppedBy reports whether a command that cancels message n was accepted after message n, and before message n was
+// dropped.
 func (w *world) droppedBy(n int, kinds ...string) bool {
 	m := w.messages[n]
 	for i, o := range w.messages {
@@ -72,8 +73,8 @@ func (w *world) wasToldLately(m *written) bool {
 	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
 }
 
-// saidLately reports whether the bot began to send a line at about the time of m: to its writer, or to everybody in its
-// place.
+// saidLately reports whether the bot began to send a line at about the time of m, in the conversation of m. The line
+// must be for the writer of m or, with everybody, for anybody.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user

@@ -27,7 +27,8 @@ func probed(answers ...answer) schedule {
 	return s
 }
 
-// D2: a question is edited, and its answer is stopped before it restarts. The visible text must not be sent again.
+// D2: a question is edited, and somebody stops the answer before the turn restarts. The visible text must not be sent
+// again.
 func TestRegressionEditedAndStopped(t *testing.T) {
 	at(t, 100*time.Millisecond, 2*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)))
@@ -39,8 +40,8 @@ func TestRegressionEditedAndStopped(t *testing.T) {
 	})
 }
 
-// D9: a search for a create finds nothing, and the next question interrupts the answer before another message of it
-// exists. The message that appears later must not keep a cursor.
+// D9: a search for a create finds nothing, and the next question interrupts the answer before the answer has another
+// message. The message that appears later must not keep a cursor.
 func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := probed(talk(numbered(60)))
@@ -83,8 +84,8 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	})
 }
 
-// D1: a stop arrives while the final text, which is shorter than the preview, replaces it. The waiting draft must
-// not be sent, because it belongs to the discarded text.
+// D1: a stop arrives while the final text replaces a longer preview. A draft that still waits must not be sent, because
+// it belongs to the discarded text.
 func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
 	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {

@@ -152,7 +152,7 @@ func rareExceptions() map[exception]schedule {
 	again := story("edit", talk(numbered(17)))
 	again.profile.TextLimit, again.real = 60, 60
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
-	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // the second message, whose first can be made final
+	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // only the second message fails; the first one can be made final
 	// The second message of the first answer is never created. The third create takes effect while the process dies.
 	twins := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
 	twins.profile.TextLimit, twins.real, twins.config.Interval = 40, 40, 200*time.Millisecond

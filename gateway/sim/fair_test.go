@@ -26,7 +26,8 @@ func TestFairSearchThatHasToWait(t *testing.T) {
 }
 
 // D14: the platform refuses an answer for a moment, and the conversation continues. When the message can be created,
-// its text is too long for it. The rest appears below the next answer, which begins at that moment.
+// the text turns out to be too long for one message. The rest appears below the next answer, which begins at that
+// moment.
 func TestFairTooLongBehindTrouble(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys", talk(numbered(8)), talk("a1w0x a1w1x"))
@@ -98,8 +99,8 @@ func TestFairWordsOfALongerPreview(t *testing.T) {
 	}
 }
 
-// The next receiver gets ignored messages again. After the first piece of a split message, such a message counts as the
-// rest of it.
+// A process that becomes the receiver gets messages again that were ignored before. If such a message follows the first
+// piece of a split message, it counts as the rest of that message.
 func TestFairIgnoredUntilAPieceCame(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk("a0w0x a0w1x"))

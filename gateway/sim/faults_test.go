@@ -11,9 +11,9 @@ import (
 // fault is a fault of one call. The zero value is no fault.
 type fault struct {
 	kind  string
-	scope chat.Scope // limited: what is blocked
-	named bool       // limited: the response names the blocked scope
-	told  bool       // limited: the response contains the limit
+	scope chat.Scope // for the kind limited: the scope that is blocked
+	named bool       // for the kind limited: the response names the blocked scope
+	told  bool       // for the kind limited: the response contains the limit
 	after time.Duration
 }
 
@@ -31,8 +31,8 @@ const (
 	tooLong     = "too long"
 	nameless    = "no message id"
 	isFrozen    = "can't be edited"
-	isForbidden = "forbidden"    // once
-	isAuth      = "unauthorized" // once
+	isForbidden = "forbidden"    // one call only
+	isAuth      = "unauthorized" // one call only
 	cutLate     = "cut, and the effect comes later"
 	isBad       = "server error for this message" // only this message is affected, for the duration of the fault
 )

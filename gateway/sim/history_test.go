@@ -29,8 +29,8 @@ const patience = time.Minute
 // draftLife is how long clients show a draft.
 const draftLife = 30 * time.Second
 
-// judgeFresh checks that older text of the model is visible, except for the last word. A timer must show text that no
-// later delta pushes out, and no conversation may starve (D12).
+// judgeFresh checks that the model's text is visible after a while, except for its last word. Text that no later delta
+// follows must be shown by a timer, and no conversation may starve (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

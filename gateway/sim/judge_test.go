@@ -91,7 +91,7 @@ func (w *world) judgeOrder() {
 			}
 			for _, n := range t.messages[:t.first] {
 				switch at := w.messages[n].accepted; {
-				case w.messages[n].joined: // a message that joined a running turn counts with that turn, even after its release
+				case w.messages[n].joined: // a message that joined a running turn counts with that turn, even if the turn was withdrawn later
 				case at.Before(last) && !w.disturbed(t):
 					w.complain("m%d is answered after a later one", n)
 				default:
@@ -239,7 +239,7 @@ func (w *world) refusesFinal(m *message) bool {
 }
 
 // refusesAll reports whether the platform refused both the final text for m and an edit that only removes the cursor of
-// m. For a message without text of the reply, or one that is not needed and can't be deleted, only the second edit
+// m. If a message shows no text of the reply, or is surplus and can't be deleted, only the edit that removes the cursor
 // counts.
 func (w *world) refusesAll(m *message) bool {
 	times := 0
@@ -253,7 +253,8 @@ func (w *world) refusesAll(m *message) bool {
 	return times > 1 && w.refusesFinal(m)
 }
 
-// stuckAbove reports whether a message above m was sent again, and therefore all messages after it.
+// stuckAbove reports whether a message of m's reply could not be edited any more. Such a message is sent again, and
+// therefore all messages after it.
 func (w *world) stuckAbove(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }
@@ -269,7 +270,7 @@ func (w *world) releasedSince(m *message) bool {
 	return t != nil && t.released.After(w.movedAt)
 }
 
-// resumedBy reports whether a process other than the creator of m continues its turn.
+// resumedBy reports whether the turn of m is now continued by a process other than the one that created m.
 func (w *world) resumedBy(m *message) bool {
 	t := w.turns[m.turn]
 	return t != nil && t.begun[len(t.begun)-1].life != m.by.life

@@ -37,9 +37,9 @@ type turnLog struct {
 	ended    time.Time
 	released time.Time
 	calls    []*call
-	edited   chat.MessageID // by the newest preview
+	edited   chat.MessageID // the message that the newest preview edited
 	lastEdit time.Time
-	lastRun  int  // the run of the turn that created it
+	lastRun  int  // the run of the turn in which that edit was made
 	asks     bool // people were asked about a call
 	steps    int  // number of stored steps with calls
 	revised  int  // how often an edited question restarted the turn
@@ -196,7 +196,7 @@ func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) e
 	return k.write(ctx, func() error { return k.store.Release(ctx, turn, used...) }, func() {
 		t := k.l.w.turns[turn]
 		if !t.ended.IsZero() {
-			return // another process did; the store releases nothing
+			return // another process ended the turn before, so the store releases nothing
 		}
 		t.usage = append(t.usage, used...)
 		t.released = time.Now()

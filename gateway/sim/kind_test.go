@@ -151,7 +151,7 @@ const (
 	units    measure = "UTF-16"
 	bytes    measure = "bytes"
 	entities measure = "UTF-16 and entities"
-	blocks   measure = "UTF-16, entities and blocks" // rich messages where entities can't show something
+	blocks   measure = "UTF-16, entities and blocks" // rich messages, for formats that entities can't show
 )
 
 func measures() []measure { return []measure{points, units, bytes, entities, blocks} }

@@ -14,7 +14,7 @@ type block struct {
 	from, until time.Time
 }
 
-// penalty is a 429 as the platform enforces it: it also refuses all calls before the penalty's end.
+// penalty is a 429 as the platform enforces it: the platform also refuses all calls before the penalty's end.
 type penalty struct {
 	scope chat.Scope
 	call  *call
@@ -64,7 +64,7 @@ func (w *world) within(c *call, l chat.Limit, same bool) int {
 	return n
 }
 
-// refuses returns an error if there were too many calls: because of the fault, a penalty, or the limits in force.
+// refuses returns a rate limit error if the call's fault, a penalty or a limit in force requires one.
 func (w *world) refuses(c *call, f fault) *chat.SendError {
 	if f.kind == limited {
 		w.hit(c, limited+" "+f.scope.String())

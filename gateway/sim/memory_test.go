@@ -36,7 +36,7 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 		what = "of turn " + t.id
 	}
 	if slices.ContainsFunc(w.messages, func(m *written) bool { return m.forgets(w, place, "") && m.heard.Equal(time.Now()) }) {
-		return // the order of the two can't be known
+		return // the order of that command and this check can't be known
 	}
 	known := asked(summary)
 	for _, m := range history {
@@ -69,8 +69,8 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 	}
 }
 
-// forgottenBy returns when a person's questions in a place were last erased; without a person, anybody's. A command has
-// no effect before the owner of the chat receives it.
+// forgottenBy returns when the questions of u in a place were last erased. If u is empty, it returns when anybody's
+// questions were. A command has no effect before the owner of the chat receives it.
 func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	for _, m := range w.messages {
 		if m.forgets(w, place, u) && m.accepted.After(last) && !m.heard.IsZero() {
@@ -80,13 +80,14 @@ func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	return last
 }
 
-// forgets reports whether a message erases a person's questions in a place; without a person, everybody's.
+// forgets reports whether a message erases the questions of u in a place. If u is empty, the questions of any person
+// count.
 func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
-// remembered reports whether the model completed a turn's answer and the answer is still in the history. A decision by
-// another process could not know of that end.
+// remembered reports whether the model completed a turn's answer and the answer is still in the history. If another
+// process stored the turn's decision, it could not know that the model had completed the answer.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
@@ -100,7 +101,7 @@ func (w *world) remembered(t *turnLog) bool {
 	})
 }
 
-// lost reports whether a turn that replaced another was undone, or one that replaced it was.
+// lost reports whether a turn was undone, or a turn that replaced it was lost.
 func (w *world) lost(t *turnLog) bool {
 	return t.undone || slices.ContainsFunc(w.order, func(again *turnLog) bool { return again.replaces == t.id && w.lost(again) })
 }
@@ -129,7 +130,7 @@ func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	}
 }
 
-// forgotten records that a person's questions in a conversation were erased; without a person, everybody's.
+// forgotten records that the questions of u in a conversation were erased. If u is empty, everybody's questions were.
 func (w *world) forgotten(c chat.Conversation, u chat.UserID) {
 	place := w.placeOf(c.Chat, c.Thread)
 	for _, t := range w.order {
@@ -320,7 +321,7 @@ func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if !w.s.pair || !w.s.private(m.place) {
 		w.complain("a stranger is answered where none may be")
 	}
-	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 { // otherwise only the answering replica knows the request
+	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 { // among several replicas, only the one that answered knows of the pairing request
 		w.complain("a stranger is given a code twice within an hour")
 	}
 	w.knocked = time.Now()

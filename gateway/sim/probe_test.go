@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// This is a platform with growing message ids. A message with an unknown outcome can only be found as on Telegram: an
-// edit to the content of its create changes nothing. The adapter in this file skips the ids that it knows. The judge
-// complains if a probe changes a message whose id some process knows for certain. Creates may take effect seconds after
-// their connection was cut.
+// On the platform in this file, message ids only grow. The message of a create with an unknown outcome can only be
+// found as on Telegram, by a probe: an edit to the content of the create changes nothing if it hits that message. The
+// adapter in this file does not probe ids that it knows. The judge complains if a probe changes a message whose id some
+// process knows for certain. Creates may take effect seconds after their connection was cut.
 
-// lateFor is the maximum delay of such an effect.
+// lateFor is the maximum time between the cut of a connection and the late effect of its create.
 const lateFor = 10 * time.Second
 
 // knowledge is what one process knows about message ids.
@@ -24,7 +24,7 @@ type knowledge struct {
 	newest  int
 	known   map[int]bool
 	own     map[int]bool // known from the response to a create or a probe, but possibly not stored
-	changed map[int]bool // by a probe, certainly or possibly
+	changed map[int]bool // ids whose messages a probe changed, or may have changed
 	probing map[chat.ChatID]int
 	doubts  map[string]bool // creates with an unknown outcome
 }

@@ -27,7 +27,8 @@ type question struct {
 	revised       int // how often the message that its turn answers had been edited
 }
 
-// over reports whether that message was edited since, so that the turn restarted.
+// over reports whether the message that the question's turn answers was edited after the question, so that the turn
+// restarted.
 func (q *question) over() bool { return q.revised < q.turn.revised }
 
 // reaction is what a person does after seeing a question.
@@ -173,7 +174,7 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 		}
 	case agent.Approved:
 		w.counts.add("questions: approved", 1)
-		if w.decider(q, agent.Approved) == nil && !w.hasStandingApproval(t, w.deeds[q.key].tool) { // of another turn, in a chat that moved
+		if w.decider(q, agent.Approved) == nil && !w.hasStandingApproval(t, w.deeds[q.key].tool) { // if the chat moved, a standing approval may have come from another turn
 			w.complain("question %s was approved by nobody who may", q.id)
 		}
 	default:
@@ -303,7 +304,7 @@ func (w *world) react(q *question, r reaction) {
 	w.writeLocked(len(w.messages) - 1)
 }
 
-// press lets somebody press a button of a question. If it has none, they write the button's text.
+// press lets somebody press a button of a question. If the question has no buttons, they write the button's text.
 func (w *world) press(s *say, q *question, kind string) {
 	if kind == doOld {
 		now := q

@@ -29,7 +29,8 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	perform(t, s)
 }
 
-// The same happens if the receiving process dies after every turn has ended.
+// The receiving process dies after every turn has ended. The next receiver gets the last updates again, and no turn may
+// begin from them.
 func TestRegressionReceivesNothingAfterADeath(t *testing.T) {
 	t.Parallel()
 	for n := range 12 { // it is random which process dies
@@ -119,8 +120,8 @@ func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 	}
 }
 
-// A process wakes up after another one has become the receiver, and tries to receive once more before it learns that. It
-// receives nothing, so the end does not wait for it.
+// A process wakes up after another one has become the receiver, and tries to receive once more before it learns that.
+// It receives nothing, so the end of the simulation does not wait for it.
 func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
@@ -133,8 +134,9 @@ func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	perform(t, s)
 }
 
-// D10: an edit of a dead replica may still take effect, so the next owner of the chat waits with the check of the final. When it
-// stops, it leaves the check to its successor. A message that arrives while it stops does not make it check too soon.
+// D10: an edit of a dead replica may still take effect, so the next owner of the chat plans to repeat its own edit to
+// the final. When this owner stops, it leaves the repetition to its successor. A message that arrives while it stops
+// does not make it repeat the edit too soon.
 func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
 	t.Parallel()
 	asks := calling("a1w0x", "a1w1x", change)

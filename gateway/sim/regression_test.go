@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// All calls of a tool were approved, and the process died before it stored that this also decides the open question. A
-// later message about that question is then about a decided question.
+// Somebody approved all calls of a tool, and the process died before it stored that this approval also decides the open
+// question. A later message about that question is then about a decided question.
 func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -78,7 +78,8 @@ func TestRegressionDeletedBeforeItIsFound(t *testing.T) {
 	equal(t, "what the person sees", w.see(0), []string{"a0w0x a0w1x"})
 }
 
-// D6: the same, and the process dies right after its search found nothing. The next process also uses the new key.
+// D6: a person deletes a message, and the process dies right after its search for that message found nothing. The next
+// process also uses the new key.
 func TestRegressionDeletedBeforeItIsFoundAndKilled(t *testing.T) {
 	t.Parallel()
 	for write := range 8 {
@@ -173,8 +174,8 @@ func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	}
 }
 
-// D1: the platform refused the text of a message. The next process does not try it again: split into shorter messages,
-// it would repeat the text of the messages after it.
+// D1: the platform refused the text of a message. The next process does not try that text again. Split into shorter
+// messages, the text would repeat what the messages after it show.
 func TestRegressionRefusedTextIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))
@@ -323,7 +324,8 @@ func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 	}
 }
 
-// D1: the same, after a kill during the create, so that its outcome is unknown.
+// D1: a process was killed during a create, so that its outcome is unknown, and the platform refuses the text of that
+// message. The next process does not try the text again.
 func TestRegressionRefusedTextIsNotTriedAgainAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))

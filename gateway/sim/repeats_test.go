@@ -24,8 +24,9 @@ func (w *world) runAt(c *call) (n int) {
 	return n
 }
 
-// mayBeOverwritten reports whether the process may edit a message once more. Before this process took over, another one edited that
-// message or created it as a preview. This process edited it before the end of such an edit, and has waited for that since.
+// mayBeOverwritten reports whether a process may edit a message once more with the same text. It may if another process
+// had edited that message, or created it as a preview, before this process took over. This process made its own edit
+// while the other call could still take effect, and repeats it when that is impossible.
 func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
 	const longest = 10 * time.Second // how long the gateway waits for the edit of a preview
 	t := w.turns[c.turn]

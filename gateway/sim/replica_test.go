@@ -343,7 +343,7 @@ func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.Repli
 // losesLease records that a process has lost its lease, unless it gave the lease up. The caller holds world.mu.
 func (l *life) losesLease() {
 	if at := l.renewed.Add(chat.LeaseTime - 500*time.Millisecond); l.id != 0 && !l.gaveUp && !time.Now().Before(at) {
-		l.died, l.lost = at, true // it noticed then, or later if it was paused
+		l.died, l.lost = at, true // the process noticed the loss then, or later if it was paused
 	}
 }
 

@@ -122,7 +122,7 @@ type accident struct {
 
 const stranger chat.UserID = "stranger"
 
-// GoString returns almost nothing, because the story already describes the schedule.
+// GoString leaves out most of the schedule, because the story already describes it.
 func (s schedule) GoString() string {
 	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, tools %t (approval %v, reactions %+v), latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
 		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
@@ -407,7 +407,7 @@ func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	return a
 }
 
-// mostStops is how often the model stops for calls within one answer, not counting calls at its beginning.
+// mostStops is how often the model stops for calls within one answer at most, not counting calls at its beginning.
 const mostStops = 3
 
 // longPause is long enough for all earlier text to become visible, under any limits.

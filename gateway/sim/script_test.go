@@ -184,11 +184,11 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 		n = numbers[len(numbers)-1]
 	}
 	switch tl := w.turns[t.ID]; {
-	case l.isOver(): // the process does not know yet
+	case l.isOver(): // the process does not know yet that its state no longer counts
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:
-		if tl.void && tl.begun[len(tl.begun)-1].life != l { // otherwise it began just before
+		if tl.void && tl.begun[len(tl.begun)-1].life != l { // otherwise the turn had begun just before its messages were erased
 			w.complain("F37: the model is asked for turn %s, which was forgotten", t.ID)
 		}
 		if w.s.fickle {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seed is the default seed; perKind, beside it, is the default number of schedules for each kind. With the same schedules each
-// time, a failure is caused by the newest change. `make sim` plays other schedules.
+// seed is the default seed. The default number of schedules for each kind of platform is perKind. The schedules are the
+// same each time, so that a failure is caused by the newest change. `make sim` plays other schedules.
 const seed = "20261121"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // events, and the seed.
 func TestRandomSchedules(t *testing.T) { playAll(t, nil) }
 
-// TestRandomSchedulesOfReplicas plays them with several gateways that share one store.
+// TestRandomSchedulesOfReplicas plays random schedules with several gateways that share one store.
 func TestRandomSchedulesOfReplicas(t *testing.T) { playAll(t, (*schedule).drawReplicas) }
 
 // playAll plays random schedules on every kind of platform. more draws additional events.

@@ -43,8 +43,8 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	return false
 }
 
-// interrupts reports whether a message is a question that ends the answer before it, which depends on the mode. A yes
-// or no that decided about a call is not a question.
+// interrupts reports whether a message is a question. If the gateway is configured to interrupt, a question ends the
+// answer before it. A yes or no that decided about a call is not a question.
 func (w *world) interrupts(n int) bool {
 	m := w.messages[n]
 	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))

@@ -20,14 +20,14 @@ var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	return lines
 })
 
-// judgeToldOf checks that these lines about calls are true.
+// judgeToldOf checks that the lines below the answer of a turn say the truth about its calls.
 func (w *world) judgeToldOf(t *turnLog) {
 	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.fault == badContent && !c.m.Preview }) {
 		w.except(refusedContent) // a line without its beginning may look like another line
 		return
 	}
 	if w.givenUp(t) {
-		w.except(givenUp) // for the same reason
+		w.except(givenUp) // here, too, a line without its beginning may look like another line
 		return
 	}
 	text, whole := "", "" // whole includes the excused messages; one of them may contain the middle of a line

@@ -138,8 +138,9 @@ func (w *world) givenUp(t *turnLog) bool {
 	return false
 }
 
-// stuck reports whether a message of the reply can be neither edited nor deleted: while others are visible, or while
-// nobody can learn whether the last edit before a kill took effect.
+// stuck reports whether a message of the reply can be neither edited nor deleted. This matters only while other
+// messages are visible, or if several processes worked on the reply: nobody can learn whether the last edit before a
+// kill took effect.
 func (w *world) stuck(t *turnLog) bool {
 	all := w.person.of(t.id)
 	lives := slices.ContainsFunc(t.calls, func(c *call) bool { return c.life != t.calls[0].life })
@@ -237,7 +238,7 @@ func (r reading) endsWithSome(line string, open bool) bool {
 // keepsLonger reports whether surplus messages of a preview stay: the platform can edit messages but not delete them.
 func (r reading) keepsLonger() bool { return r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete }
 
-// hasMessagesWith reports whether the first messages have a text, and each message after them was longer before.
+// hasMessagesWith reports whether the first messages together, for any number of them, show exactly the text.
 func (r reading) hasMessagesWith(text string) bool {
 	for i := range r.each {
 		if withoutToldLines(strings.Join(r.each[:i+1], "")) == text {

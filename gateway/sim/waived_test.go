@@ -74,8 +74,9 @@ func (w *world) finalRun(t *turnLog) *run {
 	return r
 }
 
-// wordsOnScreen returns the number of messages with each word of a turn's reply, and the words that a person deleted.
-// Messages that can be neither edited nor deleted and files do not count.
+// wordsOnScreen returns, for each word of a turn's reply, the number of messages that show it. It also returns the
+// words that may be missing there: a person deleted them, or they are in a file or in a message that can be neither
+// edited nor deleted.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {

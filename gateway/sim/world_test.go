@@ -22,7 +22,7 @@ type written struct {
 	accepted  time.Time
 	heard     time.Time // when the answering process received it
 	heardLast time.Time // when the newest answering process received it
-	taken     int       // how many messages had been accepted by then, including this one
+	taken     int       // how many messages had been accepted when this one was, including this one
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
@@ -42,7 +42,7 @@ type world struct {
 	person    person
 	lives     []*life
 	killed    map[int]bool
-	settled   bool // nothing is left to do; an update that was ignored before may be for the bot now, but nobody would wait for its answer, so updates are not delivered again
+	settled   bool // nothing is left to do, so updates are not delivered again: one that was ignored before may be for the bot now, but nobody would wait for its answer
 	downUntil time.Time
 	fullUntil time.Duration
 
