@@ -25,7 +25,7 @@ type actor struct {
 	log          *slog.Logger
 
 	inbox   []queue.Message
-	orders  []func()      // functions from an operator, run by the actor
+	orders  []func()      // functions that the actor runs, for example for an operator
 	started bool          // the actor's goroutine runs, and only this goroutine may use left; guarded like inbox
 	given   time.Time     // when the oldest entry of inbox and orders arrived; zero if both are empty; guarded like them
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
@@ -37,7 +37,7 @@ type actor struct {
 	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
 	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: an earlier process left nothing here
 	queue   queue.Queue                      // messages that wait for their turn
-	owed    []note                           // lines that wait until earlier replies are delivered
+	owed    []note                           // fixed lines that wait until earlier replies are delivered
 	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
@@ -223,8 +223,8 @@ func (a *actor) sort(m queue.Message) {
 	}
 }
 
-// ask queues a message for a turn. Depending on the configuration it interrupts the running turn or is offered
-// to it.
+// ask queues a message for a turn. Depending on the configuration, the message interrupts the running turn or is
+// offered to it.
 func (a *actor) ask(m queue.Message) {
 	if v := a.g.meter.Look(a.conversation, a.person(m.Inbound)); v != access.Fine {
 		a.refuse(v, m.Inbound)
@@ -325,7 +325,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 		return
 	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
-	if errors.Is(err, chat.ErrManyRequests) { // people asked other replicas at the same time
+	if errors.Is(err, chat.ErrManyRequests) { // people who asked other replicas at the same time got the last codes
 		a.log.Info("message refused: too many people wait to be let in", slog.String("person", a.person(in).String()))
 		a.drop(in)
 		return

@@ -399,7 +399,7 @@ func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
 	})
 }
 
-// The history of an answer is stored before the answer has been delivered.
+// The history of an answer is stored before the answer has been delivered, so /undo finds it.
 func TestUndoWhileAnAnswerIsDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })

@@ -45,7 +45,7 @@ type vital struct {
 	running bool      // the adapter's Run has not returned
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
 	failed  error     // the error with which Run last returned; nil: none yet
-	failing time.Time // since when each call of Run fails before it has lasted for settled; zero: it does not fail so
+	failing time.Time // when the current series of failures of Run began; a Run that lasts for settled ends the series; zero: no failure
 	last    int       // newest key of accepts
 	accepts map[int]time.Time
 }
@@ -57,7 +57,8 @@ func (v *vital) runs() {
 	v.running, v.since = true, time.Now()
 }
 
-// retries records that Run has returned with err, unless that is nil, and is called again after a wait.
+// retries records that Run is called again after wait. It also records err, the error with which Run returned,
+// unless err is nil.
 func (v *vital) retries(wait time.Duration, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns the approvals of a turn for deciding proposals, but not for asking people.
+// approvals returns the approvals of a turn. They can decide proposals, but not ask people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
 		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
@@ -22,7 +22,7 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns the approvals of a turn that is about to run and can ask people.
+// approver returns the approvals of a turn that is about to run. They can also ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.current().ApprovalTimeout, errShutdown
@@ -51,7 +51,7 @@ func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	return out
 }
 
-// proposing returns the question for an action, with the other placeholders filled in.
+// proposing returns the question for the action that what describes, with all placeholders filled in.
 func (t Texts) proposing(what string, places ...string) inquiry {
 	before, after, found := strings.Cut(t[TextApproval], "{what}")
 	if !found {
@@ -83,13 +83,13 @@ func codeBlock(text string) string {
 // inCode returns Markdown that shows one line literally: nothing in it becomes a link, a mention or a command.
 func inCode(line string) string {
 	mark := backticks(line, 1)
-	if len(mark) > 1 { // otherwise the backticks would join
+	if len(mark) > 1 { // otherwise backticks in line would join those of mark
 		line = " " + line + " "
 	}
 	return mark + line + mark
 }
 
-// backticks returns at least this many backticks, more than any run of backticks in the text.
+// backticks returns a run of backticks that is longer than every run in the text, and not shorter than least.
 func backticks(text string, least int) string {
 	run, longest := 0, least-1
 	for i := range len(text) {
@@ -203,7 +203,8 @@ func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool)
 	}
 }
 
-// seenQuestion returns the running turn's question to the sender of a message, if it was visible; nil otherwise.
+// seenQuestion returns the running turn's open question if the sender of a message is its asker and could see it;
+// nil otherwise.
 func (a *actor) seenQuestion(m queue.Message) *approval.Proposal {
 	if a.turn == nil || m.Kind != chat.Text {
 		return nil

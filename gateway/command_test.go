@@ -75,7 +75,7 @@ func TestRetryWhileTheAnswerIsGiven(t *testing.T) {
 	})
 }
 
-// If nothing of the answer was shown yet, the same question is asked again, once.
+// If /retry comes before any part of the answer was shown, the same question is asked again, once.
 func TestRetryBeforeAnythingWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
@@ -230,7 +230,7 @@ func TestHelpListsTheAvailableCommands(t *testing.T) {
 	})
 }
 
-// A misspelt command is not asked as a question. Any other text that begins with a slash is.
+// A misspelt command is not asked as a question. Any other text that begins with a slash is asked.
 func TestMistypedCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

@@ -13,8 +13,9 @@ import (
 // threadTime limits how long a question waits until the earlier messages of its thread are read.
 const threadTime = 10 * time.Second
 
-// context tells a model where it is, the date, and who speaks; "" if that is not configured. It does not contain
-// the time of day: the text would change every minute, and providers cache only text that stays the same.
+// context returns a text that tells a model where it is, the date, and who speaks; "" if this is not configured. It
+// does not contain the time of day: the text would change every minute, and providers cache only text that stays
+// the same.
 func (a *actor) context(in chat.Inbound) string {
 	if !a.g.current().Context {
 		return ""

@@ -17,17 +17,17 @@ import (
 // Histories deletes parts of conversations.
 type Histories interface {
 	// Undo deletes the entries of the newest turn that is not part of a summary, and returns them, if there are any.
-	// Older versions stored entries without a turn: from a user's message on, they count as one. In the same
-	// transaction, Undo begins the turn says, as Begin does, unless it has no id. This turn tells people the result;
-	// after a crash, the command must not run again.
+	// Entries of older versions have no turn: those from the newest user's message on count as one turn. says is the
+	// turn that tells people the result. Undo begins it in the same transaction, as Begin does, because the command
+	// must not run again after a crash. If says has no id, no turn is begun.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
 	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running turns can
 	// add only their usage afterwards.
 	Forget(ctx context.Context, c chat.Conversation) error
 	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running turns
-	// from adding any. It deletes the summary too, since the summary may contain something of them. Summarized
-	// entries of other people become part of the history again. Usage stays, so that nobody can evade a limit. Erase
-	// returns the number of deleted entries.
+	// from adding entries. It deletes the summary too, since the summary may repeat something from these entries.
+	// Summarized entries of other people become part of the history again. Usage stays, so that nobody can evade a
+	// limit. Erase returns the number of deleted entries.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 }
 

@@ -119,7 +119,8 @@ func TestDecidedCallIsNotOpen(t *testing.T) {
 	})
 }
 
-// A permanent approval of a tool does not cover its read-only calls, because people decide about their content.
+// A permanent approval of a tool does not cover its read-only calls, because people decide about the content of
+// each of these calls.
 func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -221,7 +222,7 @@ func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 		l.say(t, pressing(l.button("approve:")))
 		later(3 * time.Second)
 		store.set(func(m *moody) { m.drops = 15 * time.Second })
-		l.say(t, pressing("approve:none")) // slow enough that the next press has to wait
+		l.say(t, pressing("approve:none")) // this press takes so long that the next message has to wait
 		later(time.Second)
 		l.say(t, command("approve"))
 		later(time.Second)

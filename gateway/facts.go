@@ -13,8 +13,8 @@ type Facts interface {
 	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
 	// Remember stores one line, with an id and the time, unless the person already has a fact with this text, or
-	// already has most facts, the maximum. Concurrent calls for one person, also those of several processes, run one
-	// after the other.
+	// already has the maximum number of facts, which is most. Concurrent calls for one person, also those of several
+	// processes, run one after the other.
 	Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error)
 	// ForgetFact deletes one fact and reports whether it existed.
 	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)

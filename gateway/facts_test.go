@@ -87,7 +87,7 @@ func TestForgetInPrivateDeletesFactsToo(t *testing.T) {
 	})
 }
 
-// Without the memory tool, there is no such command. In a group, nobody reads a person's facts.
+// Without the memory tool, there is no /memory command. In a group, nobody reads a person's facts.
 func TestNoMemoryCommandWithoutMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

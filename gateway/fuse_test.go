@@ -121,7 +121,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 		}
 		later(10 * time.Second)
 		var blown bool
-		if writes, blown = f.state(); !blown { // the number of writes differs by one, because some happen at the same moment
+		if writes, blown = f.state(); !blown { // the number of writes varies by one between runs, because some happen at the same moment
 			equal(t, "messages", l.sees(), []string{switched})
 			return
 		}

@@ -177,7 +177,7 @@ func (g *Gateway) queueRules() queue.Rules {
 }
 
 // drainShare divides the grace period of a shutdown. In the first sixth, running turns may finish; the other five
-// sixths are for making replies final. turnGrace has the exception.
+// sixths are for making replies final. turnGrace explains an exception.
 const drainShare = 6
 
 // lastWait is how long calls may take to end after their context ended.
@@ -293,8 +293,8 @@ func (g *Gateway) drain() error {
 }
 
 // turnGrace returns the part of the grace period in which running turns may finish. If another replica answers new
-// messages meanwhile, it is five sixths instead of one: that replica would have to run an unfinished turn again,
-// and the reply would not grow for a while.
+// messages meanwhile, it is five sixths instead of one sixth: that replica would have to run an unfinished turn
+// again, and the reply would not grow for a while.
 func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	if g.handsOver() {
 		return grace - grace/drainShare

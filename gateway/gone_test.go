@@ -10,7 +10,7 @@ import (
 )
 
 // If a tool is missing after a restart, the buttons of its question are answered at once. A "no" is stored as a
-// refusal. Neither waits for the tool.
+// refusal. Neither a "yes" nor a "no" waits for the tool.
 func TestQuestionOfAMissingTool(t *testing.T) {
 	for name, tt := range map[string]struct{ press, decision, told string }{
 		"denied":   {"deny:", "decision=denied by=tg:user:7", "the person denied this call"},

@@ -12,8 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// The age is checked only for messages that waited at the platform. Otherwise a local clock that is ahead by more than
-// max_age would make every message look too old.
+// The platform's time of a message counts only if the message waited at the platform. Otherwise a local clock that
+// is ahead by more than max_age would make every message look too old.
 func TestMessagesDuringAnOutageGetANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {

@@ -30,7 +30,8 @@ func (s *searcher) Find(context.Context, chat.Target, chat.Create, string) (chat
 	return chat.Found{Next: "more"}, nil
 }
 
-// A search knows the messages that other replicas sent and received. Its further calls don't ask the store again.
+// A search knows the messages that other replicas sent and received. Only the first call of a search asks the
+// store.
 func TestSearchKnowsMessagesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), memory.New()

@@ -44,7 +44,7 @@ func TestReplicaThatStopsHandsOver(t *testing.T) {
 	})
 }
 
-// leave makes a replica stop. The returned channel receives its error once it has stopped.
+// leave makes a replica stop. The returned channel receives the replica's error once the replica has stopped.
 func (f *fellow) leave() <-chan error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.stop() }()
@@ -139,7 +139,7 @@ func TestReplicaThatStopsBeginsNothing(t *testing.T) {
 		}
 		for _, m := range []chat.Inbound{
 			revised(chat.Text, "m2", "b"), revised(chat.Text, "m3", "c"), revised(chat.Edited, "m2", "b2"), // the answer runs in the same conversation
-			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // here it runs in another conversation of the chat
+			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // here the answer runs in another conversation of the chat
 		} {
 			r[1].say(t, m)
 			later(150 * time.Millisecond)

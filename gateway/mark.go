@@ -54,8 +54,8 @@ func (a *actor) inherit(in chat.Inbound) {
 	}
 }
 
-// callMark makes one call, once the budget allows it and unless over is closed before. It reports whether the sign may be
-// visible now.
+// callMark shows or removes the sign on a message with one call, once the budget allows it and unless over is
+// closed before. It reports whether the sign may be visible now.
 func (a *actor) callMark(in chat.Inbound, waits bool, over <-chan struct{}) (visible bool) {
 	return a.aside(a.g.deliveries, in.To, chat.OpTyping, over, func(ctx context.Context) error {
 		return a.endpoint.account().marker.Mark(ctx, chat.MessageRef{Target: in.To, ID: in.ID}, waits)

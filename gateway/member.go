@@ -22,7 +22,8 @@ const (
 	// orphanDelay is how long after the end of a lease its chats are searched for. It is not 0, because clocks are
 	// not exact.
 	orphanDelay = 20 * time.Millisecond
-	// reloadEvery is the number of such searches after which everything is read again, even without a signal.
+	// reloadEvery is the number of regular searches for work after which everything is read again, even without a
+	// signal.
 	reloadEvery = 5
 	// leaveEvery is the time between two searches for chats that a stopping process can give up.
 	leaveEvery = 100 * time.Millisecond
@@ -55,13 +56,13 @@ type member struct {
 
 	mu       sync.Mutex
 	receives map[chat.EndpointID]bool // the endpoints that allow only one receiver and for which this process is the receiver
-	divided  map[chat.EndpointID]bool // the endpoints whose limits are shared
+	divided  map[chat.EndpointID]bool // the endpoints whose limits this replica shares with the others
 	excused  map[string]bool          // turns that will run again and whose last run ended because of a lost lease, not with its process
 
 	shareNow chan struct{} // capacity 1: a limit has no share yet
 }
 
-// liveShared is live for a store that several processes share.
+// liveShared does what live does, for a store that several processes share.
 func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	m, err := g.register(ctx)
 	if err != nil { // stopped before anything began
@@ -77,7 +78,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	defer stopWorking()
 	receiving, stopReceiving := context.WithCancel(ctx)
 	defer stopReceiving()
-	m.renew(working) // so that the others are known before anything is received
+	m.renew(working) // so that the other replicas are known before anything is received
 	loops.Go(func() { m.renewals(working) })
 	loops.Go(func() { m.listen(working) })
 	loops.Go(func() { m.shares(working) })
@@ -148,8 +149,8 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	return m.reload(ctx)
 }
 
-// excuse records that the last run of a turn probably ended because its replica lost the lease, not because the turn
-// crashed it: this process lost its lease at about the same time and is alive.
+// excuse records that the last run of a turn probably ended because its replica lost the lease, not because the
+// turn crashed the process: this process lost its lease at about the same time and is alive.
 func (m *member) excuse(rec chat.Turn) {
 	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
 		return
@@ -174,7 +175,7 @@ func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	return 0
 }
 
-// forgetExcuse removes the excuse of a turn once it is stored in the turn's journal.
+// forgetExcuse removes a turn from excused, once the turn's journal counts the excused run.
 func (g *Gateway) forgetExcuse(turn string) {
 	if m := g.member.Load(); m != nil {
 		m.mu.Lock()
@@ -196,7 +197,7 @@ func (m *member) self() chat.Replica {
 	return self
 }
 
-// renewals renews the lease until ctx ends or it is lost.
+// renewals renews the lease until ctx ends or the lease is lost.
 func (m *member) renewals(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -227,7 +228,7 @@ func (m *member) renew(living context.Context) {
 	switch {
 	case errors.Is(err, chat.ErrLost):
 		m.lease.Lose()
-	case err != nil && living.Err() != nil: // the failure says nothing about the store
+	case err != nil && living.Err() != nil: // the renewal was cut off, so its failure says nothing about the store
 	case err != nil:
 		if m.g.leaseErr.Swap(&err) == nil {
 			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
@@ -300,7 +301,7 @@ func (m *member) leave(ctx context.Context) {
 	m.renew(ctx)
 }
 
-// unregister ends the membership.
+// unregister gives up the lease at once, so that other replicas take over the chats.
 func (m *member) unregister(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
@@ -320,7 +321,7 @@ func (g *Gateway) ahead() time.Duration {
 	return g.shared.Ahead()
 }
 
-// lost is closed when the lease is over; nil if the store is not shared.
+// lost returns a channel that is closed when the lease is over; nil if the store is not shared.
 func (g *Gateway) lost() <-chan struct{} {
 	if m := g.member.Load(); m != nil {
 		return m.lease.Lost()

@@ -127,8 +127,8 @@ func (g *Gateway) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// place returns a target with the current id of its chat. Message ids of the old chat are not valid in the new
-// one.
+// place returns a target with the current id of its chat. If the id has changed, replyTo becomes empty, because
+// message ids of the old chat are not valid in the new one.
 func (a *actor) place(to chat.Target, replyTo chat.MessageID) (chat.Target, chat.MessageID) {
 	if now := a.g.policy.Now(a.endpoint.ID, to.Chat); now != to.Chat {
 		to.Chat, replyTo = now, ""

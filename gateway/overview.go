@@ -29,7 +29,7 @@ type Reception string
 
 // The states.
 const (
-	Starting  Reception = "starting"  // it has not tried yet
+	Starting  Reception = "starting"  // it has not tried to connect yet
 	Connected Reception = "connected" // it has received for a while
 	Retrying  Reception = "retrying"  // it connects, or waits before it tries again
 	Standby   Reception = "standby"   // another replica receives, or this one has no lease
@@ -59,7 +59,7 @@ type ReplyState struct {
 	Turn    string // the id that people are told if it fails
 	Began   time.Time
 	Text    string // what the model wrote so far, or the final
-	Shown   int    // bytes of it that people see
+	Shown   int    // number of bytes of Text that people see
 	Ending  bool   // the text is complete
 	Waits   Wait
 	Blocked time.Time // with WaitLimit: until when the platform refuses calls; zero or past: it does not refuse them
@@ -74,7 +74,7 @@ const (
 	WaitModel    Wait = "model"    // for the model's first token
 	WaitApproval Wait = "approval" // for a person's decision about a tool call
 	WaitLimit    Wait = "limit"    // for the platform's rate limits
-	WaitTrouble  Wait = "trouble"  // it can't be shown at the moment
+	WaitTrouble  Wait = "trouble"  // for the platform: the reply can't be shown at the moment
 )
 
 // resumed tells the observer that a reply of an earlier process is continued.

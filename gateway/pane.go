@@ -69,7 +69,7 @@ func (a *actor) suggestAfter(greeted []chat.Inbound) {
 
 func (a *actor) suggestPrompts(to chat.Target, heading string) {
 	prompts, err := ParsePrompts(a.g.texts()[TextPrompts])
-	if a.endpoint.account().pane == nil || err != nil { // the configuration has checked them
+	if a.endpoint.account().pane == nil || err != nil { // the configuration has checked the prompts
 		return
 	}
 	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.account().pane.Suggest(ctx, to, heading, prompts) })

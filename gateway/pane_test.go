@@ -154,7 +154,7 @@ func TestAPaneSurvivesAKill(t *testing.T) { // D10
 				later(at)
 				l.kill()
 				begin()
-				l.say(t, opened()) // delivered again
+				l.say(t, opened()) // the platform delivers the event again
 				later(2 * time.Minute)
 				equal(t, fmt.Sprintf("%q, killed after %v", question, at), l.sees(), want)
 				if len(p.prompts) != gateway.MaxPrompts || p.name != question || p.typing {

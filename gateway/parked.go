@@ -41,8 +41,8 @@ func (a *actor) inTrouble(t *turn) func(bool) {
 	}
 }
 
-// parkable reports whether the conversation should go on without its turn: only the delivery is left, it is in
-// trouble, and other messages wait.
+// parkable reports whether the conversation should go on without its turn: only the delivery is left, the ending
+// can't be shown at the moment, and other messages wait.
 func (a *actor) parkable(t *turn) bool {
 	awaited := t.stoppedBy != nil || len(t.then) > 0 || a.queue.Len()+len(a.left)+t.offers.Len() > 0
 	if !awaited || !t.delivery.trouble.Load() || len(a.parked) >= maxParked || a.g.isStopping() {
@@ -155,7 +155,8 @@ func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	}
 }
 
-// remind retries the undone replies of a chat when a message arrived there, since delivery may work now.
+// remind makes the actors of a chat deliver its undone replies when a message arrived there, since delivery may
+// work now.
 func (g *Gateway) remind(in chat.Conversation) {
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -170,9 +171,9 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries to deliver the undone replies of this conversation in the background. A stopping process leaves them
-// to the next one. If it tried them again at once, it would check too early for late edits of another replica, and
-// nobody would repeat the check.
+// mend tries again, in the background, to deliver the undone replies of this conversation, which could not be
+// delivered before. A stopping process leaves them to the next one. Its attempt might come before a late edit of a
+// dead replica takes effect, and nobody would check the message again.
 func (a *actor) mend() {
 	if a.g.isStopping() {
 		return
@@ -215,7 +216,7 @@ func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 type line struct {
 	a       *actor
 	mu      sync.Mutex
-	stalled bool // it is counted in stalled instead of saying
+	stalled bool // it is counted in actor.stalled instead of actor.saying
 	over    bool
 }
 

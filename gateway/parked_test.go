@@ -163,7 +163,7 @@ func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 	}
 }
 
-// Without /stop, a parked reply becomes final later. An interrupted one stays as it was shown.
+// Without /stop, a parked reply becomes final later. An interrupted reply stays as it was shown.
 func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	for name, interrupted := range map[string]bool{"decided": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Platform is the interface that every adapter implements. Capabilities lists its optional abilities, which it
-// implements as the optional interfaces of package preview.
+// Platform is the interface that every adapter implements. Capabilities lists its optional abilities. For these,
+// the adapter implements optional interfaces of this package and of package preview.
 type Platform interface {
 	preview.Sender
 	// Capabilities always returns the same value.
@@ -38,8 +38,8 @@ type Fetcher interface {
 // ThreadReader is an adapter that can read what was written in a thread before the bot was asked there.
 type ThreadReader interface {
 	// ReadThread returns messages of the thread to.Thread that are older than the message before, oldest first. They
-	// are the thread's first message and the newest of the others, at most most in total. Errors are a
-	// *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
+	// are the thread's first message and the newest of the others. The argument most limits their number. Errors are
+	// a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 
@@ -161,7 +161,7 @@ type account struct {
 	fetcher   Fetcher      // nil: attachments can't be read
 	threads   ThreadReader // nil: threads can't be read
 	menu      Menu         // nil: no command menu
-	concluder Concluder    // nil: the adapter needs no conclusions
+	concluder Concluder    // nil: the adapter need not know when messages are answered
 	pulse     Pulse        // nil: it reports no pulse
 	marker    Marker       // nil: it can't show that a message waits
 	pane      Pane         // nil: it has no pane

@@ -60,7 +60,8 @@ func TestQuotedMessageReachesTheModel(t *testing.T) {
 	})
 }
 
-// The model is told that the platform does not show the quoted message, so that it can say so. A mention alone stays a mention.
+// The model is told that the platform does not show the quoted message, so that it can say so. A message without a
+// text of its own still counts as a bare mention of the bot.
 func TestReplyToAHiddenMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -81,8 +82,8 @@ func TestReplyToAHiddenMessage(t *testing.T) {
 	})
 }
 
-// In a private chat, quotes have no names. The bot's own words count as outside content, because an answer that /new
-// removed may repeat a web page.
+// In a private chat, the model reads no names of people. The bot's own words count as outside content, because an
+// answer that /new removed may repeat a web page.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -188,7 +189,8 @@ func (r *reading) ReadThread(_ context.Context, _ chat.Target, before chat.Messa
 	}, nil
 }
 
-// With the first question in a thread, the model reads the thread's beginning and its newest messages, once.
+// With the first question in a thread, and only then, the model reads the thread's beginning and its newest
+// messages.
 func TestAThreadReachesTheModelOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *reading
@@ -259,7 +261,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			h.say(t, byPerson("9", "1", "Ann", "a"))
 			later(2 * time.Second)
 			unaddressed("9", "b", true)
-			h.say(t, byPerson("7", "1", "Ann", "c")) // also while the first answer is being written
+			h.say(t, byPerson("7", "1", "Ann", "c")) // begins another thread; the next message there comes while this one is being answered
 			early := byPerson("7", "1", "Ann", "d")
 			early.Addressed, early.Follows = false, true
 			later(100 * time.Millisecond)

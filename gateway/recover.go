@@ -281,7 +281,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 }
 
 // late answers a message with a note if it waited too long or if earlier processes died while answering it. It
-// reports whether it did.
+// reports whether it answered the message.
 func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= maxRuns:

@@ -16,7 +16,7 @@ import (
 //
 //	what has changed           what happens
 //	options of replies         the next turn has them
-//	an endpoint's adapter      the old one stops receiving, and the new one begins where the store says that it had come to;
+//	an endpoint's adapter      the old one stops receiving, and the new one begins at the stored resume cursor;
 //	                           replies that run make their next call through the new one, as they do after a restart
 //	an endpoint is added       it takes up its stored messages, and receives
 //	an endpoint is removed     it stops receiving; what it has accepted is answered

@@ -107,7 +107,8 @@ func TestReload_runningAnswer(t *testing.T) {
 	}
 }
 
-// A running reply continues with the new token in its message. The new adapter receives from where the old one ended.
+// A running reply continues in its message, with the new token. The new adapter receives from where the old one
+// ended.
 func TestReload_replacesAnAdapter(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {

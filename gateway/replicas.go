@@ -62,8 +62,9 @@ type Membership interface {
 // Ownership keeps which replica owns a chat and receives for an endpoint.
 type Ownership interface {
 	// Take first makes this replica the owner of up to orphans chats with unfinished work that have no live owner.
-	// Then it returns the unfinished work of its own chats that it has not yet returned since the registration. A
-	// turn that this replica began counts as returned, and so do the messages of a turn that it releases.
+	// Then it returns the unfinished work of this replica's chats, except what it has already returned since the
+	// registration. A turn that this replica began counts as returned, and so do the messages of a turn that it
+	// releases.
 	//
 	// call numbers the calls of a registration, from 1. A repeated call with the same number returns the same work
 	// again, so nothing is lost if an answer is lost. The work counts as returned once a call with a larger number

@@ -177,7 +177,7 @@ func TestReplicasShareTheChats(t *testing.T) {
 	})
 }
 
-// Commands, edits and deletions are not stored. They reach the owner within 200 ms.
+// A command, an edit or a deletion that one replica receives reaches the owner of the chat within 200 ms.
 func TestReplicasForwardToTheOwner(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -326,7 +326,7 @@ func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if made == 0 || held < made || held > made+2 { // plus typing calls
+		if made == 0 || held < made || held > made+2 { // up to two typing calls were made besides
 			t.Errorf("the replica that stopped holds %d of 30 calls, want about the %d that it has made", held, made)
 		}
 	})

@@ -158,7 +158,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	growth := chat.Growth{Undecided: a.unstoredUsage(rec)}
 	l := a.newLine()
 	a.answers.Go(func() {
-		defer a.poke() // after the line has ended
+		defer a.poke() // runs after l.end
 		defer l.end()
 		if !stored && !a.awaitStore(a.g.turns, rec) {
 			return // its messages stay in the store for the next process

@@ -25,7 +25,7 @@ type Revisions interface {
 // have read most of an older answer.
 const editTime = time.Minute
 
-// errEdited is the reason for interrupting a turn whose question was edited: it runs again.
+// errEdited is the reason for interrupting a turn whose question was edited. The turn runs again.
 var errEdited = errors.New("the question was edited")
 
 // revise tells the conversation, if it is active, that a message was edited or deleted. It stores nothing: only a
@@ -39,7 +39,8 @@ func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return nil
 }
 
-// tell gives a message that is not stored to the conversation, if it is active. It reports whether it is.
+// tell gives a message that is not stored to the conversation, if it is active. It reports whether the conversation
+// is active.
 func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -68,7 +68,7 @@ func (a *actor) settings(now *configured, s chat.Session, u chat.UserID) setting
 	return out
 }
 
-// model returns the model with a name, ignoring case.
+// model returns the model that has this name, ignoring case.
 func (c *configured) model(name string) (Model, bool) {
 	for _, m := range c.Models {
 		if name != "" && strings.EqualFold(m.Name, name) {

@@ -34,8 +34,8 @@ func (g *Gateway) divide(e *endpoint) {
 	})
 }
 
-// shares keeps this replica's shares up to date until ctx ends or the lease is lost. Without the store, the replica keeps the
-// shares that it has.
+// shares keeps this replica's shares up to date until ctx ends or the lease is lost. While the store can't be
+// reached, the replica keeps the shares that it has.
 func (m *member) shares(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()

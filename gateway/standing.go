@@ -43,9 +43,9 @@ func (g *Gateway) replica() *ReplicaState {
 	return s
 }
 
-// receives returns the endpoints for which a replica receives, by name: those with one receiver for which it was
-// elected, and those for which all replicas receive. Which endpoints allow only one receiver is read from this
-// process's own configuration.
+// receives returns the endpoints for which a replica receives, sorted by name: the endpoints with one receiver for
+// which the replica was elected, and those for which all replicas receive. Which endpoints allow only one receiver
+// is read from this process's own configuration.
 func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	list = slices.Clone(r.Receives)
 	for _, id := range r.Endpoints {

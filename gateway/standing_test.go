@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// measured is a branch that reports that its receive loop works while it runs.
+// measured is a branch whose receive loop reports, while it runs, that it works.
 type measured struct{ *branch }
 
 func (m measured) Pulse() (time.Time, time.Duration) {
@@ -31,8 +31,8 @@ func states(r []*fellow) (list []string) {
 	return list
 }
 
-// A replica reports whether it may answer and which endpoints it receives. A replica that stopped receiving does not count as
-// hanging.
+// A replica reports whether it may answer and for which endpoints it receives. A replica that stopped receiving
+// does not count as hanging.
 func TestReplicaState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) {
@@ -92,7 +92,7 @@ func TestReplicasThatAllReceive(t *testing.T) {
 	})
 }
 
-// While the replicas have different configurations, a chat belongs to one that runs its endpoint.
+// While the replicas have different configurations, a chat belongs to a replica that runs the chat's endpoint.
 func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var options []gateway.Options

@@ -92,7 +92,7 @@ const (
 	TextNoProposal    TextKey = "no_proposal"
 	TextNotYours      TextKey = "not_yours_to_decide"
 	TextUnasked       TextKey = "nobody_to_ask"      // below an answer: a tool call needed an approval, but the turn is unattended
-	TextUndecided     TextKey = "nobody_decided"     // below an answer: tools.approval_timeout has passed
+	TextUndecided     TextKey = "nobody_decided"     // below an answer: nobody decided about a tool call within tools.approval_timeout
 	TextWithdrawn     TextKey = "question_withdrawn" // {what}; another message interrupted the answer instead of a yes or no
 	TextDecideFirst   TextKey = "decide_first"       // another message came instead of a yes or no, and waits
 	TextCarriedOut    TextKey = "carried_out"        // {what}; an approved call that finished before its answer was interrupted
@@ -232,7 +232,7 @@ func TextKeys() []string {
 	return keys
 }
 
-// With returns a copy of the texts with own lines replacing the defaults. Unknown keys and empty lines are
+// With returns a copy of the texts in which the lines of own replace the defaults. Unknown keys and empty lines are
 // ignored.
 func (t Texts) With(own map[string]string) Texts {
 	t = maps.Clone(t)

@@ -139,7 +139,7 @@ func (a *actor) start(rec chat.Turn) {
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
 		close(t.delivery.decided)
-		a.poke() // the delivery may already be in trouble
+		a.poke() // the actor can park the turn if its ending can't be shown
 		showing.Wait()
 		a.rest(rec.To)
 	}()

@@ -151,8 +151,8 @@ func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	})
 }
 
-// A replica whose token the platform refuses answers nobody and does not receive. The other replicas do that, even if
-// it was the receiver before, and they get its chats.
+// A replica whose token the platform refuses answers nobody and does not receive. The other replicas do both, even
+// if it was the receiver before, and they get its chats.
 func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	for _, c := range []struct {
 		name    string

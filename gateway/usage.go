@@ -22,7 +22,7 @@ func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsa
 	}
 }
 
-// earlierUsage returns the usage of a turn by earlier processes. If the last one died while an answer was being
+// earlierUsage returns what earlier processes used for a turn. If the last one died while an answer was being
 // written, that answer's usage is estimated.
 func (a *actor) earlierUsage(rec chat.Turn, r history.Replay) []agent.ModelUsage {
 	if !r.DiedAnswering(rec) {

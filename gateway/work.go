@@ -38,7 +38,7 @@ func (m *member) work(ctx context.Context) {
 	}
 }
 
-// react handles the signals since its last call.
+// react handles the signals that arrived since its last call.
 func (m *member) react(ctx context.Context) {
 	if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
 		m.g.CheckLease(err)

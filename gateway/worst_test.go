@@ -20,7 +20,8 @@ func (p slow) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return r, err
 }
 
-// A process that dies between each call and its record repeats the answer a few times, not forever (D5).
+// If every process dies between a call and the storing of its record, the answer is repeated a few times, not
+// forever (D5).
 func TestKilledInEveryCreate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// Words that people may answer to a question, separated by commas. In all widely written languages, each word means only
-// yes or only no. So the lists leave out words such as the Danish "tak" (thanks), the Spanish "ya" (already) and "si"
-// (if), the German "da" (there), and "igen" (yes in Hungarian, again in Swedish). An ambiguous word must not count as
-// yes; counting it as no does no harm.
+// Words with which people may answer a question, separated by commas. In all widely written languages, each word
+// means only yes or only no. So the lists leave out words such as the Danish "tak" (thanks), the Spanish "ya"
+// (already) and "si" (if), the German "da" (there), and "igen" (yes in Hungarian, again in Swedish). An ambiguous
+// word must not count as yes; counting it as no does no harm.
 const (
 	YesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
 		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +

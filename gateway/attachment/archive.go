@@ -22,7 +22,7 @@ var errUnpacked = errors.New("the document unpacks to too much")
 
 // archive is a document that consists of files in a ZIP archive.
 type archive struct {
-	ctxErr    func() error // of the context
+	ctxErr    func() error // the Err method of the context
 	files     map[string]*zip.File
 	remaining int64 // bytes that may still be unpacked
 }

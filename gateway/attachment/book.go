@@ -135,7 +135,7 @@ func isHidden(tag atom.Atom, title bool) bool {
 type webPage struct {
 	*bounded
 	inRow      bool // a cell of a table row has begun
-	beginsCell bool // and the cell has no text yet
+	beginsCell bool // the current cell has no text yet
 }
 
 // addWords adds text and replaces line breaks and repeated spaces by one space.

@@ -113,7 +113,8 @@ func (b *bounded) add(s string) {
 	}
 }
 
-// separate writes s, such as a line break, before the next text. Of several separators the longest counts.
+// separate writes s, such as a line break, before the next text. Of several separators the longest counts, but one
+// with a line break replaces one without.
 func (b *bounded) separate(s string) {
 	if len(s) > len(b.separator) || strings.HasPrefix(s, "\n") && !strings.HasPrefix(b.separator, "\n") {
 		b.separator = s

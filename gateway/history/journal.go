@@ -10,8 +10,9 @@ import (
 
 // Steps stores the journals of running turns.
 type Steps interface {
-	// Note appends to the journal of a running turn. It returns once the steps are durable, and fails if the
-	// turn is not running. For a deleted conversation it stores only usage steps. A journal ends with its turn.
+	// Note appends to the journal of a running turn. It returns once the steps are durable, and fails if the turn is
+	// not running. For a deleted conversation it stores only usage steps. The store deletes a journal once its turn
+	// will not run again.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 }
 

@@ -81,7 +81,7 @@ func (q *Queue) Len() int { return len(q.waiting) }
 // Add queues a message. It returns false if too many questions are queued. Messages offered to the running turn
 // count too. The pieces of one question count once.
 func (q *Queue) Add(m Message, offered int) bool {
-	questions, pieces := offered, 0 // pieces: of the last question
+	questions, pieces := offered, 0 // pieces counts the pieces of the last question
 	for i, before := range q.waiting {
 		if pieces++; i == 0 || !before.continues(q.waiting[i-1]) {
 			questions, pieces = questions+1, 1

@@ -85,5 +85,5 @@ func (l *Lease) Requested() time.Time {
 	return l.until.Add(margin - chat.LeaseTime)
 }
 
-// Lost is closed when the lease is over.
+// Lost returns a channel that is closed when the lease is over.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }

@@ -114,8 +114,8 @@ func standardWidths(base string) func(int) float64 {
 	if strings.Contains(base, "Times") {
 		scale = 0.0009
 	}
-	// The widths from space to tilde of Helvetica, in 1/1000 (https://github.com/adobe-type-tools/font-metrics). Many
-	// files use it without describing it.
+	// The widths from space to tilde of Helvetica, in 1/1000 (https://github.com/adobe-type-tools/font-metrics).
+	// Many files use Helvetica without describing it.
 	helvetica := [...]int{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556,
 		278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,

@@ -22,7 +22,7 @@ type (
 // budget limits the work on one file. If the budget is exceeded or the context ends, spend panics with a stop,
 // which [Read] recovers.
 type budget struct {
-	ctxErr  func() error // of the context
+	ctxErr  func() error // the Err method of the context
 	left    int
 	checked int
 }

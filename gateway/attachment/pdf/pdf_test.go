@@ -39,7 +39,7 @@ func file(objects ...string) []byte {
 	return b.Bytes()
 }
 
-// page returns a file of one page with some content and further objects, from number 5.
+// page returns a file of one page with some content, and with further objects whose numbers begin at 5.
 func page(content string, more ...string) []byte {
 	return file(append([]string{
 		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>/G 5 0 R>>/XObject<</X 6 0 R>>>>>>",
