@@ -13,7 +13,7 @@ import (
 // maxAckDelay is how soon a press must be acknowledged. Platforms allow three seconds or more.
 const maxAckDelay = 2 * time.Second
 
-// buttonCases are about buttons below messages.
+// buttonCases returns the cases about buttons below messages.
 func buttonCases() []testCase {
 	both := []chat.Action{{ID: "stop:1a2b3c4d", Label: "Stop"}, {ID: strings.Repeat("x-9:", 16), Label: "Go <on> & *on* 🦊"}}
 	return []testCase{
@@ -51,7 +51,7 @@ func buttonCases() []testCase {
 		})},
 		{"a text at the limit can have buttons", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
-			if short, ok := s.World.(Brief); ok { // on such a platform, a longer text is shown without buttons
+			if short, ok := s.World.(Brief); ok { // on such a platform, the adapter shows a longer text without buttons
 				s.offer(to, longest, both...)
 				s.wantShown(to, longest)
 				longest = longest[:short.ButtonText()]
@@ -90,7 +90,7 @@ func buttonCases() []testCase {
 				}
 				ids[in.ID] = true
 			}
-			w.Press(ref, both[0].ID) // again
+			w.Press(ref, both[0].ID) // press the same button again
 			ids[s.one(r).ID] = true
 			if len(ids) != 3 {
 				s.Errorf("three presses have %d ids", len(ids))
@@ -105,7 +105,7 @@ func buttonCases() []testCase {
 		})},
 		{"a press by whoever wrote before comes from the same person", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			if to.Kind == chat.Group {
-				return // there are several
+				return // several people write in a group
 			}
 			ref := s.offer(to, "one", both...)
 			r := s.start("")
@@ -121,8 +121,8 @@ func buttonCases() []testCase {
 	}
 }
 
-// buttons runs a case in each place with buttons. On platforms without edits the editor is nil, and buttons stay
-// forever.
+// buttons runs a case in each chat that supports buttons. On platforms without edits, the case gets no editor, and
+// buttons are never removed.
 func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return inBoth((*scene).presser, func(s *scene, w Presser, to chat.Target) {
 		s.Helper()
@@ -131,7 +131,7 @@ func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) fu
 	})
 }
 
-// editable runs a case in each place with buttons that can be edited.
+// editable runs a case in each chat whose messages have buttons and can be edited.
 func editable(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 		s.Helper()
@@ -154,7 +154,7 @@ func (s *scene) presser() (Presser, bool) {
 	return w, s.can().Buttons
 }
 
-// wantAcknowledged checks that no press waits for its acknowledgement.
+// wantAcknowledged checks that every press was acknowledged.
 func (s *scene) wantAcknowledged(w Presser) {
 	s.Helper()
 	if got := w.Unanswered(); got != 0 {

@@ -15,7 +15,7 @@ const draftID = 7
 // draftsGone is the time after which every platform has removed a draft that was not renewed.
 const draftsGone = 10 * time.Minute
 
-// draftCases are about drafts: previews without a message.
+// draftCases returns the cases about drafts, which are previews without a message.
 func draftCases() []testCase {
 	return []testCase{
 		{"a draft replaces the one before and is no message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
@@ -106,7 +106,7 @@ func draftCases() []testCase {
 	}
 }
 
-// drafts runs a case in each place with drafts.
+// drafts runs a case in each chat that supports drafts.
 func drafts(run func(s *scene, d preview.Drafter, to chat.Target)) func(*scene) {
 	return inPlaces((*scene).drafter, func(p chat.Profile) bool { return p.DraftFor > 0 }, run)
 }

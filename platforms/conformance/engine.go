@@ -18,16 +18,16 @@ import (
 	"telex/internal/store/memory"
 )
 
-// The engine cases run the whole gateway with the adapter and its stand-in. People must see what docs/architecture.md
-// promises (D1 to D13), under each platform's limits and failures.
+// The cases in the files engine*.go run the whole gateway with the adapter and its stand-in. They check that people
+// see what docs/architecture.md promises (D1 to D13), under each platform's limits and failures.
 
 // cursor is the cursor of all previews in these cases.
 const cursor = " ▌"
 
-// settleTime is how long anything that is running takes at most, unless a case says otherwise.
+// settleTime is longer than any running answer takes, unless a case says otherwise.
 const settleTime = 3 * time.Minute
 
-// testGateway is a gateway with one process at a time, and the data that survives a process.
+// testGateway runs a gateway, one process after the other. It keeps the data that survives a process.
 type testGateway struct {
 	*scene
 	model    *model
@@ -44,10 +44,11 @@ type testGateway struct {
 	cancel  context.CancelFunc
 	done    chan error
 
-	excused int // number of answers that may have one duplicate message
+	excused int // number of answers for which one duplicate message is allowed
 }
 
-// newGateway starts a gateway on the data of earlier ones. It stops at the end of the case. change may be nil.
+// newGateway starts a gateway with the stored data of earlier gateways. The gateway stops at the end of the case.
+// change may be nil.
 func (s *scene) newGateway(answers map[string]answer, change func(*testGateway)) *testGateway {
 	s.Helper()
 	if s.memory == nil {
@@ -83,7 +84,7 @@ func (h *testGateway) begin(a Adapter) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
 	h.gateway, h.cancel, h.done = g, cancel, make(chan error, 1)
 	go func() { h.done <- g.Run(ctx, func() {}) }()
-	pass(2 * time.Second) // connecting may take several calls
+	pass(2 * time.Second) // the adapter may need several calls to connect
 	synctest.Wait()
 }
 
@@ -100,7 +101,7 @@ func (h *testGateway) runner(log *slog.Logger) gateway.Runner {
 	return a
 }
 
-// end stops the process at once. It may be called again.
+// end stops the process at once. It may be called more than once.
 func (h *testGateway) end() {
 	if h.cancel == nil {
 		return
@@ -124,15 +125,15 @@ func (h *testGateway) stopInOrder() {
 	h.cancel = nil
 }
 
-// kill ends the process like SIGKILL: it stores nothing any more, and its calls break off. The next process begins at
-// once.
+// kill ends the process like SIGKILL: the process stores nothing more, and its running calls break off. The next
+// process begins at once.
 func (h *testGateway) kill() {
 	h.Helper()
 	h.stopHard()
 	h.restart()
 }
 
-// stopHard is the first half of kill: no process runs after it.
+// stopHard ends the process like kill, but starts no new one.
 func (h *testGateway) stopHard() {
 	h.ledger.mu.Lock()
 	h.ledger.dead = true
@@ -140,7 +141,7 @@ func (h *testGateway) stopHard() {
 	h.end()
 }
 
-// restart begins the next process.
+// restart starts the next process.
 func (h *testGateway) restart() {
 	h.Helper()
 	h.adapter = h.connect(Proper)
@@ -152,7 +153,8 @@ func (h *testGateway) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
 }
 
-// askLast asks. If the platform does not repeat unconfirmed messages, it returns only after the question was accepted.
+// askLast lets a person ask the last question before a process ends. If the platform does not repeat unconfirmed
+// messages, askLast returns only after the question was accepted.
 func (h *testGateway) askLast(to chat.Target, question string) {
 	h.Helper()
 	before := len(h.ledger.acceptedMessages())
@@ -162,7 +164,7 @@ func (h *testGateway) askLast(to chat.Target, question string) {
 	}
 }
 
-// command lets a person give a command in the way of the place.
+// command lets a person give a command in the form that works in the chat.
 func (h *testGateway) command(to chat.Target, name string) {
 	if h.adapter.Profile(to).NoCommands {
 		h.ask(to, name)
@@ -171,7 +173,7 @@ func (h *testGateway) command(to chat.Target, name string) {
 	h.Say(to, Saying{Text: "/" + name, Command: true})
 }
 
-// until lets time pass until a condition holds, at most a minute.
+// until waits until a condition holds, for at most a minute.
 func (h *testGateway) until(what string, holds func() bool) {
 	h.Helper()
 	for range 60 * 50 {
@@ -183,8 +185,8 @@ func (h *testGateway) until(what string, holds func() bool) {
 	h.Fatalf("%s did not happen within a minute", what)
 }
 
-// seen waits until the newest version in a place contains a text. If the platform shows no previews there, it waits
-// until a model writes.
+// seen waits until the newest version of a message in a chat contains a text. If the platform shows no previews, it
+// waits until the model is writing.
 func (h *testGateway) seen(to chat.Target, text string) {
 	h.Helper()
 	if !h.adapter.Capabilities().Edit {
@@ -198,8 +200,8 @@ func (h *testGateway) seen(to chat.Target, text string) {
 	})
 }
 
-// wantReply checks that a place contains exactly these messages. Every earlier version must have been a beginning of
-// them, with the cursor at its end or nowhere.
+// wantReply checks that a chat contains exactly these messages. Every earlier version must be a part of their text,
+// and may have a cursor only at its end.
 func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.Helper()
 	h.wantShown(to, want...)
@@ -207,8 +209,8 @@ func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.wantValid(to)
 }
 
-// wantSince checks that one message with a text follows the first messages in a place. what describes what happened
-// before.
+// wantSince checks that a chat contains exactly one message, with the given text, after its first messages. what
+// describes what happened before.
 func (h *testGateway) wantSince(what string, to chat.Target, first int, text string) {
 	h.Helper()
 	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {
@@ -216,7 +218,7 @@ func (h *testGateway) wantSince(what string, to chat.Target, first int, text str
 	}
 }
 
-// wantGrowth checks that every version of a message in a place is a contiguous piece of final.
+// wantGrowth checks that every version of each message in a chat is a contiguous piece of final.
 func (h *testGateway) wantGrowth(to chat.Target, final string) {
 	h.Helper()
 	for _, v := range h.Versions(to) {
@@ -265,7 +267,7 @@ func prose(n int) string {
 	return b.String()
 }
 
-// both returns the private chat and the group, or the only place.
+// both returns the private chat and the group, or only the private chat if the platform has no groups.
 func (s *scene) both() []chat.Target {
 	if s.Group() == (chat.Target{}) {
 		return []chat.Target{s.Private()}
@@ -273,7 +275,7 @@ func (s *scene) both() []chat.Target {
 	return []chat.Target{s.Private(), s.Group()}
 }
 
-// places returns n more private chats, or n times the only place.
+// places returns n more private chats. On a platform without people, it returns its only chat n times.
 func (s *scene) places(n int) []chat.Target {
 	if _, nobody := s.World.(Reporter); nobody {
 		return slices.Repeat([]chat.Target{s.Private()}, n)
@@ -281,7 +283,7 @@ func (s *scene) places(n int) []chat.Target {
 	return s.Crowd(n)
 }
 
-// people runs a case on platforms on which people write.
+// people runs a case on platforms where people write messages.
 func people(run func(*scene)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -305,7 +307,7 @@ func inGroup(run func(*scene)) func(*scene) {
 	}
 }
 
-// edited runs a case on platforms that show something of an answer before its end.
+// edited runs a case on platforms that can show a part of an answer while it grows.
 func edited(run func(*scene)) func(*scene) {
 	return with((*scene).editor, func(s *scene, _ preview.Editor) {
 		s.Helper()
@@ -313,7 +315,7 @@ func edited(run func(*scene)) func(*scene) {
 	})
 }
 
-// said returns the text of a message that Say caused.
+// said returns the text of a Saying, given the message that it caused.
 func (s *scene) said(in chat.Inbound) string {
 	if r, ok := s.World.(Reporter); ok {
 		return r.Said(in.Text)
@@ -321,7 +323,7 @@ func (s *scene) said(in chat.Inbound) string {
 	return in.Text
 }
 
-// transports returns the supported transports of previews in a place.
+// transports returns the ways in which a chat can show previews.
 func (s *scene) transports(to chat.Target) map[string]preview.Transport {
 	list := map[string]preview.Transport{"edits": preview.Edit}
 	p := s.adapter.Profile(to)
@@ -334,7 +336,7 @@ func (s *scene) transports(to chat.Target) map[string]preview.Transport {
 	return list
 }
 
-// wantJoined checks that the messages in a place, joined by spaces, are a text.
+// wantJoined checks that the messages in a chat, joined by spaces, equal want.
 func (s *scene) wantJoined(to chat.Target, want string) {
 	s.Helper()
 	if got := s.joined(to); got != want {
@@ -342,5 +344,5 @@ func (s *scene) wantJoined(to chat.Target, want string) {
 	}
 }
 
-// joined returns the texts of the messages in a place, joined by spaces.
+// joined returns the texts of the messages in a chat, joined by spaces.
 func (s *scene) joined(to chat.Target) string { return strings.Join(s.Shown(to), " ") }

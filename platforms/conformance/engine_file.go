@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// endingFiles returns files of an answer, like those of tools.
+// endingFiles returns files at the end of an answer, as tools add them.
 func endingFiles(names ...string) []chat.File {
 	var list []chat.File
 	for _, n := range names {
@@ -40,7 +40,7 @@ func (s *scene) decided(to chat.Target, e preview.Ending) *testGateway {
 	return s.newGateway(nil, nil)
 }
 
-// answerFileCases are about answers with files.
+// answerFileCases returns the cases about answers with files.
 func answerFileCases() []testCase {
 	return []testCase{
 		{"files of an answer follow its text, in order", with((*scene).filer, func(s *scene, _ preview.Filer) {
@@ -54,7 +54,7 @@ func answerFileCases() []testCase {
 			_, ok := s.filer()
 			limit := s.adapter.Profile(s.Private()).FileLimit
 			if ok && limit == 0 || limit > 64<<20 {
-				return // a file beyond such a limit is too large for a test
+				return // a file that exceeds this platform's limit is too large for a test
 			}
 			files := endingFiles("a_b_c.txt")
 			if files[0].Content = make([]byte, limit+1); ok {
@@ -97,7 +97,7 @@ func answerFileCases() []testCase {
 	}
 }
 
-// wantAnswer checks that a place contains a text, followed by the files.
+// wantAnswer checks that a chat contains a text, followed by the files.
 func (h *testGateway) wantAnswer(to chat.Target, text string, files ...chat.File) {
 	h.Helper()
 	var want []File

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// finalCases are about what people see while an answer grows, and at its end.
+// finalCases returns the cases about what people see while an answer grows, and at its end.
 func finalCases() []testCase {
 	return []testCase{
 		{"D1: a short answer stands as it is, once, without a cursor", func(s *scene) {
@@ -23,7 +23,7 @@ func finalCases() []testCase {
 				h.wantShown(to, "Hello.", "Hello there, friend.")
 			}
 			n := len(h.Versions(h.Private()))
-			pass(time.Hour) // F38: nothing follows the end
+			pass(time.Hour) // F38: no call follows the end of the answer
 			if got := len(h.Versions(h.Private())); got != n {
 				h.Errorf("%d versions more came after the end", got-n)
 			}
@@ -39,8 +39,8 @@ func finalCases() []testCase {
 			for _, tt := range []struct {
 				on       bool
 				question string
-				typed    bool // the asker typed the address at the beginning of the answer
-				all      bool // the answer has no other address
+				typed    bool // the question contains the address at the beginning of the answer
+				all      bool // the answer contains no other address
 			}{
 				{false, "same " + asked, false, false},
 				{true, "same", false, false},
@@ -134,7 +134,8 @@ func finalCases() []testCase {
 	}
 }
 
-// overflowCases are about finals that are visible already, and about texts that are too long for one message.
+// overflowCases returns the cases about finals whose text is already visible, and about texts that are too long for
+// one message.
 func overflowCases() []testCase {
 	return []testCase{
 		{"D2: what an edit made final already is not sent again", with((*scene).editor, func(s *scene, _ preview.Editor) {
@@ -153,7 +154,7 @@ func overflowCases() []testCase {
 		{"D2: the final of a draft is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *testGateway) { h.config.Transport = preview.Draft })
 			h.ask(to, "quiet")
-			pass(50 * time.Second) // longer than the lifetime of a draft
+			pass(50 * time.Second) // longer than a draft stays visible
 			h.wantDrafts(to, prose(200)+cursor)
 			h.wantShown(to)
 			pass(settleTime)

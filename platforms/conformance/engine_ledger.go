@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// ledger is the store of one process. It drops writes of a killed process.
+// ledger is the store as one process uses it. After the process is killed, it drops all writes.
 type ledger struct {
 	gateway.Store
 	mu       sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// limitCases are about rate limits.
+// limitCases returns the cases about rate limits.
 func limitCases() []testCase {
 	return []testCase{
 		{"D3: several answers at once keep within the published rates, by every transport", people(func(s *scene) {
@@ -71,7 +71,7 @@ func limitCases() []testCase {
 					h.wantJoined(to, want)
 				}
 			}
-			for _, to := range places { // then many answers one after the other
+			for _, to := range places { // then each person gets many answers, one after the other
 				for i := range 8 {
 					h.ask(to, fmt.Sprint(i))
 				}
@@ -88,7 +88,7 @@ func limitCases() []testCase {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.newGateway(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
-			for round, most := range []int{3, 1} { // refusals allowed per place: before and after the limit is learned
+			for round, most := range []int{3, 1} { // refusals allowed per chat: at first, and after the gateway has learned the limit
 				before := h.Refusals()
 				for _, to := range places {
 					h.ask(to, "go")
@@ -106,7 +106,7 @@ func limitCases() []testCase {
 	}
 }
 
-// refusalCases are about calls that a rate limit refuses.
+// refusalCases returns the cases about calls that a rate limit refuses.
 func refusalCases() []testCase {
 	return []testCase{
 		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
@@ -120,7 +120,7 @@ func refusalCases() []testCase {
 				word := []string{"go", "short"}[i/len(ops)]
 				op := ops[i%len(ops)]
 				if op == chat.OpEdit && word == "short" {
-					continue // this place has no edits
+					continue // a short answer needs no edit
 				}
 				h.Break(op, RateLimit)
 				before := h.Calls(op)
@@ -148,7 +148,7 @@ func refusalCases() []testCase {
 			h := s.newGateway(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
 			to := h.Private()
 			h.ask(to, "go")
-			h.seen(to, "word40") // the last preview, or almost
+			h.seen(to, "word40") // the last preview, or one shortly before it
 			pass(3 * time.Second)
 			before := h.Calls(chat.OpEdit)
 			h.Break(chat.OpEdit, RateLimit)
@@ -182,7 +182,7 @@ func refusalCases() []testCase {
 	}
 }
 
-// turnCases are about the order of calls.
+// turnCases returns the cases about the order of calls.
 func turnCases() []testCase {
 	return []testCase{
 		{"D11: a final does not wait for previews", func(s *scene) {
@@ -232,12 +232,12 @@ func turnCases() []testCase {
 	}
 }
 
-// maxFinalDelay is how soon after its last delta an answer must be visible. A call takes a few ten milliseconds here,
-// and the pause between previews more than a second.
+// maxFinalDelay is how soon after its last delta an answer must be visible. Here a call takes a few tens of
+// milliseconds, and the pause between two previews is longer than a second.
 const maxFinalDelay = 300 * time.Millisecond
 
-// crowd returns how many answers must compete for edits under the account's own limits, while each of them still gets
-// one every ten seconds.
+// crowd returns how many answers grow at the same time in a test. It is the number at which the account's limits
+// still allow each answer one edit every ten seconds, but at most 24 and at least 3.
 func (s *scene) crowd() int {
 	n := 24
 	for _, l := range s.adapter.Profile(s.Private()).Limits {

@@ -10,17 +10,17 @@ import (
 	"telex/agent"
 )
 
-// planner is a model behind the real agent, together with its tool. It thinks, writes some text, calls the tool, which
-// needs approval, and writes the rest.
+// planner is a model and its only tool. Both are used by the real agent. The model thinks, writes some text, calls
+// the tool, which needs approval, and writes the rest.
 type planner struct {
 	thought       string // a complete sentence
 	before, after string // texts before and after the call
 	note          string // the gateway's note below the answer; mostly empty
-	proposal      string // the tool's description of the call; empty: the model makes no call and writes only after
+	proposal      string // the tool's description of the call; empty: the model makes no call and writes only the text after
 
 	mu   sync.Mutex
 	ran  int    // number of calls of the tool
-	told string // result of the last call for the model
+	told string // result of the last call, as the model received it
 }
 
 // The names of the model and the tool, and the duration of a call.
@@ -86,7 +86,7 @@ func (p *planner) Tools() []agent.ToolDef {
 	}}
 }
 
-// toolRuns returns how often the tool ran, and the result of its last call for the model.
+// toolRuns returns how often the tool ran, and the result of its last call as the model received it.
 func (p *planner) toolRuns() (ran int, told string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// promptlyAsked is how soon a question must be visible after the model stopped writing.
+// promptlyAsked is how soon after the model stopped writing its question must be visible.
 const promptlyAsked = 5 * time.Second
 
 // verdict is a button of a question, the equivalent word, and the expected result.
@@ -18,7 +18,7 @@ type verdict struct {
 	label gateway.TextKey
 	word  string
 	runs  int
-	told  string // result of the call for the model
+	told  string // result of the call, as the model received it
 }
 
 func verdicts() []verdict {
@@ -28,7 +28,8 @@ func verdicts() []verdict {
 	}
 }
 
-// questionCases are about tool calls that wait for a person's approval. They run the real agent with a planner.
+// questionCases returns the cases about tool calls that wait for a person's approval. The cases run the real agent
+// with a planner.
 func questionCases() []testCase {
 	return []testCase{
 		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *testGateway, w Presser, to chat.Target) {
@@ -105,7 +106,7 @@ func questionCases() []testCase {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
 					h.stopHard()
-					if away { // platforms that store no presses lose this one, and people press again
+					if away { // press while no process runs; if the platform does not store presses, the press is lost and is repeated below
 						w.Press(q.ref, approve)
 						pass(10 * time.Second)
 					}
@@ -129,11 +130,11 @@ func questionCases() []testCase {
 	}
 }
 
-// questionAt asks about a call whose description has size bytes made of words.
+// questionAt checks the question about a call whose description has size bytes and consists of words.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
 	if short, ok := s.World.(Brief); ok {
-		size = min(size, short.ButtonText()*3/4) // the text around the description needs room, too
+		size = min(size, short.ButtonText()*3/4) // leave room for the text around the description
 	}
 	buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 		h := s.newGateway(nil, func(h *testGateway) { h.planner = newPlanner() })
@@ -159,13 +160,13 @@ func newPlanner() *planner {
 	return &planner{before: "I look at the lever, and now I pull it.", after: "The lever is down, as you asked.", proposal: "Pull the *lever* by_hand"}
 }
 
-// question is a visible question in a place.
+// question is a visible question in a chat.
 type question struct {
 	ref     chat.MessageRef
 	text    string
 	buttons []chat.Action
-	before  int // number of messages before the question
-	seen    int // number of versions before the question
+	before  int // number of messages in the chat before the question
+	seen    int // number of versions of messages before the question
 }
 
 // button returns the ID of a button by its label.
@@ -178,7 +179,7 @@ func (q question) button(h *testGateway, label gateway.TextKey) string {
 	return q.buttons[i].ID
 }
 
-// questioned runs a case in both places, with previews by each supported transport.
+// questioned runs a case in the private chat and in the group, with previews by each supported transport.
 func questioned(run func(h *testGateway, w Presser, to chat.Target)) func(*scene) {
 	return buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 		s.Helper()
@@ -213,7 +214,7 @@ func (h *testGateway) question(w Presser, to chat.Target) (q question) {
 	return q
 }
 
-// moves returns the number of calls of any kind.
+// moves returns the total number of calls of all kinds.
 func (h *testGateway) moves() (n int) {
 	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit, chat.OpDelete, chat.OpTyping, chat.OpDraft, chat.OpStart, chat.OpAppend, chat.OpStop} {
 		n += h.Calls(op)
@@ -221,7 +222,7 @@ func (h *testGateway) moves() (n int) {
 	return n
 }
 
-// wantQuestion checks that a question is still open: unchanged, after the text before it.
+// wantQuestion checks that a question is still open, unchanged, and shown after the model's earlier text.
 func (h *testGateway) wantQuestion(w Presser, q question) {
 	h.Helper()
 	to, texts := q.ref.Target, gateway.DefaultTexts()
@@ -250,8 +251,8 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	}
 }
 
-// wantDecided checks the result of a question that was shown below the text, if the deciding process is still alive: the
-// reply is in the question's message.
+// wantDecided checks the result of a question whose process is still alive. In addition to wantEnded, it checks that
+// the answer replaced the question in the same message.
 func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)
@@ -268,8 +269,8 @@ func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) 
 	}
 }
 
-// wantEnded checks the result of a question, wherever it was shown: only the answer is left, and the tool ran as often
-// as it should.
+// wantEnded checks the result of a question in any message. In the end, only the answer may be visible, and the tool
+// must have run the expected number of times.
 func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	h.Helper()
 	pass(settleTime)
@@ -277,7 +278,7 @@ func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	aside := gateway.DefaultTexts()[gateway.TextNotYours]
 	got := slices.DeleteFunc(h.Shown(to)[q.before:], func(text string) bool { return text == aside })
 	want := []string{final}
-	if !h.can().Edit { // the question can't be deleted, and a new process asks again
+	if !h.can().Edit { // the question stays visible, and a new process may have asked it again
 		got, want = slices.Compact(got), []string{q.text, final}
 	}
 	if !slices.Equal(got, want) {

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// narrowRefusalCases check that a refusal delays as few other calls as possible.
+// narrowRefusalCases returns the cases which check that a refusal delays as few other calls as possible.
 func narrowRefusalCases() []testCase {
 	return []testCase{
 		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
@@ -19,10 +19,10 @@ func narrowRefusalCases() []testCase {
 			if _, ok := h.editor(); ok {
 				op = chat.OpEdit
 			}
-			// ten returns how long ten simultaneous answers take, some time after four others. If refused is set, one
-			// call of each of the four was refused.
+			// ten returns how long ten simultaneous answers take. Four other answers were given some time before. If
+			// refused is set, one call of each of those four answers was refused.
 			ten := func(refused bool, later time.Duration) time.Duration {
-				pass(5 * time.Minute) // earlier calls no longer count against limits
+				pass(5 * time.Minute) // wait until earlier calls no longer count against limits
 				for range 4 {
 					before := h.Calls(op)
 					if refused {

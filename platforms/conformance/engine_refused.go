@@ -9,12 +9,12 @@ import (
 	"telex/internal/chat"
 )
 
-// refusedCases are about a platform that refuses one call of an answer for any reason and accepts the next.
+// refusedCases returns the cases in which a platform refuses one call of an answer and accepts the next call.
 func refusedCases() []testCase {
 	var list []testCase
 	for _, at := range []struct {
 		name string
-		when string // the text that is visible when the call is refused
+		when string // the refused call is the first edit after this text is visible
 	}{
 		{"first preview edit", ""},
 		{"later preview edit", "word40"},
@@ -40,7 +40,7 @@ func refusedCases() []testCase {
 	}})
 }
 
-// refusedOnce gives answers of which one edit is refused: the next one after a text is visible, or the final one.
+// refusedOnce checks answers of which one edit is refused: the first edit after the text when is visible.
 func (s *scene) refusedOnce(when string) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// specialCases are about features that only some platforms have, and about earlier bugs with them.
+// specialCases returns the cases about features that only some platforms have, and about earlier bugs with them.
 func specialCases() []testCase {
 	return []testCase{
 		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", native(func(s *scene, w StreamWorld, to chat.Target) {
@@ -84,7 +84,7 @@ func specialCases() []testCase {
 			}
 		})},
 		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
-			pass(settleTime) // earlier text must not be read, and some platforms read with a margin
+			pass(settleTime) // missed messages are read from a little earlier on some platforms; wait, so that none of the earlier ones is read again
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 			for _, word := range []string{"word5", "word40"} {
 				before := len(h.Shown(to))
@@ -99,7 +99,7 @@ func specialCases() []testCase {
 	}
 }
 
-// commandCases are about questions that arrive in several ways.
+// commandCases returns the cases about questions that people ask by command.
 func commandCases() []testCase {
 	return []testCase{
 		{"F50: what is delivered twice, or as two events, is answered once", people(func(s *scene) {
@@ -184,15 +184,15 @@ func commandCases() []testCase {
 	}
 }
 
-// byStreams makes replies use the platform's native streams.
+// byStreams configures a gateway to show replies as native streams.
 func byStreams(h *testGateway) { h.config.Transport = preview.Native }
 
-// native runs a case in each place with native streams.
+// native runs a case in each chat that supports native streams.
 func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that no question by command looks unanswered. The argument what describes what happened before.
+// wantNoneDangling checks that no question asked by a command looks unanswered. what describes what happened before.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()
 	if got := w.Dangling(); got != 0 {
@@ -200,10 +200,10 @@ func (s *scene) wantNoneDangling(w Asker, what string) {
 	}
 }
 
-// found reports whether a place can resolve creates of unknown outcome, including starts of streams.
+// found reports whether the outcome of every create in a chat can be resolved, including the starts of streams.
 func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor > 0 }
 
-// asked runs a case in both places on platforms with questions by command.
+// asked runs a case in the private chat and in the group, on platforms where people ask questions by a command.
 func asked(run func(s *scene, w Asker, to chat.Target)) func(*scene) {
 	return inBoth(func(s *scene) (Asker, bool) {
 		w, ok := s.World.(Asker)

@@ -12,7 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// troubleCases are about failing calls, and about people who interfere.
+// troubleCases returns the cases about failing calls, and about people who change or delete messages during an
+// answer.
 func troubleCases() []testCase {
 	return []testCase{
 		{"D5: a first display whose fate is unknown is not doubled where the platform can tell (F13)", func(s *scene) {
@@ -109,7 +110,7 @@ func troubleCases() []testCase {
 	}
 }
 
-// endingCases are about answers that end early.
+// endingCases returns the cases about answers that end early.
 func endingCases() []testCase {
 	return []testCase{
 		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
@@ -167,13 +168,13 @@ func endingCases() []testCase {
 	}
 }
 
-// killCases are about killed processes.
+// killCases returns the cases about killed processes.
 func killCases() []testCase {
 	return []testCase{
 		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
 			text := prose(240) // takes two and a half seconds
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
-			h.ask(h.Private(), "one") // otherwise the platform has no resume position
+			h.ask(h.Private(), "one") // a first message, because otherwise the platform has no resume position
 			pass(settleTime)
 			for i, to := range h.places(32) {
 				before := len(h.Shown(to))
@@ -209,7 +210,7 @@ func killCases() []testCase {
 			if _, ok := h.editor(); !ok {
 				return
 			}
-			for i, to := range places[4:] { // kill during an edit, and during the last one
+			for i, to := range places[4:] { // kill during an early edit, then during the last one
 				h.ask(to, "go")
 				h.seen(to, []string{"word5", "word42"}[i/2])
 				before, stood := h.Calls(chat.OpEdit), len(h.Shown(to))-1
@@ -229,7 +230,7 @@ func killCases() []testCase {
 					h.seen(to, "word20")
 					h.stopInOrder()
 					for _, shown := range h.Shown(to)[before:] {
-						begun, marked := strings.CutSuffix(shown, stopMark()) // absent if the whole text is visible
+						begun, marked := strings.CutSuffix(shown, stopMark()) // the mark is missing if the whole text is visible
 						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, begun) || marked == (begun == text) && begun != "" {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
@@ -243,7 +244,7 @@ func killCases() []testCase {
 		{"D10: what was asked while the bot was away or dying is answered, once", people(func(s *scene) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(100)}}, nil)
 			h.ask(h.Private(), "one")
-			pass(settleTime) // so that the platform has a resume position
+			pass(settleTime) // by then, the platform has a resume position
 			h.end()
 			pass(time.Minute)
 			h.ask(h.Private(), "two")
@@ -259,13 +260,13 @@ func killCases() []testCase {
 	}
 }
 
-// reconciles reports whether the platform can tell whether a create took effect, or ignores repeated creates.
+// reconciles reports whether the platform can tell if a create took effect, or ignores a repeated create.
 func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
 
-// unclear gives an answer of which one create takes effect, but the connection breaks before the response. It is the
-// first create, or the one after a full part.
+// unclear checks an answer in which the connection breaks during a create, before the create takes effect or after it.
+// If after is empty, it is the first create. Otherwise it is the create after a nearly full message.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
 	h := s.newGateway(map[string]answer{"go": a}, nil)
@@ -287,7 +288,7 @@ func (s *scene) unclear(a answer, after string) {
 			list := h.Shown(to)[before:]
 			doubled := !slices.Equal(list, cutTo(a.text, list))
 			if f == CutAfter && !h.reconciles(to) {
-				// It may be visible twice, once in the state of the broken call; then the log must say so.
+				// The message may be visible twice, once as the broken call left it. Then the log must say so.
 				told := strings.Count(h.log.String(), "a message of unknown outcome may stand") - logged
 				if !finishes(list, a.text) || doubled && told == 0 {
 					h.Errorf("shown are %q, which the log tells %d times", list, told)
@@ -328,10 +329,10 @@ func finishes(list []string, text string) bool {
 	return false
 }
 
-// stopMark returns the mark below the visible text of a stopped answer.
+// stopMark returns the line that is shown below a stopped answer.
 func stopMark() string { return "\n\n" + gateway.DefaultTexts()[gateway.TextStopMark] }
 
-// stopped stops an answer in the middle, in each of the possible ways.
+// stopped checks an answer that stop ends in the middle.
 func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {
@@ -358,9 +359,9 @@ func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	}
 }
 
-// wantSurvived checks an answer after a kill, behind the first messages in its place: complete, without a cursor, once.
-// One more message is allowed if its create was running and the platform can't tell its outcome; then the log must say
-// so.
+// wantSurvived checks an answer after a kill. After the first messages of its chat, the answer must be visible once,
+// complete and without a cursor. A duplicate message is allowed if its create was running during the kill and the
+// platform can't tell its outcome. Then the log must say so.
 func (h *testGateway) wantSurvived(what string, to chat.Target, before int, text string) {
 	h.Helper()
 	list := h.Shown(to)[before:]

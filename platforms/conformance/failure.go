@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// failureCases are about failing calls.
+// failureCases returns the cases about failing calls.
 func failureCases() []testCase {
 	return []testCase{
 		{"a chat that is closed to the bot is forbidden", both(func(s *scene, to chat.Target) {

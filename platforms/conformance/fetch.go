@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// enough is a limit above the size of all attachments here.
+// enough is a size limit in bytes that no attachment in these cases exceeds.
 const enough = 1 << 20
 
 // attached returns a file as a person sends it.
@@ -18,7 +18,7 @@ func attached(size int) File {
 	return File{Name: "notes.txt", Content: bytes.Repeat([]byte("ünïcödé 🦊\r\n\x00--\n"), size/21+1)[:size]}
 }
 
-// fetchCases are about attachments of people.
+// fetchCases returns the cases about attachments that people send.
 func fetchCases() []testCase {
 	return []testCase{
 		{"what was attached is fetched as it was sent", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {

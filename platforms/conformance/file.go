@@ -14,7 +14,7 @@ func file() chat.File {
 	return chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# The rest\n\nünïcödé 🦊\r\n\x00--\n")}
 }
 
-// fileCases are about messages with files.
+// fileCases returns the cases about messages with files.
 func fileCases() []testCase {
 	return []testCase{
 		{"a file arrives with its name, its content and its caption", with((*scene).filer, func(s *scene, f preview.Filer) {

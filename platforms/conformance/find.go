@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// findCases are about asking the platform whether a create took effect.
+// findCases returns the cases about asking the platform whether a create took effect.
 func findCases() []testCase {
 	return []testCase{
 		{"a message is found by its key, and by no other (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
@@ -33,7 +33,7 @@ func findCases() []testCase {
 				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
 			}
 			s.wantShown(to, "before", "shown")
-			if e, ok := s.adapter.(preview.Editor); ok { // the found message can be edited
+			if e, ok := s.adapter.(preview.Editor); ok { // a found message can be edited
 				s.edit(e, ref, outgoing("changed"))
 				s.wantShown(to, "before", "changed")
 			}
@@ -53,7 +53,7 @@ func findCases() []testCase {
 			s.wantFound(f, to, "key of other", chat.MessageRef{})
 			ref := s.send(to, "one")
 			s.Remove(ref)
-			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the message existed, so finding it is correct, too
+			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the message exists, so Find may also return it
 				s.Errorf("Find = %+v, %t, %v, want nothing or %+v", got, ok, err, ref)
 			}
 		})},
@@ -67,7 +67,7 @@ func findCases() []testCase {
 			c.File = true
 			got, found, err := s.ask(f, to, c)
 			switch {
-			case err != nil: // the outcome can't be learned, so the error must not look temporary
+			case err != nil: // Find can't learn the outcome in this way, so the error must not look temporary
 				s.wantKind(err, chat.Rejected)
 			case !found || got != ref:
 				s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
@@ -106,7 +106,8 @@ func findCases() []testCase {
 	}
 }
 
-// finds runs a case in each place with a Finder. The adapter receives meanwhile, since it may learn from that.
+// finds runs a case in each chat, if the adapter is a preview.Finder. The adapter also receives messages, because
+// Find may need their ids.
 func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return with((*scene).finder, func(s *scene, f preview.Finder) {
 		s.Helper()
@@ -118,7 +119,7 @@ func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	})
 }
 
-// findsByKey runs a case like finds, on platforms that can find any message by its key. Other platforms can find only
+// findsByKey is like finds, but only for platforms that find any message by its key. Other platforms find only
 // creates of unknown outcome.
 func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return finds(func(s *scene, f preview.Finder, to chat.Target) {
@@ -129,7 +130,7 @@ func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scen
 	})
 }
 
-// tried returns the create of a text.
+// tried returns a create that sends a text.
 func tried(text string) chat.Create {
 	m := outgoing(text)
 	return chat.Create{Key: m.Key, Message: m}
@@ -160,7 +161,7 @@ func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.M
 	return chat.MessageRef{}, false, &chat.SendError{Kind: chat.Temporary}
 }
 
-// wantFound searches for a key. If want has no id, nothing may be found.
+// wantFound searches for a key. If want has no id, Find must find nothing.
 func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want chat.MessageRef) {
 	s.Helper()
 	if got, ok, err := s.ask(f, to, tried(strings.TrimPrefix(key, "key of "))); err != nil || ok != (want.ID != "") || got != want {
@@ -168,7 +169,8 @@ func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want cha
 	}
 }
 
-// wantPassing checks that a failure is temporary or uncertain. Repeating a search does no harm, so both are correct.
+// wantPassing checks that the failure of a search is Temporary or Uncertain. Both are correct, because repeating a
+// search does no harm.
 func (s *scene) wantPassing(err error) {
 	s.Helper()
 	if kind := chat.AsSendError(err).Kind; kind != chat.Uncertain && kind != chat.Temporary {
@@ -177,7 +179,7 @@ func (s *scene) wantPassing(err error) {
 	s.wantNoSecret("an error", err.Error())
 }
 
-// keyCases are about repeated creates.
+// keyCases returns the cases about repeated creates.
 func keyCases() []testCase {
 	return []testCase{
 		{"a create that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
@@ -236,7 +238,8 @@ func keyCases() []testCase {
 	}
 }
 
-// keyed runs a case in each place with keys. last is almost the time for which keys are valid.
+// keyed runs a case in each chat where a create has a key. last is a little less than the time for which a key is
+// valid.
 func keyed(run func(s *scene, to chat.Target, last time.Duration)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()

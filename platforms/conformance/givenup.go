@@ -10,9 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
-// GivenUp checks how an adapter handles the download of a file of unknown size whose reader gave up. Over TLS, a client
-// announces that it closes the connection, and the server may then end its response as if it were complete. Load
-// downloads a file through a transport.
+// GivenUp checks that an adapter reports an error if its download is canceled and the size of the file is unknown.
+// Over TLS, the client announces that it closes the connection. The server may then end its response as if it were
+// complete. load downloads a file through a transport.
 func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,9 +17,9 @@ var (
 	fence = regexp.MustCompile("^[ >]*(```|~~~)")
 )
 
-// checkMarks returns an error if a text contains marks without a partner, which people would read as characters. It is
-// for texts with Markdown as it was sent. It knows the marks that dialects write, and checks each paragraph by itself,
-// as platforms do.
+// checkMarks returns an error if a text contains marks without a partner, which people would read as characters. The
+// text is Markdown as it was sent. checkMarks knows the marks that dialects write, and checks each paragraph by
+// itself, as platforms do.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""

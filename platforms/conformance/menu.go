@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// menuCases are about the commands in a platform's menu.
+// menuCases returns the cases about the commands in a platform's menu.
 func menuCases() []testCase {
 	offered := []chat.CommandSpec{
 		{Name: "new", Description: "Start anew"},

@@ -18,18 +18,18 @@ type answer struct {
 	fail error         // the error with which the answer ends; nil: none
 }
 
-// flowing returns an answer that takes about 40 s for any text.
+// flowing returns an answer that takes at most about 40 s, however long the text is.
 func flowing(text string) answer {
 	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
 }
 
-// pieceSize is the number of characters in a delta. It makes deltas cut words, marks and graphemes.
+// pieceSize is the number of characters in a delta. It is so small that deltas cut words, marks and graphemes.
 const pieceSize = 3
 
 // model is a Runner with fixed answers.
 type model struct {
 	mu      sync.Mutex
-	answers map[string]answer // by a word of the question
+	answers map[string]answer // by a word that the question contains
 	ended   map[string]time.Time
 	runs    map[string]int
 	running int // number of answers that are being written
@@ -95,14 +95,14 @@ func (m *model) end(word string) {
 	m.ended[word] = time.Now()
 }
 
-// writes reports whether an answer is being written.
+// writes reports whether the model is writing an answer.
 func (m *model) writes() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.running > 0
 }
 
-// lastAnswer returns when the last answer to a question ended, and how many were begun.
+// lastAnswer returns when the last answer to a question ended, and how many answers to it were begun.
 func (m *model) lastAnswer(word string) (time.Time, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// receiveCases are about what arrives, when, and how often.
+// receiveCases returns the cases about which messages the adapter accepts, when, and how often.
 func receiveCases() []testCase {
 	return []testCase{
 		{"every message is accepted once and in order, old ones too (F43, F44)", people(func(s *scene) {
@@ -111,7 +111,7 @@ func receiveCases() []testCase {
 		{"a run that receives nothing shows that it goes on", func(s *scene) {
 			p, ok := s.adapter.(gateway.Pulse)
 			if !ok {
-				return // its Run has no loop
+				return // the Run of this adapter has no loop that could beat
 			}
 			r := s.start("")
 			for range 60 {
@@ -135,7 +135,7 @@ func receiveCases() []testCase {
 	}
 }
 
-// decodeCases are about the fields of received messages.
+// decodeCases returns the cases about the fields of received messages.
 func decodeCases() []testCase {
 	return []testCase{
 		{"a message carries what an answer needs", people(func(s *scene) {
@@ -147,7 +147,7 @@ func decodeCases() []testCase {
 				in.Text != "hello 🦊" || !in.Addressed || in.Reply || in.Resume == "" {
 				s.Errorf("got %+v", in)
 			}
-			if off := in.At.Sub(said).Abs(); off > time.Second { // platforms may count whole seconds
+			if off := in.At.Sub(said).Abs(); off > time.Second { // platforms may round to whole seconds
 				s.Errorf("the message is of %v, want %v", in.At, said)
 			}
 			r.stop(s)
@@ -216,8 +216,8 @@ type running struct {
 	resume   string
 }
 
-// known lets the adapter receive a first message, and returns the resume position. Some platforms store nothing for a
-// bot that has never connected.
+// known lets the adapter receive a first message, and returns the resume position after it. This is necessary because
+// some platforms store no messages for a bot that has never connected.
 func (s *scene) known() string {
 	s.Helper()
 	r := s.start("")
@@ -273,7 +273,7 @@ func (r *running) stop(s *scene) {
 	}
 }
 
-// take waits until the bubble is idle and returns the messages accepted since the last take.
+// take waits until nothing happens any more, and returns the messages that were accepted since the last call of take.
 func (r *running) take() []chat.Inbound {
 	pass(time.Minute)
 	synctest.Wait()
@@ -282,7 +282,7 @@ func (r *running) take() []chat.Inbound {
 	return list
 }
 
-// wantTexts checks the messages accepted since the last take, and that all ids differ.
+// wantTexts checks the messages accepted since the last call of take, and that all ids differ.
 func (s *scene) wantTexts(r *running, want ...string) {
 	s.Helper()
 	var got []string
@@ -300,7 +300,7 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the only message accepted since the last take.
+// one returns the only message accepted since the last call of take.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()
@@ -310,8 +310,8 @@ func (s *scene) one(r *running) chat.Inbound {
 	return list[0]
 }
 
-// wantCommand checks a command. If the platform has one command for all of ours, the command has no name, and the
-// gateway parses it. The text of a command differs between platforms.
+// wantCommand checks a command. If the platform has a single command for all of telex's commands, got has no command
+// name, and the gateway parses the text. The text of a command differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()
 	if got.Command == "" {
@@ -323,7 +323,7 @@ func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	}
 }
 
-// wantGroup checks a message in the group.
+// wantGroup compares a message that arrived in the group with the expected one.
 func (s *scene) wantGroup(got, want chat.Inbound) {
 	s.Helper()
 	if !got.Addressed || !got.Reply || got.To != s.Group() || got.Text != want.Text || got.Kind != want.Kind {

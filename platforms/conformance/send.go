@@ -15,14 +15,14 @@ func is[I any](v any) bool {
 	return ok
 }
 
-// typed returns the places with typing indicators.
+// typed returns the chats that have typing indicators.
 func (s *scene) typed() []chat.Target {
 	return slices.DeleteFunc(s.both(), func(to chat.Target) bool {
 		return s.adapter.Profile(to).TypingEvery == 0
 	})
 }
 
-// sendCases are about sending messages.
+// sendCases returns the cases about sending messages.
 func sendCases() []testCase {
 	return []testCase{
 		{"what is sent is shown, character by character", func(s *scene) {
@@ -126,13 +126,13 @@ func sendCases() []testCase {
 	}
 }
 
-// editCases are about editing messages.
+// editCases returns the cases about editing messages.
 func editCases() []testCase {
 	return []testCase{
 		{"an edit replaces the text", inBoth((*scene).editor, func(s *scene, e preview.Editor, to chat.Target) {
 			ref := s.send(to, "one")
 			s.send(to, "another")
-			for _, text := range []string{"one two", "one two", "1"} { // an edit that changes nothing succeeds
+			for _, text := range []string{"one two", "one two", "1"} { // the second edit changes nothing, and succeeds too
 				receipt, err := e.Edit(s.Context(), ref, outgoing(text))
 				if err != nil || receipt.Ref != ref {
 					s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)

@@ -15,7 +15,7 @@ import (
 	"telex/standin/fault"
 )
 
-// Helpers for worlds and for other tests of adapters.
+// The following helpers are for implementations of World and for other tests of adapters.
 
 // Start runs a gateway until the test ends or end is called.
 func Start(t *testing.T, o gateway.Options) (end func()) {
@@ -39,7 +39,7 @@ func Start(t *testing.T, o gateway.Options) (end func()) {
 
 // Talker is a Runner that writes a text word by word.
 type Talker struct {
-	Text  string        // empty: the question
+	Text  string        // empty: it repeats the question
 	Pause time.Duration // before each word; 0: 100 ms
 	Tail  time.Duration // silence after the last word
 }
@@ -70,7 +70,7 @@ func (a Talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return r, nil
 }
 
-// writing waits as long as a model or a tool takes.
+// writing waits for d, as a stand-in for the work of a model or a tool.
 func writing(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d): //nolint:forbidigo // it is virtual time
@@ -106,11 +106,11 @@ func InOrder(list []Version) []Version {
 	return list
 }
 
-// Effect is a Fault in the form of the stand-ins.
+// Effect is a Fault as the stand-ins describe it.
 type Effect struct {
 	Action     string
-	Status     int           // of a failure
-	RetryAfter time.Duration // of a RateLimit
+	Status     int           // HTTP status of the failed response
+	RetryAfter time.Duration // the wait that a RateLimit reports
 }
 
 // OnCall returns the effect on a call of an API.

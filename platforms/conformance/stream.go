@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// streamCases are about native streams.
+// streamCases returns the cases about native streams.
 func streamCases() []testCase {
 	return []testCase{
 		{"a stream grows by what is added, and is a message when it is stopped", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
@@ -92,7 +92,7 @@ func streamCases() []testCase {
 	}
 }
 
-// streamEndCases are about streams that end in unusual ways.
+// streamEndCases returns the cases about streams that end in unusual ways.
 func streamEndCases() []testCase {
 	return []testCase{
 		{"a stream that the platform ended can be stopped and mended (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
@@ -112,7 +112,7 @@ func streamEndCases() []testCase {
 			if err := st.Append(s.Context(), ref, " two"); err == nil {
 				s.Error("Append to a stream that has ended succeeded")
 			}
-			if err := st.Stop(s.Context(), ref, ""); err != nil { // it has stopped, or it can't be stopped and is edited instead
+			if err := st.Stop(s.Context(), ref, ""); err != nil { // either Stop succeeds, or it fails with Rejected and the gateway edits the message instead
 				s.wantKind(err, chat.Rejected)
 			}
 			s.edit(e, ref, outgoing("one two"))
@@ -155,14 +155,14 @@ func streamEndCases() []testCase {
 	}
 }
 
-// streamFailureCases are about failing calls on streams.
+// streamFailureCases returns the cases about failing calls on streams.
 func streamFailureCases() []testCase {
 	return []testCase{
 		{"a stream of a removed message is gone, and one in a closed chat is forbidden", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
 			s.Remove(ref)
 			s.wantKind(st.Append(s.Context(), ref, " two"), chat.Gone)
-			if err := st.Stop(s.Context(), ref, ""); err != nil { // stopping a deleted stream succeeds, or fails with an error that says so
+			if err := st.Stop(s.Context(), ref, ""); err != nil { // Stop of a deleted stream may succeed, or fail with an error that says that the stream is gone
 				s.wantKind(err, chat.Gone)
 			}
 			s.wantShown(to)
@@ -199,8 +199,8 @@ func streamFailureCases() []testCase {
 	}
 }
 
-// judgeCall checks how the failures of one call are classified. The call takes effect in none of them, and may be
-// repeated.
+// judgeCall checks how the failures of one call are classified. None of these failures lets the call take effect, so
+// the call may be repeated.
 func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) error) {
 	s.Helper()
 	before := s.Calls(op)
@@ -221,8 +221,8 @@ func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) e
 	s.wantKind(run(s.Context(), s.connect(WrongSecret)), chat.Auth)
 }
 
-// streams runs a case in each place with streams. m answers a person's message, since some platforms require that for
-// streams.
+// streams runs a case in each chat that supports streams. m answers a person's message, because some platforms
+// require this of a stream.
 func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) func(*scene) {
 	return inPlaces((*scene).streamer, func(p chat.Profile) bool { return p.StreamFor > 0 }, func(s *scene, st preview.Streamer, to chat.Target) {
 		s.Helper()
@@ -234,7 +234,7 @@ func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgo
 	})
 }
 
-// answering returns a message that answers a person's message in a place.
+// answering returns a message that answers a person's message in a chat.
 func (s *scene) answering(to chat.Target) chat.Outgoing {
 	s.Helper()
 	r := s.start("")
@@ -272,7 +272,7 @@ func (s *scene) stop(st preview.Streamer, ref chat.MessageRef, text string) {
 	}
 }
 
-// wantStreams checks which visible messages are streams.
+// wantStreams checks the texts of the visible messages that are streams.
 func (s *scene) wantStreams(w StreamWorld, to chat.Target, want ...string) {
 	s.Helper()
 	if got := w.Streaming(to); !slices.Equal(got, want) {

@@ -68,13 +68,13 @@ type scene struct {
 	adapter Adapter
 	log     *Log
 	lacks   string        // the ability that the case needs and the platform lacks
-	memory  *memory.Store // the data that survives processes; nil: none ran
+	memory  *memory.Store // the data that survives processes; nil: no process has run
 }
 
 // outcome returns the outcome of the case in one word.
 func (s *scene) outcome(passed bool) string {
 	switch {
-	case s == nil: // -run excluded it
+	case s == nil: // the flag -run excluded the case
 		return "-"
 	case !passed:
 		return "FAILED"
@@ -97,7 +97,7 @@ func (s *scene) wantNoSecret(where, text string) {
 	}
 }
 
-// wantKind checks the kind of a failure, and that no error in its chain contains a secret.
+// wantKind checks that a failure has the given kind, and that no error in its chain contains a secret.
 func (s *scene) wantKind(err error, want chat.ErrorKind) {
 	s.Helper()
 	_ = s.failure(err, want)
@@ -120,7 +120,7 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	return failure
 }
 
-// wantTold checks the rate limits reported in an answer, if the platform reports any.
+// wantTold checks the rate limits that a response reports, if the platform reports any.
 func (s *scene) wantTold(list []chat.RateLimitInfo) {
 	s.Helper()
 	for _, l := range list {
@@ -201,7 +201,7 @@ func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.Mess
 	return receipt.Ref
 }
 
-// edit edits a message, which must succeed. The same holds for delete.
+// edit edits a message, which must succeed.
 func (s *scene) edit(e preview.Editor, ref chat.MessageRef, m chat.Outgoing) {
 	s.Helper()
 	if _, err := e.Edit(s.Context(), ref, m); err != nil {
@@ -216,7 +216,7 @@ func (s *scene) delete(d preview.Deleter, ref chat.MessageRef) {
 	}
 }
 
-// with runs a case on platforms with an ability.
+// with runs a case on platforms that have the given ability.
 func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -226,7 +226,7 @@ func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scen
 	}
 }
 
-// both runs a case in both places.
+// both runs a case in the private chat and in the group.
 func both(run func(*scene, chat.Target)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -236,7 +236,7 @@ func both(run func(*scene, chat.Target)) func(*scene) {
 	}
 }
 
-// inBoth runs a case in both places, on platforms with an ability.
+// inBoth runs a case in the private chat and in the group, on platforms that have the given ability.
 func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Target)) func(*scene) {
 	return with(ability, func(s *scene, v I) {
 		s.Helper()
@@ -244,7 +244,7 @@ func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Targ
 	})
 }
 
-// inPlaces runs a case in each place whose profile has an ability.
+// inPlaces is like inBoth, but skips chats whose profile does not satisfy there.
 func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
 	return inBoth(ability, func(s *scene, v I, to chat.Target) {
 		s.Helper()
@@ -254,7 +254,8 @@ func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bo
 	})
 }
 
-// ability returns the adapter as an I if it promises the ability, and records the ability as missing otherwise.
+// ability returns the adapter as an I if its capabilities promise the ability. Otherwise it records the ability as
+// missing.
 func ability[I any](s *scene, name string, promised bool) (I, bool) {
 	s.Helper()
 	v, ok := s.adapter.(I)

@@ -9,21 +9,22 @@ import (
 	"testing"
 )
 
-// flawed names the flaw of the toy in a process that is a test of the suite.
+// flawed is the environment variable with the name of toy's flaw, in a process that TestSuiteFindsMistakes starts.
 const flawed = "TELEX_CONFORMANCE_FLAW"
 
-// A platform that has everything, and an adapter without a flaw, pass: no case asks for more than can be.
+// An adapter without a flaw, on a platform that has every feature, passes the suite. So no case demands the
+// impossible.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	flaw := os.Getenv(flawed)
 	Run(t, func(*testing.T) World { return newToy(flaw) })
 }
 
-// Each mistake is found, by the cases that are about it.
+// The suite finds each flaw of toy, by the cases that test for it.
 func TestSuiteFindsMistakes(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(flawed) != "" {
-		return // the toy's process
+		return // this process is one that the test below has started
 	}
 	for _, tt := range []struct{ flaw, found string }{
 		{"forgets keys", "a create that is repeated with its key"},

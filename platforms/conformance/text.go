@@ -9,7 +9,7 @@ import (
 	"telex/internal/markup"
 )
 
-// textCases are about texts in the adapter's dialect.
+// textCases returns the cases about texts in the adapter's dialect.
 func textCases() []testCase {
 	return []testCase{
 		{"every kind of formatting is shown as it should be (F27, F33)", func(s *scene) {
@@ -100,7 +100,7 @@ func textCases() []testCase {
 	}
 }
 
-// rendered returns the messages for a Markdown text in a place, in the gateway's form.
+// rendered returns the messages for a Markdown text in a chat, as the gateway passes them to the adapter.
 func (s *scene) rendered(to chat.Target, source string) []chat.Outgoing {
 	s.Helper()
 	o := markup.Options{Dialect: s.adapter.Dialect(to), Limit: s.adapter.Profile(to).TextLimit}
@@ -128,11 +128,11 @@ func (s *scene) show(to chat.Target, source string) chat.MessageRef {
 	return receipt.Ref
 }
 
-// wantValid checks that every visible version was well-formed: no character was cut, and no mark had no partner (D7,
-// F26, F29, F31, F32).
+// wantValid checks that every visible version was well-formed: no character was cut, and every mark had its partner
+// (D7, F26, F29, F31, F32).
 func (s *scene) wantValid(to chat.Target) {
 	s.Helper()
-	check := func(string) error { return nil } // a platform that shows no marks refuses wrong ones itself
+	check := func(string) error { return nil } // by default, check nothing: such a platform refuses text with wrong marks itself
 	if c, ok := s.World.(Checker); ok {
 		check = c.Check
 	} else if strings.Contains(s.Sample(), "**") {

@@ -16,8 +16,8 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is a platform that has everything, in memory: the suite is tested with it. Its flaw is a mistake that
-// adapters make, by name; the suite must find each.
+// toy is an in-memory platform that has every feature. It serves to test the suite. flaw names a mistake that its
+// adapter makes, which the suite must find.
 type toy struct {
 	mu       sync.Mutex
 	flaw     string
@@ -26,7 +26,7 @@ type toy struct {
 	messages []*toyMessage
 	drafts   map[chat.Target]toyDraft
 	inbox    []chat.Inbound
-	news     chan struct{} // closed and replaced when there is more
+	news     chan struct{} // closed and replaced when a message arrives
 	repeats  bool
 	faults   map[chat.Op][]Fault
 	fetching []Fault
@@ -56,7 +56,7 @@ type toyMessage struct {
 	deleted  bool
 	actions  []chat.Action
 	file     *File
-	ends     time.Time // of a stream; zero for what is none
+	ends     time.Time // when a stream ends; zero for a message that is no stream
 	broken   bool
 }
 
@@ -78,7 +78,7 @@ const (
 	toyDraftFor = 30 * time.Second
 	toyLife     = 5 * time.Minute
 	toyKeyFor   = 2 * time.Minute
-	toyRate     = 20 // calls in a chat in toyWindow
+	toyRate     = 20 // maximum number of calls in a chat within toyWindow
 	toyWindow   = 20 * time.Second
 )
 
@@ -90,15 +90,15 @@ func newToy(flaw string) *toy {
 	}
 }
 
-// has says whether the adapter makes a mistake.
+// has reports whether the adapter makes the given mistake.
 func (y *toy) has(flaw string) bool { return y.flaw == flaw }
 
-// toyBot is the adapter.
+// toyBot is the adapter of toy.
 type toyBot struct {
 	*toy
 	log  *slog.Logger
 	how  Connection
-	sent map[chat.MessageID]bool // by this process
+	sent map[chat.MessageID]bool // messages that this process sent
 }
 
 func (b *toyBot) Capabilities() chat.Capabilities {
@@ -127,7 +127,7 @@ func (b *toyBot) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// toyDialect takes the sting out of mentions.
+// toyDialect changes mentions so that they notify nobody.
 type toyDialect struct {
 	markup.Plain
 	flaw string
@@ -143,7 +143,7 @@ func (d toyDialect) Render(p markup.Piece) markup.Rendered {
 
 func (b *toyBot) Dialect(chat.Target) markup.Dialect { return toyDialect{flaw: b.flaw} }
 
-// call makes one call: effect happens in its middle, unless a fault keeps it from that.
+// call makes one call of the platform. effect is what the call does, unless a fault prevents it.
 func (b *toyBot) call(ctx context.Context, op chat.Op, to chat.Target, effect func() error) error {
 	if ctx.Err() != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: ctx.Err()}
@@ -254,7 +254,7 @@ func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 	return nil
 }
 
-// create makes a message of the bot, once for a key.
+// create creates a message of the bot. A repeated create with the same key returns the existing message.
 func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, error) {
 	m.Text = b.shortened(m.Text)
 	if utf8.RuneCountInString(m.Text) > toyLimit {
@@ -277,7 +277,8 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	return fresh, nil
 }
 
-// shortened is what the adapter makes of a text before anybody sees it.
+// shortened returns the text as the adapter sends it. It is shorter only if the adapter has the flaw to shorten long
+// texts.
 func (b *toyBot) shortened(text string) string {
 	if b.has("shortens what is long") {
 		text = string([]rune(text)[:min(toyLimit/2, utf8.RuneCountInString(text))])
@@ -305,7 +306,7 @@ func (b *toyBot) open(to chat.Target, m chat.Outgoing) {
 	}
 }
 
-// find returns a message that stands.
+// find returns a message that is not deleted.
 func (y *toy) find(ref chat.MessageRef) (*toyMessage, error) {
 	for _, m := range y.messages {
 		if m.id == ref.ID && m.to.Chat == ref.Target.Chat && !m.deleted {

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Actions and views of the toy's people.
+// The following methods are what people can do and see on the toy platform.
 
 func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	if err := b.call(ctx, 0, chat.Target{}, func() error { return nil }); err != nil {
@@ -23,7 +23,7 @@ func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.
 		}
 		return err
 	}
-	next, _ := strconv.Atoi(from.Cursor) // 0 without one
+	next, _ := strconv.Atoi(from.Cursor) // 0 if there is no cursor
 	for {
 		b.mu.Lock()
 		list, news := slices.Clone(b.inbox[min(next, len(b.inbox)):]), b.news
@@ -42,7 +42,7 @@ func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.
 			}
 			next++
 			in.Resume = strconv.Itoa(next)
-			if in.To.Chat == "" { // nobody can read it
+			if in.To.Chat == "" { // an update that can't be decoded
 				if b.has("trips over rubbish") {
 					return &chat.SendError{Kind: chat.Temporary, Err: errors.New("what is that?")}
 				}
@@ -125,13 +125,13 @@ func (y *toy) Crowd(n int) []chat.Target {
 	return list
 }
 
-// standing calls f for each message of the bot that stands in a place.
+// standing calls f for each message of the bot in a chat that is not deleted.
 func (y *toy) standing(to chat.Target, f func(m *toyMessage)) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for _, m := range y.messages {
 		if m.own && !m.deleted && m.to == to {
-			_, _ = y.find(chat.MessageRef{Target: to, ID: m.id}) // a stream may have ended
+			_, _ = y.find(chat.MessageRef{Target: to, ID: m.id}) // find ends a stream whose time is over
 			f(m)
 		}
 	}
@@ -244,7 +244,7 @@ func (y *toy) Sample() string {
 		"quoted\n\nfmt.Println(\"a < b\")\n\nName    Size\n------  ----\nant        1\nbeetle    20\n\nThat is all."
 }
 
-// arrive brings something to the bot.
+// arrive delivers a message to the bot.
 func (y *toy) arrive(in chat.Inbound) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

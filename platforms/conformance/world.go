@@ -9,32 +9,33 @@ import (
 	"telex/internal/chat"
 )
 
-// Adapter is the interface of every adapter. Its capabilities promise further interfaces.
+// Adapter is the interface of every adapter. Depending on its capabilities, an adapter implements further interfaces.
 type Adapter = gateway.Platform
 
 // Factory makes the world of one case. It registers cleanups at t for everything that it starts.
 type Factory func(t *testing.T) World
 
-// World is a platform with one bot account, and with people in a private chat and in a group. Its stand-in enforces the
-// platform's rules, but no rate limits before Enforce. The interfaces below this one are for features that only some
-// platforms have. If the adapter promises such a feature, its World must implement the interface.
+// World is a platform with one bot account, and with people in a private chat and in a group. The stand-in enforces
+// the platform's rules, but rate limits only after Enforce was called. The interfaces below this one are for features
+// that only some platforms have. If the adapter promises such a feature, its World must implement the interface.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
 	// Secrets returns the texts that must not appear in errors and logs.
 	Secrets() []string
-	// Private and Group return the two places. If groups are answered in threads only, Group is a thread that a person
-	// began without mentioning the bot. Without groups, Group is the zero Target.
+	// Private and Group return the two chats of most cases. If groups are answered in threads only, Group is a thread
+	// that a person began without mentioning the bot. Without groups, Group is the zero Target.
 	Private() chat.Target
 	Group() chat.Target
-	// Crowd returns n more private chats, each with its own person, who writes there by Say. It is called once.
+	// Crowd returns n more private chats, each with its own person, who writes there by Say. A case calls Crowd at
+	// most once.
 	Crowd(n int) []chat.Target
 
-	// Shown returns the texts of the bot's messages in a place, oldest first; for a file, its caption.
+	// Shown returns the texts of the bot's messages in a chat, oldest first. The text of a file is its caption.
 	Shown(to chat.Target) []string
-	// Files returns those messages that are files.
+	// Files returns the files among the bot's messages in a chat.
 	Files(to chat.Target) []File
-	// Drafts returns the drafts that are visible in a place.
+	// Drafts returns the drafts that are visible in a chat.
 	Drafts(to chat.Target) []string
 	// Calls returns how many calls of a kind the platform received. Files count as OpSend.
 	Calls(op chat.Op) int
@@ -42,94 +43,97 @@ type World interface {
 	Break(op chat.Op, f Fault)
 	// Enforce makes the platform enforce its rate limits from now on.
 	Enforce(r Rates)
-	// Violations returns the bot's violations of the platform's rules, one line each: calls beyond a published rate or
-	// in a scope that a 429 had closed, acknowledgements that came too late, and others that the stand-in knows. Calls
-	// that only a hidden rate refused are no violations.
+	// Violations returns the bot's violations of the platform's rules, one line each: calls beyond a published rate,
+	// calls in a scope before the wait of a 429 was over, late acknowledgements, and others that the stand-in knows.
+	// A call that was refused only because of a hidden rate is no violation.
 	Violations() []string
-	// Refusals returns how many calls were answered 429, except those of Break.
+	// Refusals returns how many calls were answered with 429, not counting those that Break made fail.
 	Refusals() int
-	// Versions returns all visible versions of the bot's messages in a place, in order of time: each message as sent and
-	// after each change, even if it was deleted later. Two versions may have the same time. It excludes drafts, the
-	// contents of files, and typing indicators without text.
+	// Versions returns all visible versions of the bot's messages in a chat, in order of time: each message as sent
+	// and after each change, even if it was deleted later. Two versions may have the same time. It excludes drafts,
+	// the contents of files, and typing indicators without text.
 	Versions(to chat.Target) []Version
-	// Pings returns the people whom a mention in the bot's messages in a place notified, in any version that notifies.
-	// It excludes the author of the answered message.
+	// Pings returns the people who were notified by a mention in any version of the bot's messages in a chat. It
+	// excludes the author of the answered message.
 	Pings(to chat.Target) []string
-	// Opened returns the addresses in any version of the bot's messages in a place that the platform opened for link
+	// Opened returns the addresses in any version of the bot's messages in a chat that the platform opened for link
 	// previews.
 	Opened(to chat.Target) []string
-	// Sample returns the text in Shown of a message in the private chat with the Markdown of Sample. It is written by
-	// hand, never by the adapter's dialect.
+	// Sample returns the text that Shown must return if the constant Sample is sent to the private chat. It is
+	// written by hand, not by the adapter's dialect.
 	Sample() string
 	// Say lets a person write.
 	Say(to chat.Target, s Saying)
-	// Attach lets a person send a file and declare its size; 0: no declared size. A file without content stands for one
-	// that the platform no longer has. If the platform's attachments can't be downloaded, Attach does nothing.
+	// Attach lets a person send a file and declare its size. If size is 0, no size is declared. A file without
+	// content represents a file that the platform no longer has. If the platform's attachments can't be downloaded,
+	// Attach does nothing.
 	Attach(to chat.Target, f File, size int64)
 	// BreakFetch makes the next download of a person's file fail; CutAfter breaks it in the middle.
 	BreakFetch(f Fault)
-	// Menu returns the names of the commands in the menu of a place for the person who writes there, in their order.
+	// Menu returns the names of the commands in the menu of a chat for the person who writes there, in their order.
 	Menu(to chat.Target) []string
 	// MenuChanges returns how often the bot changed menus.
 	MenuChanges() int
-	// Remove lets a person delete a message: the bot's, or their own. For their own, ref has the Inbound's ID.
+	// Remove lets a person delete a message, either the bot's or their own. For their own message, ref contains the
+	// ID of the Inbound.
 	Remove(ref chat.MessageRef)
-	// Ban forbids the bot to write in a place.
+	// Ban forbids the bot to write in a chat.
 	Ban(to chat.Target)
 	// Garble makes an update arrive that can't be decoded.
 	Garble()
 }
 
-// Threader is a World whose platform answers messages only in threads: a reply to a message of the bot is a message in
-// its thread.
+// Threader is a World whose bot answers only in threads. There, a reply to a message of the bot is a message in the
+// thread of that message.
 type Threader interface {
-	// Channel returns the channel of Group's thread. Messages of the bot there begin their own threads. A Saying to it
-	// with ReplyTo goes to the thread of that message.
+	// Channel returns the channel of Group's thread. A message that the bot sends to this channel begins its own
+	// thread. A Saying to this channel with ReplyTo goes to the thread of the message in ReplyTo.
 	Channel() chat.Target
 }
 
-// Presser is a World with buttons, for Capabilities.Buttons.
+// Presser is a World whose platform has buttons. It is needed if the adapter has Capabilities.Buttons.
 type Presser interface {
 	// Buttons returns the current buttons below a message, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press lets the person who writes in the place by Say press a button.
+	// Press lets the person for whom Say writes in the chat press a button.
 	Press(ref chat.MessageRef, action string)
 	// PressAside lets another person in the group press a button.
 	PressAside(ref chat.MessageRef, action string)
-	// Unanswered returns how many presses are not acknowledged yet, or were not in the allowed time.
+	// Unanswered returns how many presses were not acknowledged, or not within the allowed time.
 	Unanswered() int
 }
 
-// DraftStopper is a World whose drafts can have a button that stops them, for Capabilities.Draft.
+// DraftStopper is a World whose drafts can have a button that stops them.
 type DraftStopper interface {
-	// StopDraft lets the person press the button of the visible draft in a place. It returns false if there is no
+	// StopDraft lets the person press the button of the visible draft in a chat. It returns false if there is no
 	// button.
 	StopDraft(to chat.Target) bool
 }
 
-// StreamWorld is a World with native streams, for Capabilities.Stream.
+// StreamWorld is a World with native streams. It is needed if the adapter has Capabilities.Stream.
 type StreamWorld interface {
-	// Streaming returns the texts of the bot's messages in a place that are streams, oldest first.
+	// Streaming returns the texts of the bot's streams in a chat, oldest first.
 	Streaming(to chat.Target) []string
-	// Broken returns the texts of streams that look broken: the platform ended them, and nobody edited them since.
+	// Broken returns the texts of streams that look broken, because the platform ended them and they were not edited
+	// since.
 	Broken(to chat.Target) []string
 	// StreamLife returns the maximum duration of a stream.
 	StreamLife() time.Duration
 }
 
-// Asker is a World whose platform delivers questions by command in a special way. They must be answered at once, and can
-// be answered for a limited time only (Discord's interactions, F53).
+// Asker is a World whose platform treats a question that is asked by a command specially. Such a question must be
+// acknowledged at once, and can be answered only for a limited time (Discord's interactions, F53).
 type Asker interface {
 	// Ask lets a person ask by the command /ask.
 	Ask(to chat.Target, question string)
-	// Dangling returns how many such questions and commands look unanswered: the platform got no response in time, or
-	// still shows that the bot is thinking.
+	// Dangling returns how many such commands look unanswered, because the platform got no response in time or still
+	// shows that the bot is thinking.
 	Dangling() int
 }
 
 // Repeater is a World whose platform may deliver a message twice, or in two ways (F50).
 type Repeater interface {
-	// Repeat makes it do so with all messages from now on.
+	// Repeat makes the platform deliver all further messages in this way.
 	Repeat()
 }
 
@@ -144,20 +148,20 @@ func (s *scene) previews() bool {
 	return !ok || !w.Unpreviewed()
 }
 
-// Reporter is a World without people who write. It has one place, in which the bot receives events. Say causes an event
-// whose text ends with the Saying's text. Crowd is not called.
+// Reporter is a World without people who write. It has one chat, in which the bot receives events. Say causes an
+// event whose text ends with the Saying's text. Crowd is not called.
 type Reporter interface {
 	// Said returns the text of an event, given the text of its message.
 	Said(text string) string
 }
 
-// Brief is a World whose platform supports buttons below short texts only.
+// Brief is a World whose platform supports buttons only below short texts.
 type Brief interface {
 	// ButtonText returns the maximum length of such a text, in the dialect's unit.
 	ButtonText() int
 }
 
-// Unordered is a World whose platform may deliver unconfirmed messages again after newer ones.
+// Unordered is a World whose platform may deliver newer messages before it repeats unconfirmed ones.
 type Unordered interface {
 	Unordered()
 }
@@ -169,7 +173,7 @@ type Unsized interface {
 
 // UnknownLimit is a World whose platform does not report how long a RateLimit lasts.
 type UnknownLimit interface {
-	// RetryAfter returns how long the adapter waits then, at least the constant RetryAfter.
+	// RetryAfter returns how long the adapter waits after a RateLimit. This is at least the constant RetryAfter.
 	RetryAfter() time.Duration
 }
 
@@ -185,10 +189,10 @@ type Checker interface {
 	Check(shown string) error
 }
 
-// Version is the content of a message from At on.
+// Version is the content of a message from the time At until the next version.
 type Version struct {
 	At      time.Time
-	Message string // the same for all versions of a message; usable as the ID of a MessageRef for Remove
+	Message string // equal in all versions of a message; usable as the ID of a MessageRef for Remove
 	Text    string
 }
 
@@ -197,8 +201,8 @@ type Rates uint8
 
 // The rates.
 const (
-	Published Rates = iota // its published rates
-	Halved                 // hidden rates: half the calls per time, with the same bursts
+	Published Rates = iota // the platform's published rates
+	Halved                 // hidden rates: half of the published calls per time, with the same bursts
 )
 
 // File is what people see of a file.
@@ -208,7 +212,7 @@ type File struct {
 	Caption string
 }
 
-// Connection says how an adapter connects to the platform.
+// Connection says whether and how an adapter's connection to the platform fails.
 type Connection uint8
 
 // The connections.
@@ -224,7 +228,7 @@ type Fault uint8
 // The faults.
 const (
 	RateLimit    Fault = iota // refused; may be retried after RetryAfter
-	ServerError               // the platform's own failure, with no effect
+	ServerError               // an error of the platform itself; the call has no effect
 	CutBefore                 // the connection breaks before the call takes effect
 	CutAfter                  // the connection breaks after the call took effect
 	Hang                      // no response for a day
@@ -240,6 +244,6 @@ type Saying struct {
 	Text    string
 	Mention bool            // the text begins with a mention of the bot
 	Command bool            // the text is a command as people type it, with a slash
-	ReplyTo chat.MessageRef // the bot's message to which it replies; empty: none
-	Edited  string          // the person changes the text to this right after
+	ReplyTo chat.MessageRef // the bot's message to which this one replies; empty: none
+	Edited  string          // the person changes the text to this right after writing; empty: no change
 }

@@ -48,13 +48,13 @@ type Bot struct {
 	log     *slog.Logger
 
 	greeting receiving.Greeting
-	unread   rate.Sometimes // limits the log's warnings about unreadable frames
+	unread   rate.Sometimes // limits how often the log warns about unreadable frames
 	heart    chat.Heartbeat
-	changed  chan struct{} // capacity 1: signals a change of the following fields
+	changed  chan struct{} // capacity 1: receives a value when one of the following fields has changed
 
 	mu          sync.Mutex
 	watcher     *watcher
-	undelivered *chat.Inbound  // a message that was not accepted yet
+	undelivered *chat.Inbound  // a message that accept has not accepted yet
 	answering   chat.MessageID // the message that is being answered; empty: none
 	nextAfter   time.Time      // when the next message may be sent
 }
@@ -74,7 +74,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Concludes: true, OneReceiver: true, ReceiverAnswers: true} // the next report waits for the answer
+	return chat.Capabilities{Concludes: true, OneReceiver: true, ReceiverAnswers: true} // Concluded allows the next message
 }
 
 // Dialect returns the dialect of notifications.
@@ -85,13 +85,13 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 	return Markdown{}
 }
 
-// Pulse implements gateway.Pulse. Something arrives every pingEvery, except while the connection is opened or about to
-// be closed.
+// Pulse implements gateway.Pulse. Home Assistant sends at least an answer to each ping, every pingEvery, except while
+// the connection is opened or has failed.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }
 
-// Concluded implements gateway.Concluder. It allows the next message.
+// Concluded implements gateway.Concluder. After it, the bot may pass on the next message.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +103,7 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	}
 }
 
-// signalChange wakes the goroutine that sends messages.
+// signalChange wakes the goroutine that passes messages to the gateway.
 func (b *Bot) signalChange() {
 	select {
 	case b.changed <- struct{}{}:

@@ -6,7 +6,7 @@ import (
 	"telex/platforms/conformance"
 )
 
-// On a platform without edits (F56), each answer is one send and never has a cursor. See world.neverEdits.
+// Home Assistant has no edits (F56), so each answer is sent once and never has a cursor. See world.neverEdits.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })

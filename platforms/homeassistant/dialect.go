@@ -57,12 +57,13 @@ func (d Text) Render(p markup.Piece) markup.Rendered {
 	return r
 }
 
-// Len counts bytes, because the services that deliver to phones limit those.
+// Len counts bytes, because the services that deliver to phones limit the bytes.
 func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
 // escapeTemplates prevents Home Assistant from evaluating a text as a template, by an invisible character inside the
-// marks that begin one. The data of actions accepts templates, which can read any state and run for minutes; an invalid
-// one makes the call fail. https://www.home-assistant.io/docs/configuration/templating/
+// marks that begin a template. Home Assistant evaluates templates in the data of actions. A template can read any
+// state and run for minutes, and an invalid template makes the call fail.
+// https://www.home-assistant.io/docs/configuration/templating/
 func escapeTemplates(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
@@ -123,7 +124,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 // Code appends a character of code, unchanged.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// Address finds no URLs: they are text, and Link decides how links are written.
+// Address finds no URLs, because Link decides how they are written.
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns the target of a link.
@@ -131,8 +132,8 @@ func (grammar) Link(_ string, f markup.Format, _ bool) string {
 	return marks.Destination(f.URL, "http", "https", "mailto")
 }
 
-// Label reports that a label can contain anything.
+// Label returns true, because the label of a link can contain any character.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile reports that code and URLs end no style.
+// Fragile returns false, because code and URLs never end a style.
 func (grammar) Fragile(string) bool { return false }

@@ -17,8 +17,9 @@
 //
 // # No person writes events
 //
-// Devices, media and strangers can set names and states. So events are outside content (chat.Reported), and nobody can be
-// asked while they are answered (chat.Inbound.Unattended): a tool that needs approval is refused.
+// Devices, media and strangers can set names and states. So events are outside content (chat.Reported), and nobody is
+// there to approve tool calls while they are answered (chat.Inbound.Unattended). A tool call that needs approval is
+// therefore refused.
 //
 // The package states its limits but does not enforce them: it never repeats, throttles or splits a call, and keeps no
 // state of a notification after a call has returned. Every failure is a [chat.SendError]. No error and no log contains

@@ -70,8 +70,8 @@ func (t *lenientText) UnmarshalJSON(data []byte) error {
 // decodeFrame decodes a frame. Its errors contain nothing of the content.
 func decodeFrame(data []byte) (*frame, error) { return receiving.Decode[frame](data) }
 
-// change returns the state change that a frame reports. It returns false for an added or removed entity, because all
-// entities are added and removed when Home Assistant restarts.
+// change returns the state change that a frame reports. It returns false if an entity was added or removed, because
+// this happens to all entities when Home Assistant restarts.
 func (f *frame) change() (from, to state, ok bool) {
 	d := f.Event.Data
 	if f.Type != typeEvent || f.Event.Type != stateChanged || d.Old == nil || d.New == nil || !entityID.MatchString(d.New.EntityID) {
@@ -91,7 +91,7 @@ const (
 	maxState = 255
 )
 
-// clean returns a state with short texts in one line each. The watcher remembers this form.
+// clean returns a state whose texts are shortened and have one line each. The watcher keeps states in this form.
 func (s state) clean() state {
 	s.State = oneLine(s.State, maxState)
 	a := &s.Attributes

@@ -51,7 +51,7 @@ func TestExamine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for _, how := range []conformance.Connection{conformance.WrongSecret, conformance.Unreachable} {
-			if got, err := w.Connect(nil, how).(*homeassistant.Bot).Examine(t.Context()); err == nil || strings.Contains(err.Error(), wrongToken) { // it is one
+			if got, err := w.Connect(nil, how).(*homeassistant.Bot).Examine(t.Context()); err == nil || strings.Contains(err.Error(), wrongToken) { // no error may contain a token, not even an invalid one
 				t.Errorf("Examine = %+v, %v", got, err)
 			}
 		}

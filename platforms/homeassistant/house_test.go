@@ -37,7 +37,7 @@ type house struct {
 	answer   func(path string) (status int, body string)
 	mu       sync.Mutex
 	sockets  []*websocket.Conn // opened sockets, oldest first
-	commands []string          // received commands, as "type" or "type of what"
+	commands []string          // received commands, such as "auth" or "subscribe_events of state_changed"
 	posted   []string          // calls of the REST API: method, path and body
 	stuck    bool              // no request gets a response any more
 	subs     map[int]bool      // current subscriptions
@@ -190,7 +190,7 @@ func (h *house) count(command string) int {
 	return len(slices.DeleteFunc(slices.Clone(h.commands), func(c string) bool { return c != command }))
 }
 
-// running is a Run in a goroutine with its accepted messages.
+// running is a call of Run in its own goroutine, with the messages that were accepted.
 type running struct {
 	bot      *homeassistant.Bot
 	cancel   context.CancelFunc
@@ -217,7 +217,7 @@ func start(t *testing.T, b *homeassistant.Bot) *running {
 	return r
 }
 
-// texts waits, and returns the messages that were accepted since the last call.
+// texts waits for a time, and returns the texts of the messages that were accepted since the last call.
 func (r *running) texts(after time.Duration) []string {
 	wait(after)
 	r.mu.Lock()

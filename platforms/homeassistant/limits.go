@@ -6,13 +6,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Maximum lengths of texts. Home Assistant states no limit.
+// Maximum lengths of texts. Home Assistant publishes no limits.
 const (
 	// notificationLimit is the maximum length of a persistent notification in characters. Longer texts are hard to read
 	// in the sidebar.
 	notificationLimit = 16_000
 	// textLimit is the maximum length of a text for a notify action in bytes. Services that deliver to phones accept
-	// 4096 bytes, including the title and everything else.
+	// 4096 bytes, including the title and all other data.
 	// https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification
 	// https://firebase.google.com/docs/cloud-messaging/concept-options
 	textLimit = 3000

@@ -13,13 +13,13 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// answerTimeout is how long an answer may take before the next message is sent anyway. No answer takes longer: see
-// agent.limits and the deadline of a final.
+// answerTimeout is how long an answer may take before the next message is sent anyway. Answers normally take less
+// time, because agent.limits and the deadline for delivering a final limit it.
 const answerTimeout = time.Hour
 
-// Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does not
-// repeat changes, so those during an outage are missed and there is no resume cursor. The next Run passes on a message
-// again that was not accepted.
+// Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does
+// not repeat changes, so those during an outage are missed and there is no resume cursor. If a message was not
+// accepted, the next Run passes it on again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
 // failed: Auth if the token is refused, otherwise Temporary.
@@ -80,7 +80,7 @@ func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err erro
 	return nil
 }
 
-// addChange keeps a change until it is reported.
+// addChange gives a change to the watcher, which keeps it until it is reported.
 func (b *Bot) addChange(ctx context.Context, from, to state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *Bot) addChange(ctx context.Context, from, to state) {
 	}
 }
 
-// sendMessages passes messages about changes to accept until ctx ends or accept fails.
+// sendMessages passes messages about changes to accept, until ctx ends or accept fails.
 func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	for {
 		in, wait := b.nextMessage(time.Now())
@@ -121,7 +121,7 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	}
 }
 
-// nextMessage returns the message to send now, or how long to wait for one.
+// nextMessage returns the message to pass on now, or how long to wait for one.
 func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	if len(changes) == 0 {
 		return nil, 0
 	}
-	// Until the answer is complete, nextAfter is the time to stop waiting for it. See Concluded.
+	// If Concluded is not called before nextAfter, the bot stops waiting for the answer.
 	b.answering, b.nextAfter = chat.MessageID(rand.Text()), now.Add(answerTimeout)
 	b.undelivered = &chat.Inbound{
 		To: chat.Target{Chat: Chat}, Sender: chat.Sender{ID: User, Name: "Home Assistant"}, ID: b.answering,

@@ -56,9 +56,9 @@ func notificationID(key string) string {
 	return "telex_" + hex.EncodeToString(sum[:16])
 }
 
-// exists reports whether there is an entity. Some notify actions exist for entities, and others have the same form of
-// name without an entity: https://www.home-assistant.io/integrations/notify/. For a missing entity, notify.send_message
-// succeeds and does nothing, so the check is necessary.
+// exists reports whether Home Assistant has an entity. A configured name may be that of a notify entity or of a
+// notify action; both have the same form: https://www.home-assistant.io/integrations/notify/. The check is necessary
+// because notify.send_message succeeds and does nothing if its entity is missing.
 func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 	o, err := b.call(ctx, http.MethodGet, "states/"+entity, nil)
 	if o.Status == http.StatusNotFound {
@@ -111,7 +111,7 @@ func classify(o calls.Outcome) *chat.SendError {
 		return &chat.SendError{Kind: chat.Forbidden}
 	case o.Status == http.StatusRequestEntityTooLarge:
 		return &chat.SendError{Kind: chat.TooLong}
-	case o.Status < http.StatusInternalServerError: // the API is not loaded yet, or a proxy responded
+	case o.Status < http.StatusInternalServerError: // the API has not started yet, or a proxy responded
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}

@@ -40,7 +40,7 @@ func (c change) sentence() string {
 		between = via.description()
 	}
 	switch domain := c.to.domain(); {
-	case domain == "button" || domain == "input_button": // the state is the time
+	case domain == "button" || domain == "input_button": // the state of a button is the time of its last press
 		return subject + " was pressed."
 	case domain == "scene":
 		return subject + " was activated."
@@ -59,7 +59,7 @@ func (s state) domain() string {
 	return domain
 }
 
-// isMeasurement reports whether the state is a value rather than a condition.
+// isMeasurement reports whether the state is a measured value, such as a temperature.
 func (s state) isMeasurement() bool {
 	switch s.domain() {
 	case "sensor", "number", "input_number", "input_text", "input_select", "input_datetime", "text", "select", "counter", "weather":

@@ -26,8 +26,8 @@ const (
 	writeTimeout = 10 * time.Second
 	// pingEvery is the interval of pings. If nothing arrives between two pings, the connection is closed.
 	pingEvery = 10 * time.Second
-	// renewAfter is how long no event may arrive before the subscription is renewed, because a connection may still
-	// answer pings after it has lost its subscription. https://github.com/NousResearch/hermes-agent/issues/67470
+	// If no event arrives for renewAfter, the subscription is renewed, because Home Assistant may have lost it and
+	// still answer pings. https://github.com/NousResearch/hermes-agent/issues/67470
 	renewAfter = 5 * time.Minute
 )
 
@@ -43,8 +43,8 @@ type socket struct {
 	mu     sync.Mutex // guards the ids, which must increase with each command
 	lastID int64
 
-	received     atomic.Bool  // something arrived since the last ping
-	lastEvent    atomic.Int64 // when the last event arrived or the subscription was renewed; nanoseconds
+	received     atomic.Bool  // a frame has arrived since the last ping
+	lastEvent    atomic.Int64 // time of the last event or of the last renewal of the subscription; Unix nanoseconds
 	subscription atomic.Int64 // id of the current subscription; 0: none
 }
 
@@ -59,7 +59,7 @@ func (b *Bot) connect(ctx context.Context) (*socket, error) {
 		}
 		return nil, b.receiveError(ctx, "connect", err)
 	}
-	ws.SetReadLimit(-1) // read enforces the limit
+	ws.SetReadLimit(-1) // no limit in the library: socket.read enforces maxFrame
 	s := &socket{ws: ws}
 	if err := b.authenticate(shaking, s); err != nil {
 		_ = ws.CloseNow() // it is given up
@@ -117,8 +117,8 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	return f, nil
 }
 
-// read returns the next frame. It blocks until one arrives, the connection is lost, or ctx ends. After errLarge, which
-// skips a frame, it can be called again.
+// read returns the next frame. It blocks until one arrives, the connection is lost, or ctx ends. errLarge means that
+// it skipped a frame that was too large; then it can be called again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *socket) subscribe(ctx context.Context) error {
 func (s *socket) keepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer ticker.Stop()
-	s.received.Store(true) // no ping was sent yet
+	s.received.Store(true) // counts as received, because no ping was sent yet
 	for {
 		select {
 		case <-ctx.Done():

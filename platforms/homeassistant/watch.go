@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// gatherTime is how long a change waits for others, because a scene switches many lights at once.
+	// gatherTime is how long a change waits for others to be reported with it, because a scene switches many lights
+	// at once.
 	gatherTime = time.Second
-	// maxLines limits the changes in one message. The others wait for the next one.
+	// maxLines limits the changes in one message. Further changes wait for the next message.
 	maxLines = 50
 	// maxEntities limits the entities that are remembered because they changed recently. The largest installations have
 	// a few thousand entities.
@@ -26,13 +27,13 @@ type Watch struct {
 	Entities []string
 	All      bool
 	Ignore   []string      // entities that are never reported
-	Cooldown time.Duration // how long an entity is not reported again
+	Cooldown time.Duration // minimum time between two reports of the same entity
 }
 
 // Any reports whether anything is watched.
 func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
 
-// includes reports whether an entity is watched. It excludes entities that change with every answer.
+// includes reports whether an entity is watched. Entities that change with every answer are never included.
 func (w Watch) includes(entity string) bool {
 	domain, _, _ := strings.Cut(entity, ".")
 	switch {
@@ -45,12 +46,12 @@ func (w Watch) includes(entity string) bool {
 // change is the change of an entity since it was last reported.
 type change struct {
 	from, to state
-	via      string    // the newest state that differs from to; empty: from changed directly to to
+	via      string    // the state before to, if there was one between from and to
 	at       time.Time // when the change began
-	repeated bool      // it began during the cooldown; it is not reported if the entity is back in its reported state
+	repeated bool      // the change began during the cooldown; if the entity returns to its reported state, nothing is reported
 }
 
-// entity is an entity that was reported recently or will be.
+// entity is what the watcher knows of an entity that was reported recently or will be reported.
 type entity struct {
 	reported    state     // the last reported state
 	cooldownEnd time.Time // the end of its cooldown
@@ -74,7 +75,7 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	}
 	e := w.entities[to.EntityID]
 	if from.isAbsent() && (e == nil || e.pending == nil && !e.reported.isAbsent()) {
-		return false // its state is the reported one, or it was never reported: all entities come back when Home Assistant restarts
+		return false // the entity returns to its reported state, or was never reported: at a restart of Home Assistant, all entities return
 	}
 	if e == nil {
 		if len(w.entities) >= maxEntities && !w.removeOld(now) {
@@ -95,8 +96,8 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// removeOld removes the entities that need not be remembered, and reports whether there were any. It looks at all of
-// them, so it does that at most once per second.
+// removeOld removes the entities that need not be remembered any more, and reports whether it removed any. It does so
+// at most once per second, because it must look at all entities.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false
@@ -132,7 +133,8 @@ func (w *watcher) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// takeDue returns the changes that are due now, oldest first, at most maxLines. It marks them as reported.
+// takeDue returns the changes that are due now, oldest first, at most maxLines. takeDue marks these changes as
+// reported.
 func (w *watcher) takeDue(now time.Time) []change {
 	var ripe []change
 	for _, e := range w.entities {

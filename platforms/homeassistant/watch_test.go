@@ -61,8 +61,8 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// step is a step of a story about one door. At a second, the door changes to another state (after "=": while the
-// connection is closed), or the report is taken.
+// step is one step of a test about a door. At the given second, either the door changes its state, or the test takes
+// the report. If to begins with "=", the connection is closed during the change.
 type step struct {
 	second int
 	to     string // the new state; empty: the report is taken
@@ -146,8 +146,8 @@ func TestWatcherIsBounded(t *testing.T) {
 	}
 }
 
-// In any story, a report about an entity continues the one before and is never repeated within the cooldown. At the end
-// the newest state is reported.
+// For any sequence of changes, each report about an entity begins with the state that the previous report ended with,
+// and none follows within the cooldown. In the end, the newest state is reported.
 func TestWatcherProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -31,8 +31,8 @@ const (
 	wrongToken   = "wrong-token"
 )
 
-// world is Home Assistant's stand-in on an in-memory network. Its only place is the panel of notifications. A person's
-// message is the new state of a new entity.
+// world is Home Assistant's stand-in on an in-memory network. Its only chat is the list of notifications. Instead of
+// a person's message, a new entity changes its state.
 type world struct {
 	t      *testing.T
 	server *standin.Server
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// neverEdits checks the whole history: no notification ever had a cursor. A notification was created again only with
+// neverEdits checks all notifications: none ever had a cursor. A notification may have been created again only with
 // the same text, after a create with an unknown outcome.
 func (w *world) neverEdits() {
 	for _, n := range w.bots("") {
@@ -94,7 +94,7 @@ func (w *world) Crowd(int) []chat.Target {
 	return nil
 }
 
-// bots returns the bot's notifications in a place, or all of them for "".
+// bots returns the bot's notifications in the chat place, or in all chats if place is "".
 func (w *world) bots(place string) []standin.Notification {
 	return slices.DeleteFunc(w.server.History(place), func(n standin.Notification) bool { return !n.FromBot })
 }
@@ -133,7 +133,7 @@ func (w *world) Break(_ chat.Op, f conformance.Fault) {
 
 func (w *world) BreakFetch(conformance.Fault) {}
 
-func (w *world) Enforce(conformance.Rates) {} // there are none
+func (w *world) Enforce(conformance.Rates) {} // Home Assistant has no rate limits
 
 func (w *world) Violations() []string {
 	var list []string
@@ -166,7 +166,7 @@ func (w *world) Unpreviewed() bool { return true }
 
 func (w *world) Sample() string { return sample }
 
-// Say gives a new entity a state, which is not reported, and then another one.
+// Say adds an entity, which is not reported, and then changes its state, which is reported.
 func (w *world) Say(_ chat.Target, s conformance.Saying) {
 	w.t.Helper()
 	w.said++

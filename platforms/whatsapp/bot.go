@@ -41,7 +41,7 @@ type Options struct {
 // Bot is one phone number. Its methods are safe for concurrent use, but only one Run may be active.
 type Bot struct {
 	opts     Options
-	base     string // of the Graph API, with the version
+	base     string // base URL of the Graph API, with the version and a trailing slash
 	secrets  calls.Secrets
 	client   *http.Client
 	log      *slog.Logger
@@ -53,17 +53,17 @@ type Bot struct {
 	turn   *semaphore.Weighted            // capacity 1: messages are accepted one at a time
 	recent *receiving.Recent[struct{}]    // accepted messages
 	newest *receiving.Recent[string]      // by chat: the id of the newest message
-	texts  *receiving.Recent[*chat.Quote] // messages of both sides, by textKey, because replies contain only the id
+	texts  *receiving.Recent[*chat.Quote] // by textKey: messages of both sides; a reply contains only the id of the message that it replies to
 }
 
 const (
 	// maxRecent limits the remembered accepted messages. Meta repeats unanswered webhooks for up to seven days. The
-	// gateway's store knows all messages; this only avoids most lookups there.
+	// gateway's store knows all accepted messages; this only avoids most lookups there.
 	maxRecent = 4096
 	// maxChats limits the chats that can have a typing indicator.
 	maxChats = 4096
-	// maxTexts limits the messages that are remembered for replies to them, and maxQuoted the bytes of each: 4 MB in
-	// total.
+	// maxTexts limits the messages that are remembered for replies to them, and maxQuoted limits the bytes of each.
+	// Together they use at most 4 MB.
 	maxTexts  = 500
 	maxQuoted = 8 << 10
 	// idleConnections is how many idle connections to Meta are kept.
@@ -88,7 +88,7 @@ func New(o Options) *Bot {
 	}
 }
 
-// rememberText remembers a message for replies to it.
+// rememberText stores a message, so that a later reply to it can quote its text.
 func (b *Bot) rememberText(in chat.ChatID, id chat.MessageID, q chat.Quote) {
 	q.Text = clip(q.Text, maxQuoted)
 	b.texts.Put(textKey(in, id), &q)

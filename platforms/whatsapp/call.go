@@ -12,7 +12,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// graphError is an error of the Graph API. Webhooks contain it too.
+// graphError is an error of the Graph API. Webhooks contain such errors too.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 type graphError struct {
 	Code    int    `json:"code"`
@@ -47,14 +47,15 @@ const (
 	opMedia   operation = "find attachment"
 )
 
-// post sends JSON to an edge of the phone number and decodes the response into result. A failure is a *chat.SendError.
+// post sends JSON to a path (an "edge" of the Graph API) below the phone number, and decodes the response into
+// result. A failure is a *chat.SendError.
 func (b *Bot) post(ctx context.Context, op operation, edge string, body, result any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(string(op), err)}
 	}
 	return b.call(ctx, op, http.MethodPost, b.opts.PhoneNumberID+"/"+edge, result, func(req *http.Request) {
-		// The transport may read the body again if the first connection accepted nothing of it.
+		// The transport may read the body again if it could not be written to the first connection.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(content))
@@ -62,7 +63,7 @@ func (b *Bot) post(ctx context.Context, op operation, edge string, body, result 
 	})
 }
 
-// get reads a node of the Graph API.
+// get reads an object (a "node") of the Graph API.
 func (b *Bot) get(ctx context.Context, op operation, node string, query url.Values, result any) error {
 	return b.call(ctx, op, http.MethodGet, node+"?"+query.Encode(), result, func(*http.Request) {})
 }

@@ -38,7 +38,8 @@ type request struct {
 	body               string
 }
 
-// api returns a bot whose API returns its answers in turn, and then the last one again and again.
+// api is a bot and the API that it calls. The API returns the given answers one after the other, and then repeats the
+// last one.
 type api struct {
 	*Bot
 	requests []request
@@ -167,8 +168,8 @@ func TestSendFile(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		f    chat.File
-		kind string // of the upload
-		want string // of the message
+		kind string // expected media type of the upload
+		want string // expected part of the message
 	}{
 		{"a text", chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# x")}, "text/plain", `"type":"document","document":{"id":"77","caption":"all of it","filename":"answer.md"}`},
 		{"a picture", chat.File{Name: "a.png", MediaType: "image/png", Content: []byte("png")}, "image/png", `"type":"image","image":{"id":"77","caption":"all of it"}`},

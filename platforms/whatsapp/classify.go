@@ -11,17 +11,17 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// The waits after a rate limit without a given time. Meta states only that the wait is 4 to the power of the number of
-// failures.
+// The waits after a rate limit that reports no wait. Meta recommends waiting 4 to the power of n seconds after the
+// n-th failure.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 const (
 	pairRetryAfter       = 2 * pairInterval
 	fetchRetryAfter      = pairRetryAfter
 	throughputRetryAfter = 4 * time.Second
-	accountRetryAfter    = 5 * time.Minute // for limits that count over an hour, and for the number's quality limits
+	accountRetryAfter    = 5 * time.Minute // for limits of calls per hour, and for limits because of the number's quality
 )
 
-// Codes that need more than a kind.
+// Error codes that are handled in more than one place.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 const (
 	codeInvalid    = 100
@@ -83,13 +83,13 @@ func classifyUnknown(o calls.Outcome) *chat.SendError {
 	case o.Status == http.StatusRequestEntityTooLarge:
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		return &chat.SendError{Kind: chat.Temporary} // the URL is wrong, or a proxy blocked the call; both can be fixed meanwhile
+		return &chat.SendError{Kind: chat.Temporary} // the URL is wrong, or a proxy blocked the call; both can be repaired while telex runs
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf classifies an error that is not a rate limit by its code. Unlisted errors blame the content, unless the server
-// failed.
+// kindOf classifies an error that is not a rate limit by its code. An error that is not listed here is Rejected,
+// because the content is probably the cause, unless the server failed.
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
 	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:
@@ -118,8 +118,8 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// accountRetrySeconds returns after how many seconds an account may make calls again according to a response, or 0.
-// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
+// accountRetrySeconds returns after how many seconds an account may make calls again as a response's headers report,
+// or 0. https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
 func accountRetrySeconds(h http.Header) float64 {
 	var usage map[string][]struct {
 		Minutes float64 `json:"estimated_time_to_regain_access"`

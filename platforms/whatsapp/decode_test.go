@@ -183,7 +183,7 @@ func TestDecodeNews(t *testing.T) {
 	}
 }
 
-// WhatsApp sends only the id of the message that is replied to. Its text comes from the memory of this process.
+// WhatsApp sends only the id of the message to which a reply refers. The text comes from the memory of this process.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})
@@ -207,7 +207,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A reply to a message of the bot contains its text. The same id in another chat has no meaning.
+// A reply to a message of the bot quotes the text of that message. An id is known only in its own chat.
 func TestRepliesToTheBot(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil})
@@ -222,8 +222,8 @@ func TestRepliesToTheBot(t *testing.T) {
 	}
 }
 
-// The process that answers knows its own messages and which message it marks as read, although another process received
-// the reply.
+// Although another process received a reply, the answering process quotes its own message and knows which message to
+// mark as read.
 func TestAdoptsWhatAnotherProcessReceived(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil}, answer{200, `{"success":true}`, nil})

@@ -40,8 +40,8 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, withLinkURLs(p))}
 }
 
-// Len counts UTF-16 code units. The limits are in characters without a definition. There are never more code points
-// than UTF-16 units.
+// Len counts UTF-16 code units. WhatsApp's limits are in characters, which it does not define. UTF-16 units are safe,
+// because a text never has more code points.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // withLinkURLs writes the URL of each link after its label, unless they are equal, because WhatsApp has no links with
@@ -80,7 +80,7 @@ type grammar struct{}
 
 var noLanguage = regexp.MustCompile(`^$`)
 
-// Rules returns that there are no escapes and no headings.
+// Rules says that the markup has no escapes and no headings.
 func (grammar) Rules() marks.Rules {
 	return marks.Rules{Bare: true, Mark: mark, Language: noLanguage}
 }
@@ -131,10 +131,10 @@ func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int
 	return append(out, rest[:n]...), n
 }
 
-// Link returns "", because there are no links with labels.
+// Link returns "", because WhatsApp has no links with labels.
 func (grammar) Link(string, markup.Format, bool) string { return "" }
 
-// Label reports that a label can contain anything.
+// Label returns true. WhatsApp has no links with labels, so there is nothing to restrict.
 func (grammar) Label(string, int, bool) bool { return true }
 
 // Fragile reports whether a style around code or a URL could end inside it.

@@ -34,7 +34,7 @@ type change struct {
 	Errors   []json.RawMessage `json:"errors"`
 }
 
-// contact is a person who wrote.
+// contact is a person who wrote one of the messages in the webhook.
 type contact struct {
 	Number  string `json:"wa_id"`
 	User    string `json:"user_id"` // the business-scoped user id
@@ -62,7 +62,7 @@ type message struct {
 	Sticker  *media `json:"sticker"`
 	Button   struct {
 		Text string `json:"text"`
-	} `json:"button"` // of a template
+	} `json:"button"` // a button below a message that was sent from a template
 	Unsupported struct {
 		Type string `json:"type"`
 	} `json:"unsupported"`

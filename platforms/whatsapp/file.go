@@ -13,8 +13,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile sends a file as a new message with m's text as its caption. It makes two calls. Only the second one shows
-// anything, so a failure of the first is never Uncertain.
+// SendFile sends a file as a new message with m's text as its caption. SendFile makes two calls. Only the second call
+// shows anything, so a failure of the first call is never Uncertain.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#upload-media
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	kind, mediaType := messageKind(f.MediaType)

@@ -82,7 +82,8 @@ func TestTypingUntilTheAnswer(t *testing.T) {
 	})
 }
 
-// An answer that the window of 24 hours refuses is delivered, once, when the person writes again (D1, D14).
+// WhatsApp refuses an answer if the person last wrote more than 24 hours ago. The answer is delivered once, when the
+// person writes again (D1, D14).
 func TestWindowClosed(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.server.Fault(standin.Fault{Method: "sendMessage", Action: fault.Error, Code: standin.CodeWindow})
@@ -163,8 +164,8 @@ func TestLongAnswer(t *testing.T) {
 	})
 }
 
-// A number that is also used in the WhatsApp Business app receives edits and deletions. With any other number they are
-// ignored.
+// If a number is also used in the WhatsApp Business app, the bot receives edits and deletions. For other numbers,
+// WhatsApp does not report them.
 func TestEditsAndDeletions(t *testing.T) {
 	for _, coexistence := range []bool{true, false} {
 		talking(t, standin.Options{Coexistence: coexistence}, conformance.Talker{Pause: 5 * time.Second}, func(t *testing.T, w *world, _ *conformance.Log) {

@@ -27,11 +27,11 @@ type webhookContent struct {
 	problems []error
 }
 
-// receivedMessage is a message with its reference to an earlier one.
+// receivedMessage is a message, with a reference to the message to which it replies.
 type receivedMessage struct {
 	in           chat.Inbound
 	replied      string // id of the message that it replies to; empty: none
-	repliesToBot bool   // the bot wrote that message
+	repliesToBot bool   // the bot wrote the message with the id in replied
 }
 
 // deliveryFailure is a message that could not be delivered.
@@ -44,8 +44,8 @@ type deliveryFailure struct {
 // userIDChange is a change of a person's business-scoped user id, caused by a new phone number.
 type userIDChange struct{ Old, New string }
 
-// decode decodes a webhook for a phone number. An app gets the webhooks of all its numbers at one URL. Its problems
-// contain nothing of what people wrote.
+// decode decodes a webhook for a phone number. Meta sends the webhooks of all numbers of an app to one URL, so other
+// numbers are ignored. The problems in the result contain no text that people wrote.
 func decode(body []byte, number string) (n webhookContent) {
 	all, err := receiving.Decode[notification](body)
 	if err != nil {
@@ -194,7 +194,7 @@ func (m *message) decode(in *chat.Inbound) bool {
 		return false
 	case "unsupported":
 		if slices.Contains([]string{"edit", "pin", "keep_in_chat", "reaction", "poll_update", "unknown"}, m.Unsupported.Type) {
-			return false // an event about another message; "unknown" usually means that it was deleted
+			return false // an event about another message, not a message; "unknown" usually means that the other message was deleted
 		}
 		m.addFile(in)
 	default:
@@ -207,7 +207,7 @@ func (m *message) decode(in *chat.Inbound) bool {
 }
 
 // addFile adds the file of m and its caption. Content that can't be fetched, such as a location, is listed without an
-// id, under a common name, so that the bot can say that it can't read it.
+// id, named after its kind. The bot can then say that it can't read it.
 func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media
@@ -241,8 +241,8 @@ func extension(mediaType string) string {
 	}[mediaType]
 }
 
-// unknownText replaces the text of an old message, or of one from before this process started. WhatsApp sends only its
-// id.
+// unknownText replaces the text of a quoted message that this process does not remember, because it is too old or was
+// sent before the process started. WhatsApp sends only the message's id.
 const unknownText = "[an earlier message, whose text is not known]"
 
 // quotes returns the message that m replies to. A button press refers to the question above the button.
@@ -253,7 +253,7 @@ func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	return []chat.Quote{b.quote(m.in.To.Chat, chat.Quote{Own: m.repliesToBot, Text: unknownText, ID: chat.MessageID(m.replied)})}
 }
 
-// quote returns a quote with what is remembered of the quoted message.
+// quote completes a quote with the text that is remembered of the quoted message.
 func (b *Bot) quote(in chat.ChatID, q chat.Quote) chat.Quote {
 	if known, ok := b.texts.Get(textKey(in, q.ID)); ok && q.ID != "" {
 		return *known

@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content. The documentation says characters without a definition. There are never fewer UTF-16
-// units.
+// Limits of message content. The documentation counts characters without defining them. UTF-16 units are used,
+// because a text never has fewer of them.
 const (
 	// textLimit is the maximum length of a text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
@@ -43,21 +43,22 @@ func maxUpload(kind string) int {
 	return maxDocument
 }
 
-// typingEvery is the interval at which the typing indicator is renewed. It ends after 25 seconds or with the next
-// message. https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
+// typingEvery is the interval at which the typing indicator is renewed. The indicator ends after 25 seconds or with
+// the next message. https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 const typingEvery = 20 * time.Second
 
 // Rates.
 const (
-	// pairInterval is the minimum average time between two messages to one person. Up to pairAhead messages may be sent
-	// earlier, and the pause follows later. The documentation does not say whether more may follow before that pause
-	// has ended, so only pairBurst are sent at once.
+	// pairInterval is the minimum average time between two messages to one person. A burst of up to pairAhead
+	// messages may exceed this rate, if a correspondingly long pause follows. The documentation does not say whether
+	// further messages are allowed before that pause has ended. So only pairBurst messages are sent at once.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 	pairInterval = 6 * time.Second
 	pairAhead    = 45
 	pairBurst    = 10
 	// throughput is the limit of messages per second for the number. It is half of the allowed 80, because messages
-	// from people count too. https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
+	// from people count against that limit too.
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	throughput = 40
 )
 

@@ -2,5 +2,5 @@
 
 package whatsapp
 
-// raced reports whether the race detector is on. With it, the longest test is shorter; it runs in full without it.
+// raced reports whether the race detector is on. If it is on, the longest test runs in a shorter version.
 const raced = true

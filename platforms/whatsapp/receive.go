@@ -15,8 +15,8 @@ import (
 const answerTimeout = 15 * time.Second
 
 // Run receives messages until ctx ends and passes each to accept, one after the other. A webhook gets a successful
-// response only after accept has returned nil for all its messages. Meta repeats the others for up to seven days. So
-// nothing needs to be read again, and there is no cursor.
+// response only after accept has returned nil for all its messages. Meta repeats other webhooks for up to seven days.
+// So missed messages need not be read, and there is no resume cursor.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
 // received: Auth if the token is refused or may not use the phone number, RateLimited, or Temporary.
@@ -29,7 +29,7 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return receiveError(ctx, err)
 }
 
-// Pulse implements gateway.Pulse. The loop beside the listener runs every BeatEvery.
+// Pulse implements gateway.Pulse. While the server waits for webhooks, a loop beats every BeatEvery.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
 // checkCredentials checks the credentials by reading the phone number.
@@ -63,7 +63,7 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	defer b.turn.Release(1)
 	key := string(in.ID)
 	if in.Kind == chat.Edited || in.Kind == chat.Deleted {
-		key = in.Resume // the id is that of the changed message
+		key = in.Resume // a change has the id of the changed message, which was accepted before
 	}
 	if b.recent.Has(key) {
 		return nil
@@ -79,8 +79,8 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	return nil
 }
 
-// Adopt implements gateway.Adopter: another process may have received the message. The process that answers knows its own
-// messages, which the one that received a reply to them may not.
+// Adopt implements gateway.Adopter: another process may have received the message. If a reply quotes a message that
+// this process sent, only this process may know its text, so Adopt completes the quote.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	b.remember(in)
 	in.Quotes = slices.Clone(in.Quotes)
@@ -90,7 +90,7 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// remember records what later calls need of an accepted message.
+// remember records the parts of an accepted message that Typing and later quotes need.
 func (b *Bot) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:

@@ -64,9 +64,9 @@ type mediaBody struct {
 	Name    string `json:"filename,omitempty"`
 }
 
-// Send sends a new message. The API has no idempotency key and no way to check later whether a message was created. So
-// the outcome of an Uncertain failure stays unknown. A reply to a message that no longer exists is sent as a plain
-// message.
+// Send sends a new message. The API has no idempotency key and no way to check later whether a message was created.
+// So the outcome of an Uncertain failure stays unknown. If the message to reply to no longer exists, the message is
+// sent without a reply.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	switch n := markup.Units(m.Text); {
 	case n > textLimit:
@@ -83,8 +83,8 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return b.create(ctx, to, m, out)
 }
 
-// buttons returns the buttons of a message, or nil. A text that is too long for buttons has none, because it says how
-// to answer in words.
+// buttons returns the buttons of a message, or nil. A text that is too long for buttons is sent without them, because
+// it also says how to answer in words.
 func buttons(m chat.Outgoing) []button {
 	if markup.Units(m.Text) > buttonTextLimit {
 		return nil
@@ -104,7 +104,7 @@ func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out o
 	switch id := string(to.Chat); {
 	case phoneNumber.MatchString(id):
 		out.To = id
-	case userID.MatchString(id): // "to" would treat it as a phone number and lose the message without an error
+	case userID.MatchString(id): // in the field "to", Meta would treat the user id as a phone number and lose the message without an error
 		out.Recipient = id
 	default:
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Forbidden, Err: fmt.Errorf("%s: %q is neither a phone number nor a user id", opMessage, id)}
@@ -136,8 +136,8 @@ var (
 )
 
 // Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next
-// message. If this process knows no message of the chat, it makes a call that shows nothing, because the caller learns
-// from the result whether Meta is reachable.
+// message. If this process knows no message of the chat, it makes a call that shows nothing, because its result tells
+// the caller whether Meta is reachable.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	newest, ok := b.newest.Get(string(to.Chat))
 	if !ok {
@@ -157,7 +157,7 @@ type account struct {
 	Number string `json:"display_phone_number"`
 }
 
-// account reads the phone number, which checks the credentials.
+// account requests what Meta knows about the phone number. The call fails if the credentials are invalid.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
 func (b *Bot) account(ctx context.Context) (account, error) {
 	var a account

@@ -86,8 +86,8 @@ func start(t *testing.T) *station {
 	return s
 }
 
-// untilLingerEnds waits until the server has closed all refused connections. It keeps them open for half a second, so
-// that clients can read the refusal, even after Run has ended.
+// untilLingerEnds waits until the server has closed all refused connections. The server keeps each open for half a
+// second, even after Run has ended, so that the client can read the refusal.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
@@ -105,7 +105,7 @@ func (s *station) deliver(body []byte, signature string) int {
 	if signature != "" {
 		req.Header.Set("X-Hub-Signature-256", signature)
 	}
-	if len(body) > maxBody { // otherwise the connection may close before the response is read
+	if len(body) > maxBody { // if a request is that long, the server may close the connection before the client reads the response
 		req.Header.Set("Expect", "100-continue")
 	}
 	resp, err := s.client.Do(req)
@@ -201,8 +201,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// A message that could not be stored is delivered again. The messages of the same webhook that were already stored are
-// dropped then.
+// A message that could not be stored is delivered again. The messages of the same webhook that were already stored
+// are then dropped.
 func TestAcceptFails(t *testing.T) {
 	listening(t, func(s *station) {
 		s.refuse = errors.New("disk full")
@@ -249,7 +249,8 @@ func TestMissed(t *testing.T) {
 	})
 }
 
-// A reply has the current text of the message that it refers to, whether the person or the bot wrote that.
+// A reply quotes the current text of the message to which it refers, no matter whether the person or the bot wrote
+// that message.
 func TestRepliesToWhatWasSaid(t *testing.T) {
 	listening(t, func(s *station) {
 		first := text("wamid.1", "a question")
@@ -283,7 +284,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 			body[i] = byte(random.Uint32())
 		}
 		switch random.IntN(4) {
-		case 0: // a valid form
+		case 0: // the body has a valid form
 			body = slices.Clone(good)
 			body[random.IntN(len(body))] ^= 1
 		case 1:
@@ -305,7 +306,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 	if raced {
 		forged = 1000
 	}
-	flood(200) // until connections and pools are created
+	flood(200) // afterwards, connections and pools exist and no longer add to the memory
 	before := inUse()
 	flood(forged)
 	if used := int64(inUse()) - int64(before); used > most { //nolint:gosec // sizes of memory.

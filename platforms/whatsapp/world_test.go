@@ -51,7 +51,7 @@ type world struct {
 	events *memoryListener // the listener for webhooks
 
 	mu     sync.Mutex
-	hidden map[chat.MessageID]bool // messages that a person deleted for herself
+	hidden map[chat.MessageID]bool // messages that a person deleted only for herself
 }
 
 // memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
@@ -87,19 +87,19 @@ func newWorld(t *testing.T, o standin.Options) *world {
 	if o.Limits == (standin.Limits{}) {
 		o.Limits = standin.NoLimits()
 	}
-	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // messages that are sent together are delivered together
+	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // the stand-in puts messages that arrive within BatchWindow into one webhook
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	t.Cleanup(w.neverEdits)
 	for _, to := range append(crowd(maxCrowd), w.Private()) {
-		w.Say(to, conformance.Saying{Text: "good morning"}) // no bot receives it; it opens the 24-hour window
+		w.Say(to, conformance.Saying{Text: "good morning"}) // no bot receives this message; it opens the 24-hour window in which answers are allowed
 	}
 	time.Sleep(time.Second)
 	w.verify()
 	return w
 }
 
-// neverEdits checks the whole history: nobody tried to change a message, and nobody ever saw a cursor.
+// neverEdits checks that the bot never tried to change a message, and that no message ever had a cursor.
 func (w *world) neverEdits() {
 	if n := w.server.Stats().EditAttempts; n > 0 {
 		w.t.Errorf("%d attempts to edit", n)
@@ -135,7 +135,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is Connect with the concrete type as its result.
+// bot is like Connect, but returns the concrete type.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *whatsapp.Bot {
 	w.t.Helper()
 	o := whatsapp.Options{
@@ -162,7 +162,7 @@ func (w *world) Private() chat.Target { return chat.Target{Chat: standin.Default
 
 func (w *world) Group() chat.Target { return chat.Target{} }
 
-// maxCrowd is the maximum number of people in a case.
+// maxCrowd is the maximum number of people that Crowd returns in a test case.
 const maxCrowd = 32
 
 func (w *world) Crowd(n int) []chat.Target {

@@ -30,7 +30,7 @@ type event struct {
 	Key, Value                    string // Action attr
 }
 
-// The cells.
+// The states of a cell.
 const (
 	ok      = "ok"
 	failed  = "FAILED"
@@ -79,7 +79,7 @@ type table struct {
 	output  map[string]*strings.Builder
 }
 
-// read reads all lines. Lines that are not events, such as a linker's output, are kept as complaints.
+// read reads all lines. Lines that are not events, such as a linker's output, are kept for complaints.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}
 	lines := bufio.NewReader(r)
@@ -102,7 +102,7 @@ func (t *table) read(r io.Reader) error {
 	}
 }
 
-// say records output of a test or a package; who is empty for other output.
+// say records output. who is the test or package that wrote it, or empty for other output.
 func (t *table) say(who, text string) {
 	if t.output[who] == nil {
 		t.output[who] = &strings.Builder{}
@@ -136,20 +136,20 @@ func (t *table) addEvent(e event) {
 	}
 }
 
-// recordOther handles events of packages and of tests around the cases.
+// recordOther handles the events of packages, and of tests that are not cases.
 func (t *table) recordOther(key string, e event) {
 	switch e.Action {
 	case "output":
 		t.say(key, e.Output)
-	case "build-output": // it names only what was built
+	case "build-output": // the event names no test
 		t.say("", e.Output)
 	case "fail", "build-fail":
 		t.broken = append(t.broken, key)
 	}
 }
 
-// column returns the column of a case's test. Its name is that of the platform, with a suffix if a platform runs the
-// suite in several ways.
+// column returns the column of a case's test. The column has the name of the platform, with a suffix if a platform
+// runs the suite in several ways.
 func (t *table) column(e event) *column {
 	test, _, _ := strings.Cut(e.Test, "/")
 	name := strings.TrimSpace(path.Base(e.Package) + " " + strings.ToLower(strings.TrimPrefix(test, suite)))
@@ -162,7 +162,7 @@ func (t *table) column(e event) *column {
 	return t.columns[len(t.columns)-1]
 }
 
-// rows returns the names of the cases: those of the longest column in its order, then the others.
+// rows returns the names of all cases. The cases of the longest column come first, in its order.
 func (t *table) rows() []string {
 	columns := slices.Clone(t.columns)
 	slices.SortStableFunc(columns, func(a, b *column) int { return len(b.cells) - len(a.cells) })

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// said writes what `go test -json` prints of a platform: a line for each case, "name=outcome".
+// said returns the output of `go test -json` for one platform. Each of the given cases has the form "name=outcome".
 func said(platform, test string, cases ...string) string {
 	var b strings.Builder
 	for i, c := range cases {
@@ -106,7 +106,7 @@ failed beside its cases: telex/platforms/slack
 	}
 }
 
-// Any output of the tests gives a table.
+// For any output of the tests, a table is printed.
 func FuzzTable(f *testing.F) {
 	f.Add(said("telegram", "TestConformance", "a=pass", "b=no Find", "c="))
 	f.Add(`{"Action":"attr","Key":"case"}` + "\n{}\nx\n" + `{"Action":"fail"}`)

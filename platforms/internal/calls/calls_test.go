@@ -99,7 +99,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// No error in a chain contains a secret, for any form of quoting. Errors without a secret can still be recognized.
+// No error in a chain contains a secret, for any form of quoting. An error without a secret can still be found in the
+// chain.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "1:a secret/b"

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is the cause inside a call's SendError. Its text contains no secrets. It wraps the first error of the chain
-// whose text contains no secrets either.
+// Error is the cause inside a call's SendError. Its text contains no secrets. It wraps the first error in the chain
+// of the original error whose text contains no secrets.
 type Error struct {
 	text   string
 	cause  error
@@ -20,7 +20,7 @@ type Error struct {
 // Error returns the operation and what went wrong.
 func (e *Error) Error() string { return e.text }
 
-// Unwrap returns the cause, so that errors.Is finds the context's errors.
+// Unwrap returns the cause, so that errors.Is finds errors such as context.Canceled.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Status returns the HTTP status of the response in err, or 0.
@@ -72,11 +72,11 @@ func (s Secrets) Error(operation string, err error) error {
 	return e
 }
 
-// maxQuote limits what an error quotes from a response.
+// maxQuote is the maximum length of the text that an error quotes from a response.
 const maxQuote = 300 // bytes
 
-// RefusedError describes a call whose response is an error, by the platform's description and its code, which may be
-// empty. A response without a description is not from the platform but, for example, from a proxy.
+// RefusedError describes a call whose response is an error. words is the platform's description, and code its error
+// code, which may be empty. A response without a description is not from the platform but, for example, from a proxy.
 func (s Secrets) RefusedError(operation string, o Outcome, code, words string) error {
 	if words == "" {
 		words = "unexpected response, not from the API"

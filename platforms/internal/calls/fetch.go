@@ -21,7 +21,7 @@ type Download struct {
 	Header     http.Header   // of the request; nil: no extra headers
 	Size       int64         // file size according to the platform; 0: unknown
 	Limit      int64         // maximum number of bytes
-	RetryAfter time.Duration // the wait after a rate limit without a time
+	RetryAfter time.Duration // the wait after a rate limit that reports no wait
 }
 
 // CheckSize returns an error that wraps chat.ErrTooLarge if size exceeds limit.
@@ -32,11 +32,11 @@ func CheckSize(size, limit int64) error {
 	return fmt.Errorf("%s: %w: %d bytes, and the limit is %d", downloadOperation, chat.ErrTooLarge, size, limit)
 }
 
-// Fetch returns the content of the file at a URL. An empty URL is Gone. If the announced size exceeds the limit,
-// nothing is loaded. If the actual size does, loading stops soon after the limit. Both errors wrap chat.ErrTooLarge.
-// Other failures are a *chat.SendError and never Uncertain, because a download changes nothing. check may refuse a
-// response before its body is read; nil: it accepts only status 200. Fetch blocks until everything is loaded or ctx
-// ends.
+// Fetch returns the content of the file at a URL. If the URL is empty, Fetch fails with Gone. If the announced size
+// exceeds the limit, nothing is loaded. If the actual size exceeds the limit, loading stops soon after the limit.
+// Both errors wrap chat.ErrTooLarge. Other failures are a *chat.SendError and never Uncertain, because a download
+// changes nothing. check may refuse a response before its body is read. If check is nil, only status 200 is accepted.
+// Fetch blocks until everything is loaded or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, check func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
 		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
@@ -89,8 +89,8 @@ func (d Download) Fetch(ctx context.Context, address string, check func(*http.Re
 	return content, nil
 }
 
-// classify classifies a response that is not the file. Redirects are not followed, because they could carry a token
-// elsewhere.
+// classify returns the failure for a response that is not the file. A redirect is a failure too. It is not followed,
+// because it could send a token to another server.
 func (d Download) classify(resp *http.Response) error {
 	failure := &chat.SendError{
 		Kind: chat.Temporary,

@@ -46,8 +46,8 @@ func NewForm(fields []Field, name string, f chat.File) *Form {
 	return &Form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}
 }
 
-// Fill makes the form the body of a request. The transport may read it again if the first connection accepted nothing
-// of it.
+// Fill makes the form the body of a request. The transport may read it again if it could not be written to the first
+// connection.
 func (f *Form) Fill(req *http.Request) {
 	req.GetBody = func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(f.head), bytes.NewReader(f.file), bytes.NewReader(f.tail))), nil
@@ -57,8 +57,8 @@ func (f *Form) Fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// Limits of file names, short enough for every file system. Telegram cuts the part before the extension to 60
-// characters: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
+// Limits of file names. They are short enough for every file system. Telegram cuts the part before the extension to
+// 60 characters: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (
 	maxFileName  = 60 // characters
 	maxExtension = 16
@@ -93,7 +93,7 @@ func SplitName(name string) (stem, extension string) {
 	return name, ""
 }
 
-// mediaType returns t if it is valid in a header, otherwise a generic type.
+// mediaType returns t if it is a valid media type for a header, and otherwise a generic type.
 func mediaType(t string) string {
 	kind, options, err := mime.ParseMediaType(t)
 	if err != nil {

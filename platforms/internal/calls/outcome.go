@@ -17,8 +17,8 @@ import (
 	"telex/internal/chat"
 )
 
-// maxResponse limits what is read of one response. The largest real ones, a hundred messages with the longest text, are
-// smaller.
+// maxResponse is the maximum size of one response. Even the largest real responses, which contain a hundred messages
+// of maximum length, are smaller.
 const maxResponse = 16 << 20 // bytes
 
 // ErrResponseTooLarge means that a response exceeds 16 MiB.
@@ -33,15 +33,15 @@ type Outcome struct {
 	Unsent bool  // the request was certainly not sent
 }
 
-// Do sends a request and reads the complete response, so that a broken connection is reported as such and not as
-// malformed JSON. It sends nothing if the request's context has ended.
+// Do sends a request and reads the complete response, so that a broken connection is reported as a broken connection
+// and not as malformed JSON. It sends nothing if the request's context has ended.
 func Do(client *http.Client, req *http.Request) Outcome {
 	if err := req.Context().Err(); err != nil {
 		return Outcome{Err: err, Unsent: true}
 	}
 	unsent := false
-	// The transport tries a second connection only if nothing was written to the first one. So the last event is the
-	// valid one.
+	// The transport tries a second connection only if nothing was written to the first one. So the last of these
+	// events decides whether the request was sent.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { unsent = false },
@@ -73,8 +73,8 @@ func (o Outcome) Response() (*http.Response, error) {
 	}, nil
 }
 
-// UnansweredError returns the failure of a call without a complete response: Temporary if the request was not sent,
-// otherwise Uncertain.
+// UnansweredError returns the failure of a call that got no complete response. The failure is Temporary if the
+// request was not sent, otherwise Uncertain.
 func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	failure := &chat.SendError{Kind: chat.Uncertain, Err: s.Error(operation, o.Err)}
 	if o.Unsent {
@@ -83,14 +83,14 @@ func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	return failure
 }
 
-// Doer is a function as an HTTP client, for libraries that require an interface.
+// Doer makes a function usable as an HTTP client by libraries that require an interface.
 type Doer func(*http.Request) (*http.Response, error)
 
 // Do calls d.
 func (d Doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
 
-// RetryAfter returns how long a rate limit asks to wait: seconds from the body, otherwise the header. It returns
-// fallback if both are missing or invalid.
+// RetryAfter returns how long a rate limit asks to wait: the seconds from the body or, if the body contains none,
+// from the header. It returns fallback if both are missing or invalid.
 func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Duration {
 	if !(seconds > 0) {
 		seconds, _ = strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64) // 0 for a date or a missing header
@@ -104,7 +104,7 @@ func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Dur
 // AsRepeatable returns the failure of a call that may be repeated safely: Uncertain becomes Temporary.
 func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
-// Reclassify returns err as a SendError. If its kind is one of from, it becomes to.
+// Reclassify returns err as a SendError. If its kind is one of from, the kind becomes to.
 func Reclassify(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
 	failure := *chat.AsSendError(err)
 	if slices.Contains(from, failure.Kind) {

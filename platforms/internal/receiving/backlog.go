@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The attempts to read a piece in a row, and the pauses before all failed pieces are read again.
+// pieceTries is how often in a row a piece is tried. firstPause and maxPause limit the pauses before all failed
+// pieces are tried again.
 const (
 	pieceTries = 4
 	firstPause = 5 * time.Second
@@ -17,13 +18,14 @@ const (
 type Piece struct {
 	// Read reads the piece. After a temporary failure it is called again and continues where it stopped.
 	Read func(ctx context.Context) error
-	// Done delivers what was read. err says why not everything was read. It returns further pieces to read. If it
-	// fails, ReadBacklog ends with that error.
+	// Done delivers what was read. err says why some of the piece could not be read. Done returns further pieces to
+	// read. If Done fails, ReadBacklog ends with its error.
 	Done func(ctx context.Context, err error) ([]Piece, error)
 }
 
 // ReadBacklog reads missed messages piece by piece. Pieces that can't be read because of an outage are retried after
-// all others, until patience has passed. It returns ctx's error if ctx ends, and the error of a Done.
+// all others, until patience has passed. It returns ctx's error if ctx ends, or the error of the first Done that
+// fails.
 func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, pieces []Piece) error {
 	until := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -41,8 +43,8 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads pieces and their further pieces once. It returns the pieces that must be read again, and the reason.
-// After the first such failure, the other pieces are tried only once.
+// round reads all pieces, and the further pieces that they return. It returns the pieces that must be read again, and
+// trouble, the error of the last of them. After the first such error, the remaining pieces get only one attempt each.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

@@ -23,8 +23,8 @@ func Decode[T any](data []byte) (*T, error) {
 	return nil, errors.New("malformed JSON")
 }
 
-// Recover turns a panic into an error that contains nothing of the content, so that one bad message never blocks the
-// next. It must be deferred directly.
+// Recover turns a panic into an error that contains nothing of the content, so that a message that causes a panic
+// does not block the next message. Recover must be called directly by defer.
 func Recover(operation string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s: panic: %T", operation, p)

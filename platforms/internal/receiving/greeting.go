@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// Greeting logs that a platform's messages are received. The first time is logged at level info. Later connections are
-// logged at level debug.
+// Greeting logs that a platform's messages are received: at level info for the first connection, and at level debug
+// for later ones.
 type Greeting struct{ logged atomic.Bool }
 
-// Log writes the log line, with attributes of the bot.
+// Log writes the log line. about describes the bot.
 func (g *Greeting) Log(ctx context.Context, log *slog.Logger, about ...slog.Attr) {
 	level := slog.LevelInfo
 	if g.logged.Swap(true) {

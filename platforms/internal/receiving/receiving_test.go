@@ -69,7 +69,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A read is repeated if that may help, after the requested pause.
+// A read is repeated after the requested pause, if the failure is one that may end.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	limited := &chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second}
@@ -116,7 +116,7 @@ func TestBacklog(t *testing.T) {
 	t.Parallel()
 	temporary, gone := &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Gone}
 	for name, c := range map[string]struct {
-		trouble  time.Duration // of piece b
+		trouble  time.Duration // how long piece b can't be read
 		patience time.Duration
 		want     string
 	}{
@@ -210,7 +210,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A process that stands by asks twice a minute, until it is told of an error.
+// Probe makes a call every half minute until a call fails.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // probeEvery is the time between two probes.
 const probeEvery = 30 * time.Second
 
-// Probe calls the platform again and again while another process receives. It calls works each time the platform has answered, and
-// returns the first error.
+// Probe makes a call every half minute. A process uses it while another process receives the messages. Probe calls
+// works after each successful call, and returns the first error.
 func Probe(ctx context.Context, call func(context.Context) error, works func()) error {
 	for {
 		if err := call(ctx); err != nil {
@@ -33,7 +33,7 @@ func Probe(ctx context.Context, call func(context.Context) error, works func()) 
 	}
 }
 
-// IsTransient reports whether a failed call may succeed later. It must be safe to repeat the call.
+// IsTransient reports whether a failed call may succeed later. The caller must know that repeating the call is safe.
 func IsTransient(err error) bool {
 	switch chat.AsSendError(err).Kind {
 	case chat.RateLimited, chat.Temporary, chat.Uncertain:
@@ -42,9 +42,9 @@ func IsTransient(err error) bool {
 	return false
 }
 
-// Retry makes a call until it succeeds or fails permanently, at most tries times. Between two attempts it waits as long
-// as a rate limit asks. Otherwise it waits first, then twice as long, and so on. It returns the error of the last
-// attempt, or ctx's error if ctx has ended.
+// Retry makes a call until it succeeds or fails permanently, at most tries times. Between two attempts it waits as
+// long as a rate limit asks. Otherwise the first wait is first, and each further wait is twice as long as the
+// previous one. It returns the error of the last attempt, or ctx's error if ctx has ended.
 func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {
 		err := call()

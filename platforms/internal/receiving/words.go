@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// typedCommand matches a command that was typed as text, for example after a mention, where the apps offer no commands.
+// typedCommand matches a command that was typed as text, for example after a mention, where the platform's apps offer
+// no commands.
 var typedCommand = regexp.MustCompile(`(?s)^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+(.*))?$`)
 
 // Command returns in as a command if its text is one.

@@ -11,12 +11,12 @@ import (
 // Anybody can reach the URL of a webhook. These limits bound the memory of all requests that are not checked yet to
 // about 10 MB.
 const (
-	// ownBytes is what each request body may use in any case, and sharedBytes what longer bodies share.
+	// ownBytes is how many bytes of memory each request body may always use. Longer bodies share another sharedBytes.
 	ownBytes    = 16 << 10
 	sharedBytes = 4 << 20
 	// maxRequests limits the requests that are handled at the same time.
 	maxRequests = 128
-	// maxConnections limits the open connections. Further ones wait.
+	// maxConnections limits the open connections. Further connections wait.
 	maxConnections = 256
 	// maxHeader limits the headers of a request, in bytes.
 	maxHeader = 16 << 10
@@ -41,8 +41,8 @@ func errBodyTooLarge() error {
 	return &Refusal{http.StatusRequestEntityTooLarge, "the body is too large"}
 }
 
-// readBody returns a complete body of up to limit bytes. While it reads, it acquires the bytes beyond ownBytes from
-// shared, as they arrive and not as they are announced.
+// readBody returns a complete body of up to limit bytes. It acquires the memory beyond ownBytes from shared only when
+// the bytes arrive, because a sender can announce any length.
 func readBody(from io.Reader, limit int64, shared *semaphore.Weighted) ([]byte, error) {
 	buffer, taken := make([]byte, 0, ownBytes), 0
 	defer func() { shared.Release(int64(taken)) }()

@@ -47,7 +47,7 @@ type Server struct {
 	Answer func(context.Context, Request) (Reply, error)
 	// Get answers a GET request, with which some platforms check the URL; nil: GET is refused. Its error is a *Refusal.
 	Get func(*http.Request) (Reply, error)
-	// OnOpen is called when the platform can deliver.
+	// OnOpen is called when the server can receive requests.
 	OnOpen func(context.Context)
 }
 
@@ -105,7 +105,7 @@ func (s Server) Serve(ctx context.Context) error {
 		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	s.OnOpen(ctx) // earlier connections wait in the system
+	s.OnOpen(ctx) // the operating system queues connections that arrive before Serve
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -114,7 +114,7 @@ func (s Server) Serve(ctx context.Context) error {
 		}
 	}()
 	r.waitForEnd()
-	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // wait for running requests, which still get their responses
+	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // wait until all running requests are answered
 	_ = srv.Close()                                                 // Shutdown would wait for connections that were never used
 	<-done
 	return context.Cause(running)
@@ -203,24 +203,25 @@ func write(w http.ResponseWriter, reply Reply) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(reply.Body)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(reply.Body)                // only the platform notices a broken connection
-	_ = http.NewResponseController(w).Flush() // before the server may close; otherwise the platform repeats the request
+	_, _ = w.Write(reply.Body)                // the error is ignored: if the connection is broken, the platform notices and repeats the request
+	_ = http.NewResponseController(w).Flush() // send it before the server may close the connection; otherwise the platform repeats the request
 }
 
 // askToRepeat asks the platform to repeat the request.
 func askToRepeat(w http.ResponseWriter) {
 	http.Error(w, "try again later", http.StatusServiceUnavailable)
-	_ = http.NewResponseController(w).Flush() // before the server may close
+	_ = http.NewResponseController(w).Flush() // send it before the server may close the connection
 }
 
-// refuse sends an error for an invalid request and closes the connection, so that nothing more of it is read.
+// refuse sends an error for an invalid request and closes the connection, so that the rest of the request is not
+// read.
 func (r *serverRun) refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		status = refusal.Status
 	}
 	level := slog.LevelDebug
-	r.refused.Do(func() { level = slog.LevelWarn }) // rarely, because anybody can send such requests
+	r.refused.Do(func() { level = slog.LevelWarn }) // warn at most once a minute, because anybody can send such requests
 	r.Log.Log(r.ctx, level, "request refused", slog.Any("error", err))
 	w.Header().Set("Connection", "close")
 	if status == http.StatusTooManyRequests {

@@ -77,7 +77,7 @@ func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 	})
 }
 
-// post sends a request and returns the status and the body of the response; 0: there was none.
+// post sends a request and returns the status and the body of the response. The status is 0 if there was no response.
 func (p *platform) post(method, secret, body string) (status int, answer string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, "http://telex.test/any/path", strings.NewReader(body))
@@ -218,7 +218,7 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// Requests of strangers share a limited amount of memory. Further requests are asked to come again later.
+// Requests of strangers share a limited amount of memory. Further requests get the status 429 with Retry-After.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -275,7 +275,7 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// Long bodies share a limited amount of memory and return it.
+// Long bodies share a limited amount of memory, which is free again after they are read.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20
@@ -283,7 +283,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		var sending sync.WaitGroup
 		for range 6 {
 			conn := p.dial()
-			sending.Go(func() { // all bytes but one
+			sending.Go(func() { // send all bytes but one
 				_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n%s", size, large[1:])
 				time.Sleep(10 * time.Second)
 				_ = conn.Close()
