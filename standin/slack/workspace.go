@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The workspace, the app, and its bot. The direct message with a person U… is D… with the same rest. DefaultUser is the
-// person if none is named.
+// The workspace, the app, and its bot. If U7 is a person, D7 is the direct message with that person. DefaultUser acts
+// if a call names no person.
 const (
 	TeamID      = "T0STANDIN"
 	AppID       = "A0STANDIN"
@@ -36,7 +36,7 @@ type User struct {
 	RealName string `json:"real_name"`
 	IsBot    bool   `json:"is_bot,omitempty"`
 	BotID    string `json:"bot_id,omitempty"`
-	// Team is the workspace of a person from shared channels; empty: this workspace.
+	// Team is the workspace of a person from another workspace, who uses a shared channel; empty: this workspace.
 	Team   string `json:"team,omitempty"`
 	TZ     string `json:"tz,omitempty"`
 	Locale string `json:"locale,omitempty"`
@@ -47,14 +47,14 @@ type Channel struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Kind     string `json:"kind"`
-	User     string `json:"user,omitempty"` // the person of an im
+	User     string `json:"user,omitempty"` // the person of a direct message
 	Archived bool   `json:"archived,omitempty"`
-	// BotOut says that the bot is not a member.
+	// BotOut says that the bot is not a member of the channel.
 	BotOut  bool     `json:"bot_out,omitempty"`
 	Members []string `json:"members,omitempty"` // people who wrote there or were mentioned
 }
 
-// channelType returns the kind in the form of events.
+// channelType returns the channel's kind as events name it.
 func (c Channel) channelType() string {
 	if c.Kind == KindPrivate {
 		return "group"
@@ -62,7 +62,7 @@ func (c Channel) channelType() string {
 	return c.Kind
 }
 
-// historyScope returns the scope that reads the channel's messages.
+// historyScope returns the scope that a token needs to read the channel's messages.
 func (c Channel) historyScope() string {
 	switch c.Kind {
 	case KindPrivate:
@@ -106,8 +106,8 @@ func kindOf(id string) string {
 // imOf returns the id of the direct message with a person.
 func imOf(user string) string { return "D" + strings.TrimPrefix(user, "U") }
 
-// channelFor returns the channel with this id. It creates the channel if it is new: D… is a direct message, G… a
-// conversation of several people, C… a public channel. The bot is a member of all.
+// channelFor returns the channel with this id. It creates the channel if it does not exist: D… is a direct message, G…
+// is a group message, and C… is a public channel. The bot is a member of every new channel.
 func (s *Server) channelFor(id string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
@@ -140,7 +140,7 @@ func (s *Server) userFor(id string) User {
 	return u
 }
 
-// join makes a person a member.
+// join makes a person a member of the channel.
 func (c *channel) join(user string) {
 	if c.info.Kind != KindIM && !slices.Contains(c.info.Members, user) {
 		c.info.Members = append(slices.Clone(c.info.Members), user)
@@ -207,15 +207,15 @@ func (s *Server) setBot(id string, out bool) {
 	}
 }
 
-// Revoke uninstalls the app from the workspace, or installs it again. Meanwhile its token is refused and nothing is
-// delivered.
+// Revoke uninstalls the app from the workspace, or installs it again. While it is uninstalled, its token is refused and
+// nothing is delivered to it.
 func (s *Server) Revoke(revoked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revoked = revoked
 }
 
-// Channels returns the channels that exist, by id.
+// Channels returns the channels that exist, sorted by id.
 func (s *Server) Channels() []Channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *Server) Channels() []Channel {
 	return list
 }
 
-// nextTS returns the ts of a new event: the time, but never the same twice.
+// nextTS returns the ts of a new event: the current time, but later than the last ts.
 func (s *Server) nextTS() string {
 	s.clock = max(s.clock+1, time.Now().UnixMicro())
 	return writeTS(s.clock)

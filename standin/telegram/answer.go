@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// apiError is a response with ok=false. A method panics with it; see package rig.
+// apiError is a response with ok=false. A method panics with an apiError; see package rig.
 type apiError struct {
 	code        int
 	description string
@@ -80,7 +80,7 @@ func resultAnswer(v any) rig.Answer {
 	return rig.JSON(http.StatusOK, wireResult{OK: true, Result: v})
 }
 
-// withoutMessageID removes the id from a result, as a gateway in front of the platform may do.
+// withoutMessageID removes the message's id from a result, as a gateway in front of the platform may do.
 func withoutMessageID(body []byte) []byte {
 	var w struct {
 		OK     bool                       `json:"ok"`

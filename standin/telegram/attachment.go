@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif" // Registers the format.
+	_ "image/gif" // registers the format
 	"image/jpeg"
-	_ "image/png" // Registers the format.
+	_ "image/png" // registers the format
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +23,12 @@ type Attachment struct {
 	FileName string `json:"file_name"`
 	// MimeType is the type that the person's client claims.
 	MimeType string `json:"mime_type"`
-	// Content is the file, in JSON as base64. Without it, the bot can't fetch the file.
+	// Content is the content of the file, as base64 in JSON. Without Content, the bot can't fetch the file.
 	Content []byte `json:"content"`
-	// FileSize is the size in bytes that the platform announces, right or wrong. 0 means the length of Content. With -1
-	// it announces none, neither here nor in the download's headers.
+	// FileSize is the size in bytes that the platform announces, right or wrong. 0 means the length of Content. -1 means
+	// that the platform announces no size, neither in the message nor in the headers of the download.
 	FileSize int64 `json:"file_size"`
-	// Width and Height are in pixels; 0 means the size of the content, or a usual size.
+	// Width and Height are in pixels; 0 means those of Content, or usual ones.
 	Width  int `json:"width"`
 	Height int `json:"height"`
 	// Duration is in seconds; 0 means 3.
@@ -44,10 +44,10 @@ type Forward struct {
 	MessageID int    `json:"message_id,omitempty"`
 }
 
-// maxThumbPixels limits the photos for which a thumbnail is made.
+// maxThumbPixels is the maximum number of pixels of a photo for which a thumbnail is made.
 const maxThumbPixels = 40_000_000
 
-// parsedFile is an attachment and its inspected content.
+// parsedFile is an attachment, completed from its content.
 type parsedFile struct {
 	Attachment
 	thumb *thumbnail
@@ -63,7 +63,7 @@ type thumbnail struct {
 type parsedIncoming struct {
 	text     formatted
 	files    []parsedFile // empty for a text; several for an album
-	external parsedFile   // the file of the message in another chat that is replied to; without media: none
+	external parsedFile   // the file of the message in another chat to which this message replies; Media is "" if there is none
 }
 
 // parse validates a person's message and inspects its files.
@@ -124,7 +124,7 @@ func (a Attachment) check(album bool, first string) error {
 	return nil
 }
 
-// inspect fills in fields from the content and makes a photo's thumbnail.
+// inspect fills in fields that the content determines, and makes the thumbnail of a photo.
 func (a Attachment) inspect() parsedFile {
 	f := parsedFile{Attachment: a}
 	switch f.FileSize {
@@ -144,7 +144,8 @@ func (a Attachment) inspect() parsedFile {
 	return f
 }
 
-// makeThumbnail returns a copy whose longer side has 90 pixels. It returns nil if the image is smaller or invalid.
+// makeThumbnail returns a copy of an image whose longer side has 90 pixels. It returns nil if the image is invalid or
+// not larger than that.
 func makeThumbnail(content []byte) *thumbnail {
 	const side = 90
 	full, _, err := image.Decode(bytes.NewReader(content))

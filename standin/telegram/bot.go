@@ -51,7 +51,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(r.Context(), p, call, cut) })
 }
 
-// checkToken distinguishes, like the platform, an invalid token from an unknown one.
+// checkToken distinguishes an invalid token from an unknown one, as the platform does.
 func (s *Server) checkToken(token string) *apiError {
 	switch {
 	case token == s.Token():

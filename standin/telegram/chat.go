@@ -10,17 +10,17 @@ type chat struct {
 	info     Chat
 	messages []*Message
 	byID     map[int]*Message
-	lastID   int // only for supergroups and channels, which have their own sequences
+	lastID   int // only for supergroups and channels, each of which has its own sequence of ids
 	topics   map[int]bool
 
 	typing []Period
 	drafts []Draft
 
-	blocked     bool // private chat: the person blocked the bot
-	deactivated bool // private chat: the account was deleted
+	blocked     bool // a private chat whose person blocked the bot
+	deactivated bool // a private chat whose person's account was deleted
 	kicked      bool // the bot was removed from the group
 	migratedTo  int64
-	admin       bool           // the bot is an administrator: it sees all messages and may delete others' messages
+	admin       bool           // the bot is an administrator: it sees all messages and may delete messages of others
 	admins      map[int64]bool // people who are administrators
 }
 
@@ -61,8 +61,8 @@ func (s *Server) chatFor(id int64, kind string) *chat {
 	return c
 }
 
-// nextMessageID returns the id of the next message in the chat. Supergroups and channels have their own sequences; all
-// other chats of an account share one.
+// nextMessageID returns the id of the next message in the chat. Each supergroup and channel has its own sequence of
+// ids. All other chats of an account have one common sequence.
 func (s *Server) nextMessageID(c *chat) int {
 	if c.info.Type == Supergroup || c.info.Type == Channel {
 		c.lastID++
@@ -72,7 +72,7 @@ func (s *Server) nextMessageID(c *chat) int {
 	return s.nextShared
 }
 
-// add stores a new message. It ends indicators and drafts that a message ends.
+// add stores a new message. A message of the bot ends the chat actions and drafts that are shown in its thread.
 func (s *Server) add(c *chat, m *Message) {
 	m.ID = s.nextMessageID(c)
 	m.Chat = c.info.ID
@@ -102,7 +102,7 @@ func (c *chat) endDrafts(at time.Time, thread int) {
 	}
 }
 
-// message returns the message with an id, or nil if it or its chat is deleted or never existed.
+// message returns the message with an id, or nil if the message or its chat is deleted or never existed.
 func (c *chat) message(id int) *Message {
 	if c == nil || c.byID[id] == nil || !c.byID[id].Alive() {
 		return nil
@@ -110,7 +110,8 @@ func (c *chat) message(id int) *Message {
 	return c.byID[id]
 }
 
-// wire returns the message in the API's form. The message that it replies to has no reply of its own there.
+// wire returns the message in the API's form. In this form, the message that it replies to does not contain the message
+// to which that one replies.
 func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	v := m.Last()
 	from := m.From

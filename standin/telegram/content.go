@@ -26,7 +26,8 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	return f
 }
 
-// readMarkup reads reply_markup: an inline keyboard, or a keyboard that makes the message uneditable.
+// readMarkup reads reply_markup. keyboard is an inline keyboard. fixed says that there is another kind of markup, which
+// makes the message uneditable.
 func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`
@@ -54,13 +55,14 @@ func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 func checkButton(b Button) {
 	badRequestIf(b.Text == "", `can't parse inline keyboard button: Field "text" must be non-empty`)
 	badRequestIf(b.CallbackData == "" && b.URL == "", "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
-	badRequestIf(len(b.CallbackData) > 64, "BUTTON_DATA_INVALID") // bytes, https://core.telegram.org/bots/api#inlinekeyboardbutton
+	badRequestIf(len(b.CallbackData) > 64, "BUTTON_DATA_INVALID") // the limit counts bytes: https://core.telegram.org/bots/api#inlinekeyboardbutton
 	badRequestIf(b.URL != "" && !validLink(b.URL), "BUTTON_URL_INVALID")
 }
 
 func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
 
-// linkPreview reads link_preview_options or its older form: whether previews are off, and the URL for the preview.
+// linkPreview reads link_preview_options or its older form, and returns whether previews are off, and the URL for the
+// preview.
 func linkPreview(r *request) (off bool, url string) {
 	var options wireLinkPreview
 	if !r.object("link_preview_options", &options, badRequest("can't parse link preview options JSON object")) {
@@ -69,7 +71,7 @@ func linkPreview(r *request) (off bool, url string) {
 	return options.IsDisabled, options.URL
 }
 
-// hasLink reports whether the content shows something with a preview.
+// hasLink reports whether a version has a link, which may have a preview.
 func hasLink(v Version) bool {
 	link := func(e Entity) bool { return e.Type == "url" || e.Type == "text_link" }
 	return slices.ContainsFunc(v.Entities, link) || slices.ContainsFunc(v.Detected, link)

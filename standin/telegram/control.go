@@ -12,7 +12,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls returns the controls of the package comment.
+// controls returns the controls that the package comment lists.
 func (s *Server) controls() rig.Controls {
 	return rig.Controls{
 		File: s.sentFile,
@@ -53,7 +53,7 @@ func (s *Server) info() any {
 	}{s.me, s.started, time.Now()}
 }
 
-// number reads an id from a query.
+// number reads an id from a query. If it is missing, the parameter otherwise is read instead.
 func number(query url.Values, name, otherwise string) (int64, error) {
 	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Server) controlView(query url.Values) (any, error) {
 	return s.Screen(chat, at), nil
 }
 
-// controlRequest has the fields of all small controls.
+// controlRequest has the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Chat      int64  `json:"chat"`
 	User      int64  `json:"user"`

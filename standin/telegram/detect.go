@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// Patterns of what the platform finds in every text by itself. They are close to its own, without rare cases.
+// Patterns of what the platform finds in every text by itself. They find what the platform finds, except in rare cases.
 var (
 	mentionPattern = regexp.MustCompile(`(?:^|[^\w@/])(@\w{3,32})\b`)
 	commandPattern = regexp.MustCompile(`(?:^|[^\w/<>@])(/\w{1,64}(?:@\w{3,32})?)\b`)
@@ -16,7 +16,7 @@ var (
 		`(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|me|info|de|fr|uk|eu|ru|gov|edu|app|ai)\b(?:[/?#][^\s<>"'` + "`" + `]*)?)`)
 )
 
-// detect finds links, mentions, commands and hashtags outside the given entities.
+// detect finds links, mentions, commands and hashtags outside of the given entities.
 func detect(text string, given []Entity) []Entity {
 	var found []Entity
 	if strings.ContainsAny(text, ".:") {

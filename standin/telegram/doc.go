@@ -1,6 +1,6 @@
 // Package telegram is a strict local imitation of the Telegram Bot API, for tests, for the demo, and for any bot in any
-// language. It serves one bot at /bot<token>/<method>. Programs can act as the people, and it records everything that a
-// person saw and when.
+// language. It serves one bot at /bot<token>/<method>. Through it, programs can act as people. It records everything
+// that a person saw and when.
 //
 // It was written from the platform's documentation alone and shares no code with the adapter, so that the same
 // misreading of the platform can't be in both.
@@ -22,51 +22,51 @@
 //
 // Tokens; the rules for texts and entities, with the cleaning, trimming and normalizing that a person sees; message ids
 // (one sequence for private chats and basic groups, one for each supergroup); privacy mode; topics; one poller at a
-// time; and Limits. A call beyond a limit gets 429 and closes its scope (a chat, or everything) until retry_after is
-// over, and further calls in the scope get 429 as well. Both are violations, which Stats counts with details; a correct
-// client causes none. Chat actions and deletions count towards no limit, but a closed scope refuses them.
+// time; and Limits. A call beyond a limit gets 429, and closes its scope (a chat, or everything) until retry_after is
+// over. Further calls in the scope get 429 as well. Stats counts both as violations, with details. A correct client
+// causes none. Chat actions and deletions count towards no limit, but a closed scope refuses them.
 //
 // # Control over HTTP
 //
 // The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
 //
 //	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
-//	                            fields: Incoming; content is base64, an album answers message_ids too
+//	                            fields: Incoming; content is base64; for an album, also → "message_ids"
 //	POST   /control/press       {"chat":1001,"message_id":2,"data":"x"} → {"query_id":"…"}
 //	POST   /control/say         {"chat":1001,"edit_of":1,"text":"hi"}   a person edits a message
 //	POST   /control/delete      {"chat":1001,"message_id":2}            a person deletes a message
 //	POST   /control/stop_draft  {"chat":1001,"draft_id":7}              a person presses a draft's stop button
-//	POST   /control/block       {"chat":1001,"blocked":true}            in a group: the bot is removed
+//	POST   /control/block       {"chat":1001,"blocked":true}            the person blocks the bot; in a group, removes it
 //	POST   /control/deactivate  {"chat":1001}
-//	POST   /control/rich        {"rich":false}                          a server of before rich messages
-//	POST   /control/admin       {"chat":-1001,"admin":true}             the bot; with "user" a person
+//	POST   /control/rich        {"rich":false}                          the server then has no rich messages
+//	POST   /control/admin       {"chat":-1001,"admin":true}             makes the bot an administrator; with "user", a person
 //	POST   /control/migrate     {"chat":-1001}                          → {"chat":-1000100001001}
 //	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{"private_per_second":0.5},"off":false}
-//	                            fields: Limits; hidden ones are enforced without being violations
+//	                            fields: Limits; a call beyond a hidden limit gets 429 and is no violation
 //	GET    /control/info        the bot, and the server's clock
 //	GET    /control/chats
 //	GET    /control/history     ?chat=1001                              ChatHistory
 //	GET    /control/view        ?chat=1001&at=2026-01-02T15:04:05.5Z    Screen; at may be milliseconds
 //	GET    /control/file        ?chat=1001&message_id=2                 the file of a message
 //	GET    /control/commands    the default command menu
-//	GET    /control/menu        ?chat=-1001&user=1001                   the commands that a person is offered
-//	GET    /control/deliveries  what a webhook was sent, and how that went
-//	GET    /control/answers     what button presses were answered with
+//	GET    /control/menu        ?chat=-1001&user=1001                   the commands that a person sees in a chat
+//	GET    /control/deliveries  the attempts to deliver updates to webhooks, with their results
+//	GET    /control/answers     the bot's answers to button presses
 //
 // # Webhooks
 //
-// After setWebhook, updates are posted with the secret in X-Telegram-Bot-Api-Secret-Token: the updates of one chat one
-// after the other, those of different chats in parallel. An update that does not get a 2xx response within a minute is
-// posted again after 1 s, 2 s, 4 s and so on, or after Retry-After; getWebhookInfo returns the reason. Meanwhile,
-// getUpdates gets 409. Without Options.Dial, only addresses on this machine are reached. They need neither HTTPS nor
-// one of the platform's ports.
+// After setWebhook, updates are posted with the secret in X-Telegram-Bot-Api-Secret-Token. The updates of one chat are
+// posted one after the other, and those of different chats in parallel. An update that does not get a 2xx response
+// within a minute is posted again after 1 s, 2 s, 4 s and so on, or after Retry-After; getWebhookInfo returns the
+// reason. While a webhook is set, getUpdates gets 409. Without Options.Dial, only addresses on this machine are
+// reached. The webhook needs neither HTTPS nor one of the ports that Telegram allows.
 //
 // # Buttons
 //
-// Messages have inline keyboards (reply_markup). An edit replaces the keyboard like the text: an edit without one
-// removes the buttons. A press sends a callback_query to the bot, which must answer it with answerCallbackQuery once,
-// within 15 minutes; until then the client shows that it waits. People can press only the buttons of the newest
-// version.
+// Messages have inline keyboards (reply_markup). An edit replaces the keyboard as it replaces the text, so an edit
+// without a keyboard removes the buttons. A press sends a callback_query to the bot. The bot must answer it with
+// answerCallbackQuery once, within 15 minutes. Until then, the person's client shows that it waits. People can press
+// only the buttons of the newest version.
 //
 // # Replies
 //
@@ -83,10 +83,10 @@
 //	{"chat":1001,"album":[{"media":"photo","content":"…"},{"media":"video","content":"…"}]}
 //	{"chat":1001,"media":"document","file_name":"film.mkv","file_size":3000000000}
 //
-// The bot gets file_ids; for a large photo, also of a small copy. It downloads with getFile and GET
+// The bot gets file_ids; for a large photo, also the file_id of a small copy. It downloads a file with getFile and GET
 // /file/bot<token>/<file_path>. Files above 20 MB are refused, and links expire after an hour. With file_size, the
-// platform reports that size instead of the true one; with -1, it reports none, not even in the headers of the
-// download. In faults, downloads are the method "file":
+// platform reports that size instead of the true one. With file_size -1, it reports no size, not even in the headers of
+// the download. In faults, downloads are the method "file":
 //
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content

@@ -13,7 +13,8 @@ const (
 	// maxDownload is the maximum size of a file that a bot may fetch, in bytes. Source:
 	// https://core.telegram.org/bots/api#getfile
 	maxDownload = 20 << 20
-	// linkLifetime is how long a link is valid. The platform guarantees at least this; here it is exact.
+	// linkLifetime is how long a link is valid. The platform guarantees at least this time. The stand-in's links expire
+	// exactly then.
 	linkLifetime = time.Hour
 	// downloadMethod is the method name of downloads in records and faults.
 	downloadMethod = "file"
@@ -24,9 +25,9 @@ type storedFile struct {
 	folder, extension string
 	data              []byte
 	size              int64 // as the platform announces it; 0: not announced
-	silent            bool  // the download does not announce its length either
+	silent            bool  // the headers of the download do not announce the size
 	path              string
-	until             time.Time // when the link with that path expires
+	until             time.Time // when the link to the file expires
 }
 
 // getFile creates a link to a file.

@@ -183,9 +183,9 @@ func TestDownloadFaults(t *testing.T) {
 			{`{"action":"status","status":502}`, 502, -1, 100 * time.Millisecond, false},
 			{`{"action":"not_found"}`, 404, -1, 100 * time.Millisecond, false},
 			{`{"action":"cut_middle"}`, 200, 500, 100 * time.Millisecond, true},
-			{`{"action":"cut_before"}`, 0, 0, 0, true}, // clients repeat a GET on another connection, so the time depends on them
+			{`{"action":"cut_before"}`, 0, 0, 0, true}, // clients repeat a GET on another connection, so the time depends on the client
 			{`{"action":"drip","rate":25}`, 200, 1000, 40*time.Second + 100*time.Millisecond, false},
-			{`{"action":"drip","rate":3}`, 200, 179, time.Minute, true}, // the client gives up
+			{`{"action":"drip","rate":3}`, 200, 179, time.Minute, true}, // the client gives up after a minute
 			{`{"action":"hang"}`, 0, 0, time.Minute, true},
 			{`{"action":"malformed"}`, 200, 500, 100 * time.Millisecond, false},
 		} {

@@ -15,7 +15,7 @@ const (
 	maxSource = 32768
 	// maxEntities is how many entities a message keeps, as observed by the community.
 	maxEntities = 100
-	// maxOffset limits offsets and lengths before they are compared with the text.
+	// maxOffset is the maximum of an offset or length, whatever the text is.
 	maxOffset = 1_000_000
 )
 
@@ -25,8 +25,8 @@ const (
 	rankQuote
 	rankPre
 	rankCode
-	rankData     // carries a URL, a user or a time
-	rankDetected // found by the platform itself, never accepted from a client
+	rankData     // entities with a URL, a user or a time
+	rankDetected // entities that the platform finds by itself and never accepts from a client
 	rankBold
 	rankItalic
 	rankUnderline
@@ -35,7 +35,7 @@ const (
 	rankEmoji
 )
 
-// entityRank orders entities with the same range, outermost first.
+// entityRank returns a number by which entities with the same range are ordered, outermost first.
 func entityRank(kind string) int {
 	switch kind {
 	case "blockquote", "expandable_blockquote":
@@ -64,7 +64,7 @@ func entityRank(kind string) int {
 	return rankUnknown
 }
 
-// isSplittable reports whether entities of a kind may overlap others. They are split where they cross.
+// isSplittable reports whether entities of a kind may overlap others. They are split where they cross another entity.
 func isSplittable(kind string) bool {
 	rank := entityRank(kind)
 	return rank >= rankBold && rank <= rankSpoiler
@@ -74,7 +74,8 @@ func isQuote(kind string) bool { return entityRank(kind) == rankQuote }
 
 func isCode(kind string) bool { return kind == "code" || kind == "pre" }
 
-// hasHiddenData reports whether entities of a kind carry data, so that white space in them counts.
+// hasHiddenData reports whether entities of a kind contain data besides their text. White space is not removed from
+// such entities.
 func hasHiddenData(kind string) bool {
 	rank := entityRank(kind)
 	return rank == rankData || rank == rankEmoji
@@ -87,7 +88,7 @@ func sortEntities(list []Entity) {
 	})
 }
 
-// check validates what does not depend on the text.
+// check validates those parts of an entity that do not depend on the text.
 func (e Entity) check() {
 	missing := func(absent bool, field string) {
 		badRequestIf(absent, `can't parse MessageEntity: Can't find field "%s"`, field)
@@ -153,8 +154,8 @@ type formatted struct {
 	entities []Entity
 }
 
-// fixText cleans a text, validates its entities, trims both and normalizes the entities. The result's text is empty if
-// nothing visible is left.
+// fixText cleans a text, validates its entities, removes white space at the ends of both, and normalizes the entities.
+// If nothing visible is left, the text of the result is empty.
 func fixText(text string, entities []Entity) formatted {
 	badRequestIf(!utf8.ValidString(text), "strings must be encoded in UTF-8")
 	kept := make([]Entity, 0, len(entities))
@@ -175,8 +176,9 @@ func fixText(text string, entities []Entity) formatted {
 	return formatted{text: result, entities: kept}
 }
 
-// normalizeFully trims and normalizes until nothing changes, because each may require the other: a split piece may be
-// white space. It terminates, because entities only become shorter or fewer.
+// normalizeFully trims and normalizes entities until nothing changes. One pass may not be enough: normalizing splits
+// entities, and a piece may begin with white space that must be trimmed. This ends, because entities only become
+// shorter or fewer.
 func normalizeFully(units []uint16, entities []Entity) []Entity {
 	for {
 		before := slices.Clone(entities)
@@ -189,8 +191,8 @@ func normalizeFully(units []uint16, entities []Entity) []Entity {
 // cleanText replaces control characters and moves the entities accordingly. It refuses entities that exceed the text.
 func cleanText(text string, entities []Entity) []uint16 {
 	out := make([]uint16, 0, len(text))
-	moved := make([]int, 0, len(text)+1) // new offset by old offset; -1 inside a surrogate pair
-	afterPair := make(map[int]int)       // byte offset after a pair, by the old offset inside it
+	moved := make([]int, 0, len(text)+1) // the new offset for each old offset; -1 inside a surrogate pair
+	afterPair := make(map[int]int)       // the byte offset after a surrogate pair, for the old offset inside the pair
 	for i, r := range text {
 		moved = append(moved, len(out))
 		if r > 0xFFFF {
@@ -222,7 +224,7 @@ func cleanText(text string, entities []Entity) []uint16 {
 
 func isBlank(u uint16) bool { return u == ' ' || u == '\n' }
 
-// trimEntities removes white space from the start of entities, and drops entities of white space only.
+// trimEntities removes white space from the start of entities, and drops entities that contain only white space.
 func trimEntities(units []uint16, entities []Entity) []Entity {
 	kept := entities[:0]
 	for _, e := range entities {
@@ -240,7 +242,7 @@ func trimEntities(units []uint16, entities []Entity) []Entity {
 	return kept
 }
 
-// trimText removes white space at the end, and at the start up to the first entity.
+// trimText removes white space at the end of a text. At the start, it removes white space up to the first entity.
 func trimText(units []uint16, entities []Entity) ([]uint16, []Entity) {
 	end := len(units)
 	for end > 0 && isBlank(units[end-1]) {

@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, reaction, action, draft, update, violation, chat, answer.
+	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, reaction, action, draft, update, violation, chat, answer.
 
 	Chat int64 `json:"chat,omitempty"`
 	// Message is the message after a message, edit, delete or reaction event.

@@ -16,12 +16,12 @@ import (
 const ActNoMessageID = "no_message_id"
 
 // ActLate is an additional action of faults. The connection is closed, and the call takes effect after Delay (or
-// DelayMS). Limits count it on arrival.
+// DelayMS). Limits count the call when it arrives.
 const ActLate = "late"
 
-// Fault is a rule: which calls it hits, and what happens to them. Calls are selected by Chat, and by Contains in their
-// text or caption; downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat.
-// RetryAfter is in whole seconds. A Status from 500 on has an HTML body, unless Description is set.
+// Fault is a rule: which calls it hits, and what happens to them. Chat selects calls by their chat, and Contains by
+// their text or caption. Downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat.
+// RetryAfter is in whole seconds. A response with a Status of 500 or more has an HTML body, unless Description is set.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.
@@ -67,7 +67,7 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return rig.Answer{}, false
 }
 
-// applyLateFault counts a call and lets it take effect later. The response is a closed connection.
+// applyLateFault counts a call and lets it take effect later. The client gets no response: its connection is closed.
 func (s *Server) applyLateFault(f *Fault, call *Call) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,12 +86,12 @@ func (s *Server) applyLateFault(f *Fault, call *Call) rig.Answer {
 	return rig.Answer{}
 }
 
-// runLate runs a call after its connection was closed. Only calls with texts can be late, because the content of files
-// is not kept.
+// runLate runs a call after its connection was closed. This works only for calls without files, because the content of
+// files is not kept.
 func (s *Server) runLate(call *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = rig.Run[apiError](func() any { // nobody receives a refusal
+	_, _ = rig.Run[apiError](func() any { // nobody gets the error of a refused call
 		return s.dispatch(&request{params: params{rig.Form{Values: call.Params}}, now: time.Now(), call: call})
 	})
 }

@@ -206,7 +206,7 @@ func TestHangAndRestart(t *testing.T) {
 	})
 }
 
-// F13: a request takes effect even if the client does not wait for the response.
+// Failure F13: a request takes effect even if the client does not wait for the response.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{Latency: time.Second})

@@ -23,8 +23,8 @@ const (
 	maxCaption = 1024
 	// maxUpload is the maximum size of a file that a bot may send, in bytes.
 	maxUpload = 50 << 20
-	// The maximum size of a photo in bytes, the maximum sum of its width and height, and the maximum ratio of the two.
-	// Source: https://core.telegram.org/bots/api#sendphoto
+	// The maximum size of a photo in bytes, the maximum sum of its width and height in pixels, and the maximum ratio of
+	// the longer to the shorter side. Source: https://core.telegram.org/bots/api#sendphoto
 	maxPhoto      = 10 << 20
 	maxPhotoSides = 10_000
 	maxPhotoRatio = 20
@@ -35,7 +35,7 @@ func checkPhoto(data []byte) {
 	rig.RefuseIf(len(data) > maxPhoto, tooLarge())
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if len(data) > 12 && string(data[8:12]) == "WEBP" {
-		return // its dimensions are not checked
+		return // the dimensions of a WebP image are not checked
 	}
 	badRequestIf(err != nil, "IMAGE_PROCESS_FAILED")
 	badRequestIf(c.Width+c.Height > maxPhotoSides || c.Width > maxPhotoRatio*c.Height || c.Height > maxPhotoRatio*c.Width, "PHOTO_INVALID_DIMENSIONS")
@@ -46,7 +46,7 @@ func tooLarge() *apiError {
 }
 
 // cleanFileName returns a file name as clients show it: the last part of a path, without characters that a file system
-// may refuse, and not too long. Source: clean_filename in
+// may refuse, and shortened if it is too long. Source: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 func cleanFileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

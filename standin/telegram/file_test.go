@@ -26,7 +26,7 @@ func (c *client) upload(name string, content []byte, a args) reply {
 	return c.post(c.t.Context(), "/bot"+c.server.Token()+"/sendDocument", "multipart/form-data; boundary=B", body.String())
 }
 
-// TestFile checks what a person sees of a file at different times, and what the control API returns of it.
+// TestFile checks what a person sees of a file at different times, and what the control API returns for it.
 func TestFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -89,7 +89,7 @@ func TestFileRefusals(t *testing.T) {
 	}
 }
 
-// File names are cleaned as in TDLib.
+// TestShownNames checks that file names are cleaned as TDLib, Telegram's client library, cleans them.
 func TestShownNames(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -111,13 +111,13 @@ func TestShownNames(t *testing.T) {
 	}
 }
 
-// Drafts, messages, edits and files count against one limit, also against a hidden one. A 429 on one of them blocks the
-// chat for all.
+// Drafts, messages, edits and files of a chat count against one limit, whether it is published or hidden. A 429 for one
+// of them blocks the chat for all of them.
 func TestDraftsShareTheBucket(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hidden     telegram.Limits
 		passed     int
-		violations int // the first 429 is a violation only if the limit is published; later ones always are
+		violations int // the first 429 is a violation only if the limit is published; later ones always are violations
 	}{
 		"published": {telegram.Limits{}, 3, 5},
 		"hidden":    {telegram.Limits{PrivatePerSecond: 0.5, PrivateBurst: 2}, 2, 5},

@@ -13,21 +13,21 @@ type Message struct {
 	ID       int    `json:"id"`
 	Chat     int64  `json:"chat"`
 	ThreadID int    `json:"thread_id,omitempty"`
-	Topic    bool   `json:"topic,omitempty"` // in a forum topic; a thread of replies has only a ThreadID
+	Topic    bool   `json:"topic,omitempty"` // in a forum topic; a message in a thread of replies has only a ThreadID
 	From     User   `json:"from"`
 	FromBot  bool   `json:"from_bot"`
 	ReplyTo  int    `json:"reply_to,omitempty"`
-	Quote    string `json:"quote,omitempty"` // the quoted part of that message
+	Quote    string `json:"quote,omitempty"` // the quoted part of the message replied to
 	Silent   bool   `json:"silent,omitempty"`
-	Service  string `json:"service,omitempty"` // the text of a service message, otherwise ""
-	Media    string `json:"media,omitempty"`   // as in Attachment, otherwise ""
+	Service  string `json:"service,omitempty"` // the text of a service message, or ""
+	Media    string `json:"media,omitempty"`   // as in Attachment, or "" for a message without a file
 	FileName string `json:"file_name,omitempty"`
 	MimeType string `json:"mime_type,omitempty"`
 	FileSize int64  `json:"file_size,omitempty"` // bytes, as the platform announces it
-	File     []byte `json:"-"`                   // the content; shared, must not be changed
-	Width    int    `json:"width,omitempty"`     // pixels.
-	Height   int    `json:"height,omitempty"`    // pixels.
-	Duration int    `json:"duration,omitempty"`  // seconds.
+	File     []byte `json:"-"`                   // the content; the server's own slice, so the caller must not change it
+	Width    int    `json:"width,omitempty"`     // pixels
+	Height   int    `json:"height,omitempty"`    // pixels
+	Duration int    `json:"duration,omitempty"`  // seconds
 	// MediaGroup is equal for all messages of an album.
 	MediaGroup string   `json:"media_group,omitempty"`
 	Forward    *Forward `json:"forward,omitempty"`
@@ -37,17 +37,17 @@ type Message struct {
 
 	external    *Message // the message of another chat that this one replies to
 	thumb       *thumbnail
-	fixedMarkup bool // has a reply keyboard, so it can't be edited
+	fixedMarkup bool // the message has a reply keyboard, so it can't be edited
 }
 
 // Version is what a message showed from At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the API method that made it, or "person".
+	// Method is the API method that made the version, or "person".
 	Method string `json:"method"`
 	// Text is the shown text, after Telegram's cleaning and trimming.
 	Text string `json:"text"`
-	// Entities are the sender's entities after Telegram's normalization, sorted.
+	// Entities are the sender's entities sorted, after Telegram's normalization.
 	Entities []Entity `json:"entities,omitempty"`
 	// Detected are the entities that Telegram found by itself: links, mentions, commands.
 	Detected []Entity `json:"detected,omitempty"`
@@ -55,13 +55,13 @@ type Version struct {
 	LinkPreviewOff bool `json:"link_preview_off,omitempty"`
 	// LinkPreviewURL is the requested URL for the preview.
 	LinkPreviewURL string `json:"link_preview_url,omitempty"`
-	// Rich holds the blocks of a rich message, whose plain text is Text; nil for other messages.
+	// Rich holds the blocks of a rich message. Text is then its plain text. Rich is nil for other messages.
 	Rich     []RichBlock `json:"rich,omitempty"`
 	Keyboard [][]Button  `json:"keyboard,omitempty"`
 }
 
-// Opened returns the URL that the platform opens by itself to show a preview below the text: the requested one,
-// otherwise the first in the text, or "". Captions have no previews. Source:
+// Opened returns the URL that the platform opens by itself to show a preview below the text: the requested URL, or else
+// the first one in the text. It returns "" if there is no preview. Captions have no previews. Source:
 // https://core.telegram.org/bots/api#linkpreviewoptions
 func (v Version) Opened() string {
 	switch {
@@ -107,8 +107,8 @@ type Draft struct {
 	CanStop  bool        `json:"can_stop,omitempty"`
 	// KeepOnStop says that the text stays after a press on the stop button, until it expires or a message arrives.
 	KeepOnStop bool `json:"keep_on_stop,omitempty"`
-	// Ended is when this state disappeared: it was replaced or expired, or a message arrived. It is in the future while
-	// the draft is shown.
+	// Ended is when this state disappeared: it was replaced or expired, or a message arrived. While the draft is shown,
+	// Ended is in the future.
 	Ended time.Time `json:"ended"`
 }
 
@@ -190,7 +190,7 @@ func (s *Server) Screen(chat int64, at time.Time) Screen {
 	return screen
 }
 
-// Chats returns the chats that exist, by id.
+// Chats returns the chats that exist, sorted by id.
 func (s *Server) Chats() []Chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,5 +212,5 @@ type Call struct {
 	// Params are the received parameters without files.
 	Params map[string]string `json:"params,omitempty"`
 
-	late bool // its connection was closed before, and it was counted then
+	late bool // the connection was closed before the call took effect, and limits counted it then
 }

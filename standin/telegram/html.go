@@ -17,7 +17,7 @@ type htmlParser struct {
 
 type htmlTag struct {
 	name    string
-	entity  Entity // Type is "" for a tag without a format of its own
+	entity  Entity // Type is "" for a tag that formats nothing by itself
 	units   int    // start offset in the output, in UTF-16 units
 	bytes   int    // start offset in the output, in bytes
 	natural bool   // a link whose text is its URL
@@ -47,7 +47,7 @@ func (p *htmlParser) parse() (string, []Entity) {
 	return p.out.text.String(), joinCode(p.out.entities)
 }
 
-// joinCode joins the two entities of <pre><code class="language-…">.
+// joinCode joins the two entities of <pre><code class="language-…"> into one.
 func joinCode(list []Entity) []Entity {
 	kept := make([]Entity, 0, len(list))
 	for _, e := range list {
@@ -63,7 +63,7 @@ func joinCode(list []Entity) []Entity {
 	return kept
 }
 
-// htmlEntity decodes a character reference. Anything else is a literal "&".
+// htmlEntity decodes a character reference at pos. If there is none, it returns a literal "&".
 func htmlEntity(s string, pos int) (rune, int) {
 	end := strings.IndexByte(s[pos:], ';')
 	if end < 0 || end > 10 {
@@ -164,7 +164,7 @@ func (p *htmlParser) describe(tag *htmlTag, attributes map[string]string) bool {
 	return tag.entity.Type != ""
 }
 
-// htmlAttributes parses the rest of a start tag; end is the offset after its ">".
+// htmlAttributes parses the rest of a start tag. end is the offset after the tag's ">".
 func htmlAttributes(s string, at int) (attributes map[string]string, end int, ok bool) {
 	attributes = make(map[string]string)
 	for {

@@ -9,9 +9,9 @@ import (
 	"telex/standin/telegram"
 )
 
-// A create whose connection is cut takes effect later. Until then its message id does not exist, and other chats that
-// share the sequence of ids use the ids in between. The error of an edit says whether an id exists, so a bot can search
-// with edits.
+// A create whose connection is cut takes effect later. Until then, its message has no id. Other chats with the same
+// sequence of ids may use ids in the meantime. The error of an edit says whether an id exists in a chat, so a bot can
+// find the message by trying to edit ids.
 func TestLateCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

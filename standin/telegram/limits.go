@@ -8,24 +8,25 @@ import (
 	"telex/standin/quota"
 )
 
-// Limits are the rates that the platform enforces on calls that show something. Sends, edits and drafts count alike. A
-// zero field means the published value (in Options.Hidden: no limit), and a negative field disables the limit.
+// Limits are the rates that the platform enforces on calls that show something. Each send, edit and draft counts as one
+// call. A zero field means the published value (in Options.Hidden: no limit), and a negative field disables the limit.
 //
-// Sources: The numbers are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
-// TDLib's maintainers state that edits in groups count like messages. The FAQ says that bursts in private chats are
-// tolerated, but not how long they may be.
+// The numbers are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this. TDLib's
+// maintainers state that edits in groups count like messages. The FAQ says that bursts in private chats are tolerated,
+// but not how long they may be.
 type Limits struct {
 	// PrivatePerSecond and PrivateBurst define a token bucket per private chat.
 	PrivatePerSecond float64 `json:"private_per_second"`
 	PrivateBurst     int     `json:"private_burst"`
-	// GroupPerMinute is the limit in a sliding window of a minute per group.
+	// GroupPerMinute is how many calls a group allows in a sliding window of a minute.
 	GroupPerMinute int `json:"group_per_minute"`
-	// GlobalPerSecond is the limit in a sliding window of a second for all chats.
+	// GlobalPerSecond is how many calls all chats together allow in a sliding window of a second.
 	GlobalPerSecond int `json:"global_per_second"`
-	// Jitter is how much too early a call may arrive, because the network changes the distances between calls.
-	// Published: 20 ms.
+	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
+	// others. Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the minimum retry_after of a 429 in seconds. Published: 1; real groups get 18 to 35.
+	// MinRetryAfter is the minimum retry_after of a 429 in seconds. Published: 1. In real groups, retry_after is 18 to 35
+	// seconds.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 
@@ -93,8 +94,8 @@ func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
 	return tooMany(s.limiter.seconds(r.Wait))
 }
 
-// charge counts a call that shows something in its scopes. If a scope is full, it responds with 429 and blocks the
-// scope.
+// charge counts a call in its scopes, which are its chat and all chats. If the call exceeds the limit of a scope,
+// charge responds with 429 and blocks that scope.
 func (s *Server) charge(now time.Time, c *chat, call *Call) {
 	if call.late {
 		return

@@ -15,11 +15,11 @@ type markdownParser struct {
 }
 
 type markdownSpan struct {
-	mark   string // the mark that ends it
+	mark   string // the mark that ends the span
 	kind   string
-	label  string // the name in errors
-	offset int    // of its start in the source, in bytes
-	units  int    // of its start in the output
+	label  string // the name of the format in errors
+	offset int    // byte offset of the span's start in the source
+	units  int    // offset of the span's start in the output, in UTF-16 units
 }
 
 const markdownReserved = "_*[]()~`>#+-=|{}.!"
@@ -63,7 +63,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 	return p.out.text.String(), p.out.entities
 }
 
-// startLine begins or continues a quote. It returns true if it consumed a mark.
+// startLine begins or continues a quote if the line has a quote mark. It reports whether there was one.
 func (p *markdownParser) startLine(rest string) bool {
 	separated := strings.HasPrefix(rest, "**>")
 	switch {
@@ -81,7 +81,7 @@ func (p *markdownParser) startLine(rest string) bool {
 	return true
 }
 
-// endQuote ends the quote. An unfinished spoiler mark at its end makes it expandable.
+// endQuote ends the quote. A spoiler mark "||" at the quote's end that begins no spoiler makes the quote expandable.
 func (p *markdownParser) endQuote() {
 	if p.quote == nil {
 		return
@@ -111,7 +111,7 @@ func (s markdownSpan) unfinished() *apiError {
 	return unparsable("Can't find end of %s entity at byte offset %d", s.label, s.offset)
 }
 
-// mark handles a reserved character: it ends the innermost span, begins one, or is an error.
+// mark handles a reserved character, which ends the innermost span, begins a new span, or is an error.
 func (p *markdownParser) mark(rest string) {
 	if n := len(p.open); n > 0 && p.ends(p.open[n-1], rest) {
 		p.end(p.open[n-1])
@@ -141,8 +141,8 @@ func (p *markdownParser) mark(rest string) {
 	panic(unparsable(`Character '%c' is reserved and must be escaped with the preceding '\'`, rest[0]))
 }
 
-// ends reports whether rest ends the span. "__" is matched greedily, so a single "_" does not end an italic span where
-// an underline begins or ends.
+// ends reports whether rest begins with the mark that ends the span. "__" always belongs to an underline, so its first
+// "_" does not end an italic span.
 func (p *markdownParser) ends(s markdownSpan, rest string) bool {
 	if s.mark == "_" && strings.HasPrefix(rest, "__") {
 		return false
@@ -163,7 +163,7 @@ func (p *markdownParser) end(s markdownSpan) {
 	p.out.add(e, s.units)
 }
 
-// setLinkTarget sets the target of a link. It returns false if the target is not usable.
+// setLinkTarget sets the target of a link. It returns false if the target is invalid.
 func (p *markdownParser) setLinkTarget(e *Entity, target string, found bool) bool {
 	if e.Type == "text_link" {
 		e.URL = target
@@ -183,7 +183,7 @@ func (p *markdownParser) setLinkTarget(e *Entity, target string, found bool) boo
 	return err == nil
 }
 
-// target parses "(…)" after a link's text.
+// target parses "(…)" after the text of a link.
 func (p *markdownParser) target() (target string, found bool) {
 	if p.pos >= len(p.source) || p.source[p.pos] != '(' {
 		return "", false

@@ -40,7 +40,7 @@ var (
 	languageCodeRE = regexp.MustCompile(`^([a-z]{2})?$`)
 )
 
-// menuKey identifies a menu by where it is shown. Each key has a separate list.
+// menuKey identifies a list of commands by where and to whom it is shown.
 type menuKey struct {
 	scope    string
 	chat     int64 // only for the scopes of one chat
@@ -83,8 +83,7 @@ func (s *Server) deleteMyCommands(r *request) any {
 	return true
 }
 
-// menuKey reads scope and language_code.
-// Source: https://core.telegram.org/bots/api#botcommandscope
+// menuKey reads the parameters scope and language_code. Source: https://core.telegram.org/bots/api#botcommandscope
 func (s *Server) menuKey(r *request) menuKey {
 	var scope struct {
 		Type   string          `json:"type"`
@@ -132,16 +131,17 @@ func idText(raw json.RawMessage) string {
 	return ""
 }
 
-// Commands returns the menu for the default scope and no language.
+// Commands returns the commands for the default scope and no language.
 func (s *Server) Commands() []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands[menuKey{scope: scopeDefault}])
 }
 
-// Menu returns the commands that a person sees in a chat: the first existing list, from the narrowest scope to the
-// widest, in each scope first for the person's language. An empty list counts as missing. User 0 is the default writer
-// in that chat. Source: https://core.telegram.org/bots/api#determining-list-of-commands
+// Menu returns the commands that a person sees in a chat. It tries the scopes from the narrowest to the widest, each
+// first with the person's language and then without a language. The first list that is not empty counts. If userID is
+// 0, the person is the one of the private chat, or the default person in other chats. Source:
+// https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) Menu(chatID, userID int64) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // deleteWindow is the maximum age of a message that can be deleted.
 const deleteWindow = 48 * time.Hour
 
-// target returns the chat of a call, and checks that the bot may write there. While the chat is blocked, it responds
-// with 429 first.
+// target returns the chat of a call, and checks that the bot may write there. Before that check, it responds with 429
+// if the chat is blocked.
 func (s *Server) target(r *request) *chat {
 	id := strings.TrimSpace(r.text("chat_id"))
 	badRequestIf(id == "", "chat_id is empty")
@@ -53,7 +53,7 @@ func (s *Server) sendMessage(r *request, c *chat) any {
 	return s.post(r, c, f, func(*Message) {})
 }
 
-// post counts and stores the message of a send. complete may add fields.
+// post counts a send, and stores its message. complete may set further fields of the message.
 func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message)) any {
 	m := s.outgoing(r, c, f)
 	s.charge(r.now, c, r.call)
@@ -64,7 +64,7 @@ func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message))
 	return s.wire(c, m, true)
 }
 
-// requestedVersion returns what a call wants to show, and whether the message can't be edited later.
+// requestedVersion returns the version that a call asks for. fixed says that its message can't be edited later.
 func requestedVersion(r *request, f formatted) (v Version, fixed bool) {
 	keyboard, fixed := readMarkup(r)
 	off, link := linkPreview(r)
@@ -113,7 +113,8 @@ func (s *Server) editMessageCaption(r *request) any {
 	})
 }
 
-// edit replaces a message's content, if the method can edit this kind of message.
+// edit replaces a message's content. fits reports whether the method can edit this kind of message; if not, the error
+// is otherKind.
 func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wanted func(*request) (v Version, fixed bool)) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")
@@ -135,7 +136,8 @@ func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wa
 	return s.wire(c, m, true)
 }
 
-// editedVersion returns what an edit wants to show: a text, or a rich message if the server supports them.
+// editedVersion returns the version that an edit asks for: a text, or a rich message if the server supports rich
+// messages.
 func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
 	if !r.has("rich_message") || s.richUnsupported {
 		f := s.content(r, false)
@@ -148,8 +150,7 @@ func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
 	return v, fixed
 }
 
-// isUnchanged reports whether an edit would change nothing. Preview settings count only if there is something to
-// preview.
+// isUnchanged reports whether an edit would change nothing. Preview settings count only if the text has a link.
 func isUnchanged(old, fresh Version) bool {
 	return old.Text == fresh.Text && equalRich(old.Rich, fresh.Rich) && equalEntities(old.Entities, fresh.Entities) &&
 		equalKeyboards(old.Keyboard, fresh.Keyboard) &&
@@ -165,8 +166,8 @@ func (s *Server) deleteMessage(r *request, c *chat) any {
 	return true
 }
 
-// canDelete reports whether the bot may delete a message: its own, all in private chats, and all in groups if it is an
-// administrator, as long as they are recent enough.
+// canDelete reports whether the bot may delete a message that is less than 48 hours old. It may delete its own
+// messages, all messages in private chats, and all messages in groups in which it is an administrator.
 func (s *Server) canDelete(c *chat, m *Message, now time.Time) bool {
 	return (m.FromBot || c.private() || c.admin) && now.Sub(m.Versions[0].At) < deleteWindow
 }
@@ -176,7 +177,7 @@ func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 	s.Publish("delete", Event{Chat: c.info.ID, Message: m})
 }
 
-// deleteMessages skips messages that it can't delete, like the platform.
+// deleteMessages skips messages that the bot can't delete, as the platform does.
 func (s *Server) deleteMessages(r *request, c *chat) any {
 	var ids []int
 	none := badRequest("message identifiers are not specified")

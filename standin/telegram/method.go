@@ -7,7 +7,7 @@ import (
 	"telex/standin/rig"
 )
 
-// pollMethod is the only method that waits.
+// pollMethod is the only method that waits before it responds.
 const pollMethod = "getUpdates"
 
 // methods returns all methods except pollMethod. They run with s.mu held.
@@ -71,5 +71,5 @@ func (s *Server) getMe(*request) any {
 	return wireMe{User: s.me, CanJoinGroups: true, CanReadAllGroupMessages: s.opts.ReadAll}
 }
 
-// acceptWithoutEffect accepts a call that has no effect here.
+// acceptWithoutEffect accepts a call that has no effect in the stand-in.
 func (s *Server) acceptWithoutEffect(*request) any { return true }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// typingLifetime is how long a chat action is shown at most.
+	// typingLifetime is the maximum time for which a chat action is shown.
 	typingLifetime = 5 * time.Second
 	// draftLifetime is how long a draft is shown if it is not sent again.
 	draftLifetime = 30 * time.Second
@@ -34,8 +34,8 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 	return true
 }
 
-// sendMessageDraft shows an ephemeral preview in a private chat. It counts like a message. Another draft, with the same
-// id or not, replaces it. Without a text it is the "Thinking…" placeholder. Source:
+// sendMessageDraft shows an ephemeral preview in a private chat. The call counts like the send of a message. The next
+// draft replaces this one, whatever its id is. A draft without a text shows the placeholder "Thinking…". Source:
 // https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {
@@ -45,7 +45,7 @@ func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// draft shows a draft with a content.
+// draft shows a draft. content returns its content.
 func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	badRequestIf(!c.private(), "TEXTDRAFT_PEER_INVALID")
 	id := r.integer("draft_id")
@@ -62,7 +62,7 @@ func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	return true
 }
 
-// sendFile accepts an upload of this kind of media, or the name of an existing file.
+// sendFile sends a file of this kind of media: an upload, or an existing file by its id.
 func (s *Server) sendFile(r *request, c *chat, media string) any {
 	file, uploaded := r.Files[media]
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {

@@ -2,9 +2,9 @@ package telegram
 
 import "slices"
 
-// normalize brings sorted entities into the platform's normal form. Entities with the same format neither touch nor
-// overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. Bold and similar formats
-// are split where they cross the border of another entity.
+// normalize brings sorted entities into the platform's normal form. In this form, entities with the same format neither
+// touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. Bold and
+// similar formats are split where they cross the border of another entity.
 func normalize(entities []Entity) []Entity {
 	var quotes, solid, splits []Entity
 	for _, e := range entities {
@@ -35,7 +35,7 @@ func overlaps(a, b Entity) bool { return a.Offset < b.end() && b.Offset < a.end(
 // isInside reports whether a is inside b.
 func isInside(a, b Entity) bool { return a.Offset >= b.Offset && a.end() <= b.end() }
 
-// dropOverlapping keeps the first of overlapping entities.
+// dropOverlapping removes each entity that overlaps an earlier one.
 func dropOverlapping(sorted []Entity) []Entity {
 	kept, end := sorted[:0], 0
 	for _, e := range sorted {
@@ -49,7 +49,7 @@ func dropOverlapping(sorted []Entity) []Entity {
 // joinSame joins entities of the same type that touch or overlap.
 func joinSame(sorted []Entity) []Entity {
 	var kept []Entity
-	last := make(map[string]int) // by type: index in kept
+	last := make(map[string]int) // index in kept of the last entity of each type
 	for _, e := range sorted {
 		if i, ok := last[e.Type]; ok && e.Offset <= kept[i].end() {
 			kept[i].Length = max(kept[i].end(), e.end()) - kept[i].Offset
@@ -91,7 +91,7 @@ func cutOne(p, other Entity) []Entity {
 	return append(span(p, p.Offset, other.end()), span(p, other.end(), p.end())...)
 }
 
-// span returns e limited to start and end, or nothing if that is empty.
+// span returns e limited to start and end, or nothing if this range is empty.
 func span(e Entity, start, end int) []Entity {
 	if end <= start {
 		return nil

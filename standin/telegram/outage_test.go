@@ -79,7 +79,7 @@ func TestOutageEndsWithTheFaults(t *testing.T) {
 	}
 }
 
-// During an outage nobody listens on the TCP port, so a client gets a refused connection, not a cut one. The connection
+// During an outage nobody listens on the TCP port, so a client's connection is refused instead of cut. The connection
 // that requested the outage stays open, and the address is the same afterwards.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the maximum size of a request: the largest upload and its form.
+// maxBody is the maximum size of a request in bytes: that of the largest upload and of the form around it.
 const maxBody = maxUpload + 1<<20
 
 // params are the parameters of a call.
@@ -19,13 +19,13 @@ func (p *params) text(name string) string { return p.Values[name] }
 
 func (p *params) has(name string) bool { return p.Values[name] != "" }
 
-// integer parses a number as leniently as the platform: anything invalid is 0.
+// integer parses a number as leniently as the platform: an invalid number is 0.
 func (p *params) integer(name string) int64 {
 	n, _ := strconv.ParseInt(strings.TrimSpace(p.Values[name]), 10, 64)
 	return n
 }
 
-// flag parses a boolean like the platform.
+// flag parses a boolean as the platform does.
 func (p *params) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(p.Values[name])) {
 	case "true", "yes", "1":

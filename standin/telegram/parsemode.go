@@ -23,7 +23,7 @@ func parseMarkup(text, mode string) (string, []Entity) {
 	panic(unparsable("unsupported parse_mode"))
 }
 
-// unparsable returns the refusal of an invalid text.
+// unparsable returns the error for a text with invalid markup.
 func unparsable(format string, args ...any) *apiError {
 	return badRequest("can't parse entities: " + fmt.Sprintf(format, args...))
 }

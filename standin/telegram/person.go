@@ -13,17 +13,18 @@ import (
 
 // Incoming is a message of a person.
 type Incoming struct {
-	// Chat is the chat's id; 0 means the private chat with User. As on the platform, negative ids are groups, and those
-	// up to -1000000000000 supergroups.
+	// Chat is the chat's id; 0 means the private chat with User. As on the platform, negative ids are groups, and ids of
+	// -1000000000000 and less are supergroups.
 	Chat int64 `json:"chat"`
 	// ChatType overrides the type that the id implies; see the constants.
 	ChatType string `json:"chat_type"`
 	Title    string `json:"title"` // of a group
-	// User is the writer's id. 0 means the chat's id in private chats, otherwise 1001.
+	// User is the writer's id. 0 means the chat's id in private chats, and 1001 in other chats.
 	User      int64  `json:"user"`
 	Username  string `json:"username"`
 	FirstName string `json:"first_name"`
-	// IsBot makes the writer another bot. This bot sees only those of its messages that are replies or commands to it.
+	// IsBot makes the writer another bot. The bot under test sees only those of that bot's messages that are replies to it
+	// or commands for it.
 	IsBot bool `json:"is_bot"`
 
 	Text string `json:"text"`
@@ -31,28 +32,30 @@ type Incoming struct {
 	Entities []Entity `json:"entities"`
 	// ThreadID is the forum topic. The topic and the forum are created if they don't exist.
 	ThreadID int `json:"thread_id"`
-	// ReplyTo is the message that this one replies to, and Quote the selected part of its text.
+	// ReplyTo is the message that this one replies to, and Quote is the part of that message's text that the person
+	// selected.
 	ReplyTo int    `json:"reply_to"`
 	Quote   string `json:"quote"`
 	// External is a message of another chat that this one replies to.
 	External *External `json:"external"`
-	// EditOf makes this an edit of the person's message with that id. A file in it stays.
+	// EditOf makes this an edit of the person's message with that id. A file in that message stays.
 	EditOf int `json:"edit_of"`
 	// Attachment is a file. Text is then its caption.
 	Attachment
-	// Album is several files: as many messages with one media_group_id. The first one has the caption.
+	// Album is several files. Each becomes a message, and all messages have the same media_group_id. The first one has the
+	// caption.
 	Album []Attachment `json:"album"`
 	// Forward makes this a forwarded message.
 	Forward *Forward `json:"forward"`
-	// LanguageCode is the language of the writer's client; "en" for a new person without one.
+	// LanguageCode is the language of the writer's client; for a new person, "" means "en".
 	LanguageCode string `json:"language_code"`
 }
 
 const defaultUser = 1001
 
-// Say sends a message of a person and returns its id: of an album the first one's, and 0 if the message to edit does
-// not exist. The first message creates chats, people and topics. It panics on entities that exceed the text and on
-// invalid files.
+// Say sends a message of a person and returns its id. For an album, it returns the id of the first message. It returns
+// 0 if the message to edit does not exist. Chats, people and topics are created when a message first names them. Say
+// panics on entities that exceed the text and on invalid files.
 func (s *Server) Say(in Incoming) int {
 	said, err := in.parse()
 	if err != nil {
@@ -67,7 +70,7 @@ func (s *Server) Say(in Incoming) int {
 }
 
 // say returns the ids of the messages. The list is empty if the message to edit is not the person's or the quoted part
-// does not exist.
+// is not in the message replied to.
 func (s *Server) say(in Incoming, said parsedIncoming) []int {
 	c, user := s.setSender(&in)
 	now, f := time.Now(), said.text
@@ -158,8 +161,8 @@ func (s *Server) setSender(in *Incoming) (*chat, User) {
 	return c, user
 }
 
-// setThread puts a message into a topic. In a supergroup without topics, a reply carries the id of the first message of
-// its thread without being in a topic.
+// setThread puts a message into a topic. In a supergroup without topics, the ThreadID of a reply is the id of the first
+// message in the thread of replies, and Topic is false.
 func (s *Server) setThread(c *chat, m *Message, thread int) {
 	if thread != 0 {
 		c.topics[thread] = true
@@ -174,7 +177,7 @@ func (s *Server) setThread(c *chat, m *Message, thread int) {
 	}
 }
 
-// botSees reports whether the bot receives a message in privacy mode. Source:
+// botSees reports whether the bot receives a message, by the rules of privacy mode. Source:
 // https://core.telegram.org/bots/features#privacy-mode
 func (s *Server) botSees(c *chat, m *Message) bool {
 	if c.kicked {
@@ -238,7 +241,7 @@ func hasButton(keyboard [][]Button, data string) bool {
 	return false
 }
 
-// Delete deletes a message as a person, also one of the bot. The bot is not notified.
+// Delete deletes a message as a person, who may also delete the bot's messages. The bot is not notified.
 func (s *Server) Delete(chatID int64, message int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +252,8 @@ func (s *Server) Delete(chatID int64, message int) bool {
 	return m != nil
 }
 
-// Block lets the person of a private chat block or unblock the bot, or removes the bot from a group or adds it. Writing
-// also unblocks.
+// Block lets the person of a private chat block or unblock the bot. For a group, it removes the bot or adds it again. A
+// person who writes to the bot also unblocks it.
 func (s *Server) Block(chatID int64, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +283,7 @@ func (s *Server) setBlocked(c *chat, blocked bool) {
 	}})
 }
 
-// Deactivate deletes the account of a private chat.
+// Deactivate deletes the account of a private chat's person.
 func (s *Server) Deactivate(chatID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,7 +335,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	return id
 }
 
-// StopDraft presses the stop button of a draft. It returns false if no such button is shown.
+// StopDraft presses the stop button of a draft as a person. It returns false if no such button is shown.
 func (s *Server) StopDraft(chatID, draft int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

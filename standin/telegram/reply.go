@@ -20,7 +20,7 @@ type External struct {
 	Text string `json:"text"`
 }
 
-// message returns the other chat's message with its file.
+// message returns the message of the other chat, with its file.
 func (x *External) message(f parsedFile, at time.Time) *Message {
 	m := &Message{Forward: &x.Forward, Seen: rig.Seen[Version]{Versions: []Version{{At: at, Method: "person", Text: x.Text}}}}
 	f.addTo(m)
@@ -44,8 +44,8 @@ func canQuote(text, part string) bool {
 	return strings.Contains(text, part) && textLength(part) <= maxQuote
 }
 
-// replyTarget reads reply_parameters or its older form: the message and the quote. A missing target is an error unless
-// the call allows it.
+// replyTarget reads reply_parameters or its older form. It returns the id of the message to reply to, and the quote. A
+// missing target is an error unless the call allows it.
 func replyTarget(r *request, c *chat) (id int, quote string) {
 	var p wireReplyParameters
 	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
@@ -68,8 +68,8 @@ func replyTarget(r *request, c *chat) (id int, quote string) {
 	return p.MessageID, p.Quote
 }
 
-// wireReply adds the message that m replies to, and the quote. A reply to a message of another chat always quotes at
-// least the beginning of its text.
+// wireReply adds the message that m replies to, and the quote. A reply to a message of another chat always has a quote:
+// if the person quotes nothing, it is the beginning of that message's text.
 func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 	text := ""
 	if target := c.message(m.ReplyTo); target != nil {
@@ -91,8 +91,8 @@ func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 " +
 	"👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
-// setMessageReaction replaces the bot's reaction to a message: one emoji, or none. It counts against no published
-// limit. Source: https://core.telegram.org/bots/api#setmessagereaction
+// setMessageReaction replaces the bot's reaction to a message: one emoji, or none. No published limit counts the call.
+// Source: https://core.telegram.org/bots/api#setmessagereaction
 func (s *Server) setMessageReaction(r *request, c *chat) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")

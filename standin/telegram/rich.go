@@ -53,11 +53,11 @@ type RichCell struct {
 type RichText struct {
 	Plain string
 	List  []RichText
-	Type  string // of the format; empty: no format
+	Type  string // the format; empty: no format
 	URL   string
 	Text  *RichText // the formatted text
 
-	Expression string // of a formula, instead of Text
+	Expression string // the source of a formula, which has no Text
 }
 
 type wireRichText struct {
@@ -81,7 +81,7 @@ func (t *RichText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON encodes the decoded form.
+// MarshalJSON encodes the form that t has.
 func (t RichText) MarshalJSON() ([]byte, error) {
 	switch {
 	case t.Type != "":
@@ -214,8 +214,8 @@ func (t *RichText) plain() string {
 	return s.String()
 }
 
-// plainBlocks returns the text of blocks: a blank line between blocks, a line for each row and item, two spaces between
-// cells.
+// plainBlocks returns the text of blocks. It has a blank line between blocks, a line for each row and item, and two
+// spaces between cells.
 func plainBlocks(list []RichBlock) string {
 	var out []string
 	for _, b := range list {
@@ -267,15 +267,15 @@ func (s *Server) sendRichMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// SetRich says whether the server supports rich messages, which is the default. Otherwise it responds with 404 to their
-// methods and ignores the parameter rich_message.
+// SetRich sets whether the server supports rich messages, as it does by default. A server that does not responds with
+// 404 to their methods and ignores the parameter rich_message.
 func (s *Server) SetRich(known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.richUnsupported = !known
 }
 
-// equalRich compares blocks as they were sent.
+// equalRich reports whether two lists of blocks are equal.
 func equalRich(a, b []RichBlock) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
