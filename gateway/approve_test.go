@@ -298,7 +298,7 @@ func TestLongProposalCanBeReadInFull(t *testing.T) {
 				l := newLab()
 				l.planner.steps[0].ToolCalls[0].Arguments = string(arguments)
 				proposed := string(arguments)
-				if tt.ticks > 0 { // each on its own line, as some tools write it
+				if tt.ticks > 0 { // the question has real line breaks, as some tools write them
 					l.proposes = text.String()
 					proposed = l.proposes
 				}

@@ -196,14 +196,14 @@ func asking(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// noCommands reports whether the platform's commands can't be typed in a place. A panic in the adapter must not
-// prevent accepting the message.
+// noCommands reports whether the platform's commands can't be typed in a chat or thread. A panic in the adapter
+// must not prevent accepting the message.
 func (e *endpoint) noCommands(to chat.Target) (none bool) {
 	_ = caught(func() { none = e.account().out.Sender.Profile(to).NoCommands })
 	return none
 }
 
-// slash returns the prefix of commands in a place.
+// slash returns the prefix with which commands are typed in a chat or thread.
 func (a *actor) slash(to chat.Target) string {
 	p := a.endpoint.account().out.Sender.Profile(to)
 	if p.NoCommands {

@@ -65,7 +65,7 @@ type Options struct {
 	Texts     Texts // nil: DefaultTexts
 	Busy      Busy
 	MaxQueued int                    // maximum number of queued messages per conversation
-	MaxAge    time.Duration          // older messages are answered with a note only
+	MaxAge    time.Duration          // a message that has waited longer is answered only with a note
 	Models    []Model                // the Runner's models, in the same order
 	Overrides []Override             // if several match, later ones take precedence
 	Hear      attachment.Transcriber // nil: voice messages can't be read

@@ -20,7 +20,7 @@ type Observer interface {
 // Overview is what the gateway does at one moment.
 type Overview struct {
 	Endpoints     []EndpointState     // by name
-	Conversations []ConversationState // those in which something waits or runs, sorted by the beginning of their replies
+	Conversations []ConversationState // those in which something waits or runs, sorted by the time when their replies began
 	Replica       *ReplicaState       // nil: no other process uses the store
 }
 
@@ -56,7 +56,7 @@ type ConversationState struct {
 
 // ReplyState is the state of a reply that grows or is being delivered.
 type ReplyState struct {
-	Turn    string // the id that people are told if it fails
+	Turn    string // the turn's id, which people are told if the reply fails
 	Began   time.Time
 	Text    string // what the model wrote so far, or the final
 	Shown   int    // number of bytes of Text that people see

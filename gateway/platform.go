@@ -74,8 +74,8 @@ type Menu interface {
 // Concluder is an adapter that wants to know when messages have been answered.
 type Concluder interface {
 	// Concluded reports that the answer to these messages is complete. failed reports that there is no answer or
-	// only a part of it. All calls for the answer have returned before. Concluded must not block. If the
-	// platform delivers an answered message again, Concluded is called again.
+	// only a part of it. All calls to the platform for this answer have returned before. Concluded must not block.
+	// If the platform delivers an answered message again, Concluded is called again.
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 

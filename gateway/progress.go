@@ -31,7 +31,7 @@ type toolLine struct {
 	state    agent.ToolState
 }
 
-// tell applies an event of one call, and returns the status; false if it did not change.
+// tell applies an event of one call, and returns the status, and whether the status has changed.
 func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	if e.ID == "" || slices.Contains(p.over, e.ID) {
 		return preview.Status{}, false
@@ -70,7 +70,7 @@ func (p *progress) answered() preview.Status {
 	return p.status()
 }
 
-// think applies a piece of thinking, and returns the status; false if it did not change.
+// think adds a piece of the model's thoughts, and returns the status, and whether the status has changed.
 func (p *progress) think(delta string, now time.Time) (preview.Status, bool) {
 	changed := p.mind.add(delta, now)
 	return p.status(), changed

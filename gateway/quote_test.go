@@ -20,10 +20,10 @@ func byPerson(thread chat.ThreadID, user chat.UserID, name, text string) chat.In
 	return in
 }
 
-// marks matches the random marks of frames.
+// marks matches the random part of the marker lines around outside content (history.Frame).
 var marks = regexp.MustCompile(` [0-9a-f]{16}`)
 
-// question returns the newest question in the model's request, without the random marks of frames.
+// question returns the newest question in the model's request, without the random parts of marker lines.
 func (h house) question() agent.Message {
 	m := h.turns[len(h.turns)-1].Messages
 	q := m[len(m)-1]

@@ -12,7 +12,8 @@ import (
 
 const (
 	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. A platform
-	// that only restarts one of its servers recovers sooner. People wait for their answers at most that long.
+	// that only restarts one of its servers recovers sooner. So a failing receiver delays answers by at most about
+	// this time.
 	yieldAfter = 10 * time.Second
 	// restFor is how long a replica that stopped being a receiver leaves receiving to others. If no replica can
 	// reach the platform, each of them tries once in this time, instead of after every failure.

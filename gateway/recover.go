@@ -253,8 +253,8 @@ func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcom
 	a.turn = a.redeliver(rec, e, after)
 }
 
-// redeliver shows the known ending of a turn that was begun earlier. after is the outcome of its last run, if that was in
-// this process.
+// redeliver shows the known ending of a turn that was begun earlier. after is the outcome of the turn's last run,
+// if this process ran it.
 func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {

@@ -91,7 +91,7 @@ func (m *mortal) Record(ctx context.Context, t string, p chat.Part) error {
 	return m.Store.Record(ctx, t, p)
 }
 
-// life runs one process after the other with the same platform and store.
+// life runs several processes of the gateway, one after the other, with the same platform and store.
 type life struct {
 	store    *memory.Store
 	platform *platform

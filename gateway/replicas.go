@@ -26,7 +26,8 @@ import (
 //
 // Accept stores a message for any chat. It fails with chat.ErrLost only if the lease is over, or if another live
 // replica is the endpoint's receiver: otherwise the endpoint's resume cursor could go back. Accept makes sure that
-// the chat has an owner, and signals the owner. Before Register, the store checks none of this.
+// the chat has an owner, and signals the owner. Before Register is called, the store checks neither a lease nor an
+// owner.
 //
 // SaveBlock, and whatever changes admissions, pairing requests or moves of chats, signals all other replicas. Move
 // makes the owner of a chat's old id the owner of its new id, unless the new id already has a live owner.
@@ -45,9 +46,9 @@ type Membership interface {
 	// Register makes this process a replica with a new id and a lease of chat.LeaseTime. Only Name, Version and Endpoints
 	// of self are read. No other call of an earlier registration may be under way.
 	Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error)
-	// Renew prolongs the lease to chat.LeaseTime from now and stores Endpoints and Leaving. It returns the replicas with
-	// a lease, this one included, oldest first, and with the endpoints that each receives for, by name. It fails with
-	// chat.ErrLost if the lease is over. A leaving replica stops being a receiver.
+	// Renew prolongs the lease to chat.LeaseTime from now and stores Endpoints and Leaving. It returns the replicas
+	// with a lease, this one included, oldest first. Each of them has the endpoints for which it receives, sorted by
+	// name. It fails with chat.ErrLost if the lease is over. A leaving replica stops being a receiver.
 	Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error)
 	// Unregister gives up the lease at once, and signals the others.
 	Unregister(ctx context.Context) error

@@ -491,7 +491,7 @@ func TestReplicasLetThreeStrangersWait(t *testing.T) {
 	})
 }
 
-// A replica that has joined knows itself, even before its first renewal has ended.
+// A replica that has joined finds itself among the known replicas, even before its first renewal has ended.
 func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := make(chan struct{})

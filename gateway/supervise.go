@@ -28,7 +28,8 @@ const (
 
 // supervise keeps one endpoint receiving until ctx ends, whatever fails. It gives up earlier only if the
 // credentials are refused, since retrying does not help then. Other refusals end once the operator changes a
-// setting of the platform; each failed try logs that. It calls connects once it has begun to connect.
+// setting of the platform; each failed try logs that. supervise calls connects once the adapter has begun to
+// connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()

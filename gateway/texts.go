@@ -108,7 +108,7 @@ const (
 
 	TextStopButton TextKey = "stop_button" // label of the button that stops an answer
 
-	TextGreeting TextKey = "greeting" // to a person who opened the bot's pane
+	TextGreeting TextKey = "greeting" // to a person who opened the platform's pane for chats with the bot
 	TextPrompts  TextKey = "prompts"  // questions that the pane suggests; see ParsePrompts
 )
 

@@ -91,7 +91,7 @@ type turn struct {
 // contain it, so ids must be unique.
 func newID() string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return hex.EncodeToString(b[:])
 }
 

@@ -261,7 +261,7 @@ func (m *member) passKept(ctx context.Context) {
 }
 
 // isBusy reports whether a conversation of a chat is active here, or has a reply that this process may deliver
-// later. It compares the current ids of chats, because the store gives up a chat under any of its ids.
+// later. It compares the current ids of chats, because the store gives up a chat whichever of its ids is named.
 func (g *Gateway) isBusy(c chat.Conversation) bool {
 	e := g.current().endpoints[c.Endpoint]
 	c = g.now(c)

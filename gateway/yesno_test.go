@@ -41,8 +41,8 @@ func TestPlainYesAndNo(t *testing.T) {
 	}
 }
 
-// Another message during a question never closes it silently. With busy=interrupt, people are told which call was not
-// made. Otherwise they are told once that their message waits.
+// Another message during a question never closes the question silently. With busy=interrupt, people are told which
+// call was not made. Otherwise they are told once that their message waits.
 func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy gateway.Busy

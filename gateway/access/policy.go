@@ -305,7 +305,7 @@ const codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 // newCode returns 8 random characters: 40 bits can't be guessed within an hour.
 func newCode() string {
 	var b [5]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return base32.NewEncoding(codeAlphabet).EncodeToString(b[:])
 }
 

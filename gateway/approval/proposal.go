@@ -12,14 +12,14 @@ import (
 type Proposal struct {
 	ID       string    `json:"id"`
 	Tool     string    `json:"tool"`
-	Text     string    `json:"text"`            // exact description of the action
-	Whole    string    `json:"whole,omitempty"` // the full description if Text is shortened
-	Standing bool      `json:"standing,omitempty"`
+	Text     string    `json:"text"`               // exact description of the action
+	Whole    string    `json:"whole,omitempty"`    // the full description if Text is shortened
+	Standing bool      `json:"standing,omitempty"` // people may approve the tool permanently
 	Personal bool      `json:"personal,omitempty"` // only the asker may decide it, not an admin
 	Version  string    `json:"version,omitempty"`  // of the tool
 	Slash    string    `json:"slash,omitempty"`    // command prefix of the chat where people were asked
-	Asked    time.Time `json:"asked"`
-	Until    time.Time `json:"until"` // denied after this time
+	Asked    time.Time `json:"asked"`              // when people were asked
+	Until    time.Time `json:"until"`              // denied after this time
 
 	call      string
 	decidedAt time.Time     // time of a person's decision, as stored by an earlier process
@@ -50,7 +50,8 @@ func moved(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// publish passes the decision to the turn. Only the claimant may call it, once.
+// publish passes the decision to the turn. Only the caller that claimed the proposal may call publish, and only
+// once.
 func (p *Proposal) publish(v agent.Verdict) {
 	p.verdict = v
 	close(p.decided)
@@ -64,7 +65,7 @@ const (
 
 func newID() string {
 	var b [idLength]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	for i, c := range b {
 		b[i] = idLetters[int(c)%len(idLetters)] // the small bias does not matter: the id is not secret
 	}

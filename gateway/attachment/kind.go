@@ -18,7 +18,7 @@ const (
 	Other    Kind = iota
 	Image         // for Shrink
 	Text          // for Decode
-	Audio         // for a transcription
+	Audio         // can be transcribed
 	HTML          // a web page
 	Document      // a PDF, or an archive that may be a DOCX, XLSX or EPUB file
 )

@@ -62,7 +62,7 @@ func (o orientation) rotate(src *image.RGBA) *image.RGBA {
 	if o <= upright || o > lastOrientation {
 		return src
 	}
-	onSide := o >= 5 // these are mirrored along the diagonal first
+	onSide := o >= 5 // these orientations need the picture mirrored along its diagonal first
 	flipX, flipY := slices.Contains([]orientation{2, 3, 6, 7}, o), slices.Contains([]orientation{3, 4, 7, 8}, o)
 	w, h := src.Rect.Dx(), src.Rect.Dy()
 	size := image.Pt(w, h)

@@ -34,7 +34,8 @@ const (
 // decoded at a time.
 const maxDecoding = 1
 
-// Fetch returns the content of an attachment, at most limit bytes. If it is longer, the error wraps chat.ErrTooLarge.
+// Fetch returns the content of an attachment, at most limit bytes. If the content is longer, the error wraps
+// chat.ErrTooLarge.
 type Fetch func(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 
 // Transcriber converts speech to text.

@@ -38,8 +38,8 @@ type answered struct {
 // usageSoFar is the stored form of a step: the usage of a turn.
 type usageSoFar struct {
 	Usage []agent.ModelUsage `json:"spent"`
-	// Through is the newest run of the turn whose usage is completely in Usage. A later run may have crashed while the
-	// model wrote.
+	// Through is the number of the turn's newest run whose usage is completely in Usage. A later run may have
+	// crashed while the model wrote.
 	Through    int `json:"through"`
 	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown or a lost lease ended
 }

@@ -15,10 +15,10 @@ type Replay struct {
 	Said       []agent.Message // messages of the model, and the results of its calls
 	Started    []string        // ids of the calls that began and were not stopped
 	Changing   []string        // ids of those calls in Started that change something
-	Changed    bool            // a call that changes something has begun, including stopped ones
+	Changed    bool            // a call that changes something has begun; stopped calls count, too
 	Files      map[string][]agent.File
 	Usage      []agent.ModelUsage // usage so far
-	Through    int                // newest run of the turn whose usage is completely in Usage
+	Through    int                // number of the turn's newest run whose usage is completely in Usage
 	HandedOver int                // number of runs that a shutdown or a lost lease ended
 
 	usageAt int      // number of steps in the journal when Usage was stored

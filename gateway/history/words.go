@@ -100,7 +100,7 @@ func Join(question, more agent.Message) agent.Message {
 // is random and chosen after the content.
 func Frame(kind, name, text string) string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	mark := kind + " " + hex.EncodeToString(b[:])
 	head := mark
 	if name != "" {

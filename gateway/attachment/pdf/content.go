@@ -231,8 +231,8 @@ func (w *writer) show(v any) {
 
 func (w *writer) advance(by float64) { w.inLine = matrix{1, 0, 0, 1, by, 0}.times(w.inLine) }
 
-// glyph draws one character. Two habits of Ghostscript matter: it writes the distance between two words as the character
-// spacing of a short text, and it corrects the distance between two letters by a space with a negative word spacing.
+// glyph draws one character. Two habits of Ghostscript matter. It writes the gap between two words as the character
+// spacing of a short text. It corrects the distance between two letters by a space with a negative word spacing.
 func (w *writer) glyph(g glyph) {
 	w.spend(1)
 	drawn, by := g.width*w.size, g.width*w.size+w.char

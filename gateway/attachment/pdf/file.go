@@ -231,7 +231,7 @@ type page struct {
 	resources any
 }
 
-// pages returns the pages in their order.
+// pages returns the pages in the order in which a reader shows them.
 func (f *file) pages() []page {
 	var out []page
 	seen := make(map[ref]bool)
