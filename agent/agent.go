@@ -13,7 +13,7 @@ import (
 
 // Options configure an Agent.
 type Options struct {
-	// Models are the chain: the first answers unless the turn names another. Their names differ.
+	// Models are the chain of models. The first one answers unless the turn names another. No two have the same name.
 	Models []ModelOptions
 	// System is the system prompt of turns without one.
 	System string
@@ -21,7 +21,7 @@ type Options struct {
 	// Pipeline are nodes that answer one after the other. People see the answer of the last one. Empty: the
 	// turn's model answers alone.
 	Pipeline []Node
-	// MaxParallel is how many read-only tools run side by side; 0: 4.
+	// MaxParallel is how many calls of read-only tools run in parallel; 0 means 4.
 	MaxParallel int
 	Limits      Limits
 	// ThinkTags are the names of the tags around thinking in a model's text, without brackets.
@@ -114,7 +114,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Reason, e.Err) }
 
-// Unwrap returns the cause: the context's for a cancelled turn, else mostly a *ModelError.
+// Unwrap returns the cause: the cause of the context for a cancelled turn, otherwise usually a *ModelError.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Run runs one turn. It blocks until the model has answered, a limit of the turn is reached,
@@ -167,7 +167,7 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	return result, err
 }
 
-// fail fills in the result of a turn that ended before the model did.
+// fail fills in the result of a turn that ended before the model had finished.
 func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
 	result.Text = r.reply.fullText()
@@ -198,8 +198,8 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	return &Error{Reason: result.Stop, Err: err}
 }
 
-// finish fills in the result of a turn that the model ended. The text gets a fixed line if people must know why it
-// ends. An empty text becomes a fixed line.
+// finish fills in the result of a turn in which the model finished its answer. The text gets a fixed line if people
+// must know why it ends. An empty text becomes a fixed line.
 func (r *run) finish(result *Result, c Completion) {
 	text, own := r.reply.fullText(), r.reply.answerText()
 	if !visible(text) {

@@ -18,7 +18,7 @@ func (r *run) askModel(ctx context.Context) (Completion, error) {
 		return c, err
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the model's answer broke off, asking once more", slog.Any("error", err))
-	r.usageWarned = true // this line explains why the usage is too small
+	r.usageWarned = true // this log line explains why the usage is too small
 	hold := !r.stream || r.reply.text.Len() > 0
 	c, again := r.send(ctx, hold)
 	if again != nil {
@@ -35,7 +35,8 @@ func worthRepeating(err error) bool {
 // answerRestarted is the reason of a Reset after an answer that broke off.
 const answerRestarted = "the model's answer starts over"
 
-// beginAnswer prepares for a new answer. It voids the text of a broken answer before it and marks its calls as failed.
+// beginAnswer prepares for a new answer. If an earlier answer broke off, it voids that answer's text and marks its
+// calls as failed.
 func (r *run) beginAnswer(calls bool) {
 	r.answerIndex = len(r.newMessages)
 	r.statuses.failUnfinished()

@@ -21,7 +21,7 @@ const (
 // errTooMuch ends the stream of an answer that got longer than maxText.
 var errTooMuch = errors.New("the answer is too long")
 
-// cutError is an answer that broke off after its first token.
+// cutError is the error of an answer that broke off after its first token.
 type cutError struct{ err error }
 
 func (e *cutError) Error() string { return e.err.Error() }
@@ -49,13 +49,13 @@ func workBegan(err error) bool {
 		return false
 	case me.Status == http.StatusGatewayTimeout, me.Status == 524: // the gateway gave up waiting; 524 is Cloudflare's
 		return true
-	default: // without a status the connection was lost before the answer's head came
+	default: // without a status, the connection was lost before the response's header came
 		return me.Kind == Broken || me.Kind == Retryable && me.Status == 0
 	}
 }
 
-// attempt sends one request and passes each piece of the answer to onDelta. If onDelta is nil, the Completion has the whole
-// answer. attempt counts itself and its usage.
+// attempt sends one request and passes each piece of the answer to onDelta. If onDelta is nil, the Completion has the
+// whole answer. attempt counts itself as a model call and adds up the usage.
 func (r *run) attempt(ctx context.Context, request Request, estimate int, onDelta func(Delta)) (Completion, error) {
 	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.modelCalls+r.reservedCalls >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
@@ -105,7 +105,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, onDelt
 	return c, nil
 }
 
-// learnUsage compares the estimate of a request with the provider's count; nil: it reported none.
+// learnUsage compares the estimate of a request with the provider's count. used is nil if the provider reported none.
 func (r *run) learnUsage(ctx context.Context, request Request, estimate int, used *Usage) {
 	if used != nil {
 		r.model.facts.recordAccepted(request, estimate, used.Prompt)
@@ -144,7 +144,7 @@ func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta
 		}
 		watch.pause() // the time that onDelta takes is not the model's silence
 		defer watch.restart(limits.Silence, silenceErr)
-		d.Text = d.Text[:min(len(d.Text), maxText-size)] // may cut a character in two; add replaces the rest
+		d.Text = d.Text[:min(len(d.Text), maxText-size)] // may cut a character in two; reply.add replaces the incomplete half
 		size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)
 		if size > maxText || d.Call != nil && (len(d.Call.Arguments) > maxText || d.Call.Position >= maxCalls) {
 			watch.cancel(errTooMuch)

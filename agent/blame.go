@@ -43,7 +43,7 @@ func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	return tools[at], true
 }
 
-// leaveOut removes something from the turn's next requests to the current model.
+// leaveOut removes a part from the turn's next requests to the current model.
 func (r *run) leaveOut(what string) {
 	if r.leftOut == nil {
 		r.leftOut = make(map[string]bool)
@@ -51,7 +51,7 @@ func (r *run) leaveOut(what string) {
 	r.leftOut[what] = true
 }
 
-// leavesOut reports whether the turn's requests leave something out.
+// leavesOut reports whether the turn's requests leave a part out.
 func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.facts.refuses(what) }
 
 // learnRefusals remembers the parts that the provider refused, after it has accepted a request without them.

@@ -101,14 +101,14 @@ func (c *bufferedCall) endsBefore(f CallFragment) bool {
 	}
 }
 
-// complete reports whether the arguments are an object that has ended.
+// complete reports whether the arguments are a complete JSON object.
 func (c *bufferedCall) complete() bool {
 	arguments := c.arguments.String()
 	return strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
 }
 
-// takeName adds a name, or a piece of one, to the call. Pieces come before the arguments. Some servers repeat the name
-// that they sent before.
+// takeName adds a name, or a piece of one, to the call. Pieces of a name come before the arguments. Some servers repeat
+// the name that they sent before.
 func (c *bufferedCall) takeName(name string) {
 	switch {
 	case c.name == "" || strings.HasPrefix(name, c.name):

@@ -116,7 +116,8 @@ func TestCallBufferMakesIDsUnique(t *testing.T) {
 	}
 }
 
-// Each case is sent by some server. "0 id name arguments" is a fragment; "-" is a missing field.
+// Each case is sent by some server. A fragment is written as "INDEX ID NAME ARGUMENTS"; "-" means that the field is
+// missing.
 func TestCallBufferWithFormatsOfServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

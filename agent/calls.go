@@ -19,7 +19,7 @@ type parsedCall struct {
 	ToolCall
 	def      ToolDef
 	approved bool   // by the configuration; nobody needs to be asked
-	problem  string // why it can't run, for the model to correct it; empty: it can
+	problem  string // why the call can't run, so that the model can correct it; empty: it can run
 }
 
 // maxQuoted bounds, in bytes, how much of a wrong call an error repeats to the model.
@@ -100,7 +100,7 @@ func duplicateName(in *json.Decoder) (name string, ok bool) {
 			return name, true
 		}
 	}
-	_, _ = in.Token() // its end
+	_, _ = in.Token() // the closing bracket
 	return "", false
 }
 
@@ -148,10 +148,10 @@ func SafeName(name string) string {
 // callIDs makes the ids of calls unique in a turn: some servers number the calls of each answer from one.
 type callIDs struct {
 	used    map[string]bool
-	current map[string]string // by the ids of the current answer
+	current map[string]string // ids in the turn, by the ids in the current answer
 }
 
-// next begins an answer.
+// nextAnswer begins an answer.
 func (c *callIDs) nextAnswer() { c.current = nil }
 
 // turnID returns the id in the turn for an id in the current answer.
@@ -166,7 +166,7 @@ func (c *callIDs) turnID(id string) string {
 	return c.current[id]
 }
 
-// unique returns an id that is new in the turn: this one, or one that begins with it.
+// unique returns an id that is new in the turn: the given id, or one that begins with it.
 func (c *callIDs) unique(id string) string {
 	unique := cmp.Or(id, "call")
 	for n := 2; c.used[unique]; n++ {

@@ -24,7 +24,8 @@ type cooldown struct {
 }
 
 // afterFailure returns the cooldown after one more failure: none after the first failure, then a minute, doubled with
-// each failure in a row. A wrong key or an empty account causes one at once. It is at least the provider's Retry-After.
+// each failure in a row. A wrong key or an empty account causes a cooldown at the first failure. A cooldown lasts at
+// least as long as the provider's Retry-After.
 func (s cooldown) afterFailure(now time.Time, err error) cooldown {
 	s.failures++
 	wait := time.Duration(0)
@@ -138,7 +139,7 @@ func (c *chainModel) hasLargerWindow(than *chainModel) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }
 
-// switchModel switches the turn to a model of the chain. It forgets the refusals of the model before.
+// switchModel switches the turn to a model of the chain. It forgets what the previous model refused.
 func (r *run) switchModel(at int) {
 	r.modelIndex, r.model = at, r.order[at]
 	name := r.model.Model.Name()

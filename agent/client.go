@@ -52,10 +52,10 @@ func (r *run) handBack(c Completion) bool {
 		if sent, ok := r.client.sentArguments[call.ID]; ok {
 			call.Arguments = sent
 		}
-		call.Arguments, _ = parseArguments(call.Arguments) // providers refuse others in a history
+		call.Arguments, _ = parseArguments(call.Arguments) // providers refuse invalid arguments in a history
 		message.ToolCalls[i] = call
 	}
-	r.statuses.failUnfinished() // the agent's own calls beside them
+	r.statuses.failUnfinished() // the agent's own calls in the same answer
 	r.appendHistory(message)
 	r.answerIndex, r.client.handedBack = len(r.newMessages), true
 	return true
@@ -82,7 +82,8 @@ func (r *run) withParams(request Request) Request {
 	return request
 }
 
-// withClientTools puts a client's tools before the others, in the place of those with the same names.
+// withClientTools puts a client's tools before the agent's own. A client's tool replaces the agent's tool of the same
+// name.
 func withClientTools(client []ToolSpec, own []ToolDef) []ToolDef {
 	if len(client) == 0 {
 		return own

@@ -18,7 +18,7 @@ func live(names ...string) Turn {
 	return t
 }
 
-// clock and weather are read-only tools of the agent.
+// reading returns read-only tools of the agent with these names.
 func reading(names ...string) toolbox {
 	var box toolbox
 	for _, name := range names {

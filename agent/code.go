@@ -55,7 +55,7 @@ func (c *codeState) read(s string) {
 	}
 }
 
-// newLine ends the current line. Fences open and close with it.
+// newLine ends the current line. A fence opens or closes a code block when its line ends.
 func (c *codeState) newLine() {
 	line := bytes.TrimLeft(c.line, whiteSpace)
 	c.line, c.span, c.run = c.line[:0], 0, 0

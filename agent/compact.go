@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// maxSummaries is how many model calls may summarize before one request. The request leaves out messages that
-	// are not summarized then; the next turn continues with them.
+	// maxSummaries is how many model calls may summarize before one request. The request leaves out the messages that are
+	// still not summarized. The next turn summarizes them.
 	maxSummaries = 8
-	// maxSummary is how many tokens a summary may have. In a small window it may have only a summaryShare.
+	// maxSummary is how many tokens a summary may have. In a small window it may have only a part of the window:
+	// window/summaryShare, but at least minSummary.
 	maxSummary   = 1024
 	minSummary   = 64
 	summaryShare = 8
@@ -40,7 +41,7 @@ func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 	if upTo == r.summarizedCount {
 		return nil
 	}
-	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // for the answer, in case it is refused and repeated
+	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // calls for the answer, in case it is refused and repeated
 	defer func() { r.reservedCalls = 0 }()
 	before := r.summarizedCount
 	for range maxSummaries {

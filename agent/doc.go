@@ -52,19 +52,19 @@
 // However a turn ends, each call in its history has exactly one answer, in the order of the calls: providers refuse any other
 // conversation. Ids are unique in a turn.
 //
-// A call's state goes from identified (its name is known) to executing to completed or failed. It is interrupted while a
-// person decides. A call of an answer that broke has failed.
+// A call's state goes from identified (its name is known) to executing to completed or failed. It is interrupted while
+// a person decides. A call in an answer that broke off has failed.
 //
-// Files and images of tools are part of the Result, at most ten files and 20 MB per turn. The model is told what people don't
-// get.
+// Files and images of tools are part of the Result, at most ten files and 20 MB per turn. The model is told which of
+// them people don't get.
 //
-// When a turn may call no more tools, or may ask for its last answer, the model is asked without tools, so that it answers. A
-// line after the text and Result.Stop say so.
+// When a turn may call no more tools, or may make only one more model call, the model is asked without tools, so that
+// it answers. A line after the text and Result.Stop say so.
 //
-// A Journal stores the turn's usage before the next attempt, each step before its calls run, each call that changes something
-// before it runs, and each result. So a turn can continue after a crash. Calls that had not begun, or that only read, run as
-// soon as their tools are available. For the others the model is told that the outcome is unknown. Mended closes the history
-// of a turn that nobody continues.
+// A Journal stores the turn's usage before the next attempt, each step before its calls run, each call that changes
+// something before it runs, and each result. So a turn can continue after a crash. Calls that had not begun run as soon
+// as their tools are available. So do read-only calls that the end of the turn stopped. For all other calls without a
+// result, the model is told that the outcome is unknown. Mended closes the history of a turn that nobody continues.
 //
 // # Tools of the caller
 //
@@ -74,16 +74,17 @@
 //
 // # Model failures
 //
-// Every answer is streamed, even one that nobody reads, such as a summary: silence can only be noticed in a stream. A provider
-// that refuses to stream is asked without streaming.
+// Every answer is streamed, even one that nobody watches, such as a summary, because only in a stream can silence be
+// noticed. A provider that refuses to stream is asked without streaming.
 //
-// A refused attempt is repeated up to four times, with backoff or when the provider says. Once the provider has started to
-// work, an attempt may cost as much as a whole answer. If the stream then breaks, falls silent or never begins, there is one
-// more attempt. The shown text stays until the second answer is complete and a Reset replaces it. Every attempt that reached a
-// provider counts in Limits.ModelCalls and in the turn's usage.
+// An attempt that the provider refuses for the moment is repeated, up to four attempts in all: after a backoff, or
+// after the time that the provider asks for. Once the provider has started to work, an attempt may cost as much as a
+// whole answer. If the stream then breaks, falls silent or never begins, there is one more attempt. The shown text
+// stays until the second answer is complete and a Reset replaces it. Every attempt that reached a provider counts in
+// Limits.ModelCalls and in the turn's usage.
 //
-// A provider that accepts no images, or no tools, is asked without them for ten minutes. One that refuses calls which it did
-// not make itself gets them as text.
+// A provider that accepts no images, or no tools, is asked without them for ten minutes. A provider that refuses tool
+// calls of another model in the history gets them as text.
 //
 // When nothing more can be tried with a model, the next one of the chain follows, and a Reset voids the text of the broken
 // answer. The turn stays with that model. A model that fails in several turns gets a cooldown of minutes, in which the others
@@ -104,6 +105,7 @@
 //
 // # Goroutines
 //
-// Each tool call has one. Run waits for them; it gives up calls that do not end within a second after their context. Everything
-// else, including the events and the journal, happens in the goroutine that called Run.
+// Each tool call has its own goroutine. Run waits for these goroutines, but gives up a call that does not end within a
+// second after its context. Everything else, including the events and the journal, happens in the goroutine that called
+// Run.
 package agent

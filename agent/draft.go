@@ -62,8 +62,9 @@ func (d *draft) removeFirst(n int) {
 	d.questionIndex -= n
 }
 
-// shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut to a
-// sixteenth of the room. If that is not enough, the results of the question are cut to that size, then to half of it, and so on.
+// shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut
+// to a sixteenth of the room. If that is not enough, the results after the question are cut to that size, then to half
+// of it, and so on.
 func (d *draft) shortenResults() {
 	const share, minResult = 16, 64
 	limit := max(minResult, d.room/share)
@@ -138,7 +139,7 @@ func bareSchema(schema any) any {
 			switch key {
 			case "description", "title", "examples", "example", "default", "$comment":
 				continue
-			case "enum", "const": // data
+			case "enum", "const": // their values are data, not schemas
 			case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // their keys are names, not keywords
 				if named, ok := value.(map[string]any); ok {
 					bare := make(map[string]any, len(named))

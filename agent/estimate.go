@@ -11,7 +11,7 @@ import (
 const (
 	weightUnit        = 12
 	weightASCII       = 3  // letters, white space: 4 to a token
-	weightDigit       = 4  // digits come in threes
+	weightDigit       = 4  // 3 digits to a token
 	weightPunctuation = 6  // and ASCII control characters
 	weightAlphabet    = 6  // accented Latin, Greek, Cyrillic, Hebrew, Arabic, …: 2 to a token
 	weightIdeograph   = 12 // CJK, kana, Hangul and all else from U+0900
@@ -26,7 +26,7 @@ const (
 	// 765 for one of 1024×1024 pixels (https://platform.openai.com/docs/guides/images-vision),
 	// up to 1,600 elsewhere (https://docs.claude.com/en/docs/build-with-claude/vision).
 	tokensPerImage = 1000
-	// A provider makes an image of each page of a file, and reads its text besides
+	// A provider makes an image of each page of a file, and also reads the text
 	// (https://platform.openai.com/docs/guides/pdf-files). A scanned page has about 100 KB.
 	tokensPerFile = 1000
 	bytesPerToken = 100 // of a file
@@ -111,8 +111,8 @@ func toolTokens(tools []ToolSpec) int {
 // leftOutTokens is about the size of the note that shorten puts in place of removed text.
 const leftOutTokens = 16
 
-// shorten cuts a text to at most maxTokens by estimate. It keeps the beginning, half as much of the end, and puts a note
-// between them. Even if maxTokens is smaller, the note stays.
+// shorten cuts a text to at most maxTokens by estimate. It keeps the beginning, half as much of the end, and puts a
+// note between them. The note stays even if it has more than maxTokens.
 func shorten(text string, maxTokens int) string {
 	if EstimateTokens(text) <= maxTokens {
 		return text

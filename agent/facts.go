@@ -9,7 +9,7 @@ import (
 const (
 	minFactor      = 0.5 // a ratio below minFactor or above maxFactor means that the usage is wrong, not the estimate
 	maxFactor      = 3.0
-	factorShare    = 0.25 // of the newest usage in the factor
+	factorShare    = 0.25 // weight of the newest usage in the factor
 	minCalibration = 64   // estimated tokens; in shorter requests the overhead weighs too much
 )
 
@@ -31,7 +31,7 @@ type restriction struct {
 
 const restrictionDuration = 10 * time.Minute
 
-// Restrictions with a number.
+// The restrictions that have a number.
 const (
 	maxRequest = "tokens of a request" // estimated; the provider refused more
 	maxWindow  = "tokens of a window"  // of a request and its answer, as reported by the provider

@@ -14,8 +14,8 @@ const (
 	fileNotShown = "[file %s: not shown, this model takes no files and could not read it]"
 )
 
-// limitFiles keeps only the newest files of the messages, at most maxBytes, and puts a line into the text for each of the
-// others. It does not change its arguments.
+// limitFiles keeps only the newest files of the messages, at most maxBytes, and puts a line into the text for each file
+// that it removes. It does not change its arguments.
 func limitFiles(messages []Message, maxBytes int, line string) []Message {
 	out := messages
 	for i, m := range slices.Backward(messages) {

@@ -75,8 +75,9 @@ func (r *run) draft() *draft {
 	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), questionIndex: r.questionIndex - r.summarizedCount}
 }
 
-// offer returns the tools that the next answer may call. If the turn may ask for only one more answer, or may call no more tools,
-// it offers only the client's tools, so that the model answers with what it knows. Then limited is the reason.
+// offer returns the tools that the next answer may call. If the turn may ask for only one more answer, or may call no
+// more tools, it offers only the client's tools, so that the model answers with what it knows. In that case, limited is
+// the reason.
 func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	tools = slices.DeleteFunc(slices.Clone(r.available()), func(d ToolDef) bool { return r.leavesOut(toolKey(d.Name, d.Parameters)) })
 	if r.leavesOut(allTools) || len(tools) == 0 || r.innerNode {
@@ -154,8 +155,8 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	return d.fits()
 }
 
-// tooLongError logs which part of the request needs the room, and returns the error for a question that does not fit. People
-// read that their question is too long only if it is the largest part.
+// tooLongError logs which part of the request needs the most room, and returns the error for a question that does not
+// fit. People read that their question is too long only if it is the largest part.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
 	for _, m := range d.messages[d.questionIndex:] {
@@ -183,8 +184,8 @@ func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	return err
 }
 
-// adaptRequest removes something from the next request after the provider refused one. It reports whether to send the next
-// request. The repetition ends, because requests only lose parts.
+// adaptRequest removes something from the next request after the provider refused one. It reports whether to send the
+// next request. The repetition ends at some point, because each request has fewer parts than the one before.
 func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (again bool) {
 	if isCut(err) || ctx.Err() != nil {
 		return false

@@ -78,7 +78,7 @@ const (
 	CallUnknown
 )
 
-// Outcome returns how the call ended that this message answers.
+// Outcome returns how a call ended. m is the answer to that call.
 func (m Message) Outcome() CallOutcome {
 	switch {
 	case m.Text == resultUnknown:

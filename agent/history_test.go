@@ -423,7 +423,7 @@ func TestReadOnlyCallsAreJournaled(t *testing.T) {
 		t.Errorf("%q, %v begun, proposed %+v", got.Text, began, p.proposals)
 	}
 
-	began = nil // the same if nobody is asked
+	began = nil // the journal stores the same if nobody is asked
 	got = runTurn(t, t.Context(), Options{Tools: workshop()}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
 	if got.Text != "Done." || fmt.Sprint(began) != "[false true]" {
 		t.Errorf("nobody is asked: %q, %v begun", got.Text, began)

@@ -22,8 +22,8 @@ const (
 	imageNotShown = "[image: not shown, this model takes no images]"
 )
 
-// limitImages keeps only the newest images of the messages, at most maxCount and maxImageBytes, and puts a line into the text
-// for each of the others. It does not change its arguments.
+// limitImages keeps only the newest images of the messages, at most maxCount and maxImageBytes, and puts a line into
+// the text for each image that it removes. It does not change its arguments.
 func limitImages(messages []Message, maxCount int, line string) []Message {
 	out, bytes := messages, maxImageBytes
 	for i, m := range slices.Backward(messages) {

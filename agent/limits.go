@@ -13,14 +13,14 @@ type Limits struct {
 	Turn time.Duration
 	// FirstToken is how long a model may take from the request to the first piece of its answer.
 	FirstToken time.Duration
-	// Silence is how long the answer may then pause. Empty deltas and keep-alives count as silence. If the provider
-	// can't stream, only Turn bounds the wait.
+	// Silence is how long the answer may pause after its first piece. Empty deltas and keep-alives count as silence. If
+	// the provider can't stream, only Turn bounds the wait.
 	Silence time.Duration
 	// ModelCalls is how many attempts may reach a provider, including refused and repeated ones. The last one gets
 	// no tools.
 	ModelCalls int
-	// ToolCalls is how many tools may be called, including calls that a person denied or that the model got wrong.
-	// Then the model is asked once more, without tools.
+	// ToolCalls is how many tools may be called, including calls that a person denied or that the model got wrong. At
+	// this limit, the model is asked once more, without tools.
 	ToolCalls int
 }
 

@@ -27,7 +27,8 @@ type Request struct {
 	Tools    []ToolSpec // that it may call
 	// MaxOutput is how many tokens the answer may have, if fewer than the model's configured limit; 0: that limit.
 	MaxOutput int
-	// Params are the caller's, as in Turn.Params. Use the field above instead of Params.MaxOutput.
+	// Params are the caller's parameters, as in Turn.Params. Params.MaxOutput does not count here: Request.MaxOutput
+	// replaces it.
 	Params Params
 	// Live says that each piece of the answer must be emitted as soon as it arrives.
 	Live bool
@@ -69,7 +70,7 @@ type Completion struct {
 	ToolCalls []ToolCall
 	Finish    Finish
 	Usage     *Usage // nil: the provider reported none
-	Refused   int    // requests that the provider refused before it accepted one of another shape
+	Refused   int    // requests that the provider refused because of their form, before it accepted another form
 }
 
 // Finish is why the model itself ended its answer.
@@ -110,7 +111,7 @@ type ModelError struct {
 	Limit      int           // ContextLength, TooLarge: tokens that a request may have; 0: not reported
 	Status     int           // HTTP status; 0: there was no response
 	Usage      *Usage        // reported by the provider despite the failure; nil: none
-	Refused    int           // requests of other shapes that the provider refused before this one
+	Refused    int           // requests that the provider refused because of their form, before this one
 	Err        error
 }
 

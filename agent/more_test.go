@@ -168,7 +168,7 @@ func TestTurnNamesItsModel(t *testing.T) {
 
 // The received part of a broken answer is estimated, even if the provider reported the usage of an earlier answer of the turn.
 func TestEstimatedCompletion(t *testing.T) {
-	const step, more = 5, 100 // tokens that answers told
+	const step, more = 5, 100 // completion tokens that the provider reports for answers
 	long := texts(strings.Repeat("word ", 100))
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
 	for _, tt := range []struct {

@@ -34,8 +34,8 @@ func (a *allowance) reserve(size int) bool {
 	return true
 }
 
-// grant returns the images and files of an output that people get. Those beyond the allowance are left out, and text tells
-// the model so. The model sees all images.
+// grant returns the images and files of an output that people get. It leaves out those beyond the allowance, and text
+// tells the model which ones. The model sees all images.
 func (a *allowance) grant(call string, o Output) (images, files []File, text string) {
 	text = o.Text
 	for i, f := range o.files(call) {
@@ -103,8 +103,8 @@ func limitText(text string) string {
 	return fmt.Sprintf("%s\n[… cut here: the output has %d bytes, these were the first %d …]", validUTF8(whole), len(text), len(whole))
 }
 
-// isBinary reports whether content is not text. A text may contain a few invalid bytes, such as a character that was cut
-// in two or a legacy encoding's.
+// isBinary reports whether content is not text. A text may contain a few invalid bytes, such as a character that was
+// cut in two, or a character in a legacy encoding.
 func isBinary(text string) bool {
 	const share = 32
 	wrong := 0
@@ -128,8 +128,9 @@ func (o Output) files(call string) []File {
 	return append(out, o.Files...)
 }
 
-// FileName returns a file's name that is safe in a message and in a folder. It removes the path and invisible or reserved
-// characters. A name that is too long keeps its extension. If nothing is left, FileName returns otherwise.
+// FileName returns a file's name that is safe in a message and in a folder. It removes the path and invisible or
+// reserved characters. A name that is too long keeps its extension. If nothing is left, FileName returns its second
+// argument.
 func FileName(name, otherwise string) string {
 	const maxName, maxExtension = 100, 16
 	name = OneLine(strings.Map(func(c rune) rune {

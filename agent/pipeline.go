@@ -27,7 +27,7 @@ func validatePipeline(nodes []Node, models map[string]bool) error {
 
 // pipeline runs the nodes one after the other; without nodes, it runs the turn itself. A node before the last gives one
 // answer without streaming and without tools. People don't see that answer; it replaces the question for the next node.
-// The last node runs as the turn.
+// The last node runs like a turn without a pipeline.
 //
 // The nodes before the last call no tools, so they have no effects and run again after a crash. Only the last node
 // continues after the stored steps.

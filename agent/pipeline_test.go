@@ -188,7 +188,7 @@ func TestAsksSeesOnlyPeoplesText(t *testing.T) {
 		t.Errorf("%q, heard\n%q\nwant\n%q", got.Text, heard, want)
 	}
 
-	heard = nil // also if older messages are summarized within the turn
+	heard = nil // the same must hold if older messages are summarized within the turn
 	o = windowed(2000, 200)
 	o.Tools = tools
 	turn = ask(chat(20, 100), "and now?")

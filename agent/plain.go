@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many combining marks one character may have: no script needs more, and many of them would cover the
-// lines around.
+// maxCombining is how many combining marks one character may have. No script needs more, and many marks would cover the
+// neighbouring lines.
 const maxCombining = 4
 
 // plain makes all of a text visible. A character that has no shape or moves the text around it becomes its number, such

@@ -2,7 +2,7 @@ package agent
 
 import "sync/atomic"
 
-// note is a report of a running call.
+// report is what a running call reports: a text, or its outcome.
 type report struct {
 	call    int // index of the call in its step
 	text    string
@@ -13,7 +13,7 @@ type report struct {
 // most two reports per call: a newer text replaces an unread one. Its methods are safe for concurrent use.
 type progress struct {
 	reports     chan report              // has room for a text and the end of each call
-	unreadTexts []atomic.Pointer[string] // of notes that nobody has read
+	unreadTexts []atomic.Pointer[string] // texts that nobody has read yet
 	ended       []atomic.Bool
 }
 

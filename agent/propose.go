@@ -32,8 +32,8 @@ func needsApproval(p parsedCall, callContext CallContext) (needs bool) {
 	return p.def.Asks(p.ToolCall, callContext)
 }
 
-// propose makes a proposal of a call. The tool's description of the call contains the model's words, so it is as untrusted
-// as they are.
+// propose makes a proposal of a call. The tool's description of the call contains the model's words, so it must not be
+// trusted either.
 func propose(p parsedCall) Proposal {
 	text := callDescription(p.def.Propose, p.Arguments)
 	if !visible(text) {
@@ -100,7 +100,7 @@ func unescapeString(quoted string) string {
 // version returns a hash of a tool's description.
 func (d ToolDef) version() string {
 	hashed := slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters)
-	if d.Revision != "" { // without one, the hash must equal those in existing stores
+	if d.Revision != "" { // without a revision, the hash must equal the hashes in existing stores
 		hashed = slices.Concat(hashed, []byte{0}, []byte(d.Revision))
 	}
 	sum := sha256.Sum256(hashed)

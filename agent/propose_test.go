@@ -66,7 +66,8 @@ func TestProposalsOfTools(t *testing.T) {
 	}
 }
 
-// Only calls that change things can be approved permanently. A call that only reads is proposed because of its content.
+// Only calls that change things can be approved permanently. A read-only call is proposed because of its arguments, so
+// each one needs its own approval.
 func TestStandingApprovals(t *testing.T) {
 	t.Parallel()
 	if p := propose(parsedCall{def: ToolDef{}}); !p.Standing {
@@ -104,7 +105,7 @@ func (f approves) Approve(context.Context, Proposal) (Verdict, error) {
 }
 
 // If a tool was replaced in the meantime, its approval does not apply to the new one. A tool that is temporarily
-// missing counts as the same.
+// missing counts as unchanged.
 func TestToolChangesDuringItsApproval(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

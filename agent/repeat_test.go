@@ -103,7 +103,7 @@ func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 		answers  []answer
 		requests int
 		calls    int
-		guessed  int // prompts
+		guessed  int // attempts whose prompt tokens are estimated
 	}{
 		{"cut each time", []answer{cut, cut, cut, cut, cut}, 2, 2, 2},
 		{"an empty stream each time", []answer{empty, empty, empty, empty, empty}, 2, 2, 2},

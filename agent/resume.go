@@ -27,12 +27,13 @@ func (r *run) restoreSteps() {
 			r.toolCalls++
 		}
 	}
-	r.toolCalls -= len(r.openCalls) // they are counted as they are run
+	r.toolCalls -= len(r.openCalls) // they are counted when they run
 	r.reply.earlierText, r.reply.fenceEnd = earlier.earlierText, earlier.fenceEnd
 	r.restoreFiles(steps)
 }
 
-// restoreFiles restores the files and images that the calls made for people. Files count first against the allowance.
+// restoreFiles restores the files and images that the calls made for people. The files count against the allowance
+// before the images do.
 func (r *run) restoreFiles(steps []Message) {
 	for _, m := range steps {
 		if m.Role == ToolRole {
@@ -104,7 +105,7 @@ const (
 	toolPoll    = 250 * time.Millisecond
 )
 
-// awaitToolbox waits shortly for the toolbox to learn its tools after the start of the process, so that the first
+// awaitToolbox waits briefly for the toolbox to learn its tools after the start of the process, so that the first
 // messages are answered with the same tools as later ones.
 func (r *run) awaitToolbox(ctx context.Context) {
 	box, ok := r.opts.Tools.(Awaiter)

@@ -19,13 +19,13 @@ type run struct {
 	// The next request.
 	system          string
 	messages        []Message // the turn's messages, then newMessages
-	questionIndex   int       // index in messages of the first one that a summary may not replace
+	questionIndex   int       // index of the first message that a summary may not replace
 	more            func(context.Context) []Message
 	summary         string    // replaces the first summarizedCount messages and Turn.Summary
 	summarizedCount int       // at most questionIndex
 	newMessages     []Message // added to the history by this turn, without the answer that is being written
 	answerIndex     int       // where in newMessages that answer belongs
-	journaledCount  int       // length of the beginning of newMessages that the journal holds
+	journaledCount  int       // how many of newMessages, from the first one on, are in the journal
 
 	// The model that is asked.
 	models         []*chainModel
@@ -37,7 +37,7 @@ type run struct {
 	leftOut        map[string]bool // parts of requests that the provider refused
 	lengthRefusals int             // number of requests that were refused for their length and must shrink
 	refusedSize    int             // size of the last refused request
-	lengthError    error           // the provider's error for it
+	lengthError    error           // the provider's error for that request
 
 	// The results of the turn.
 	reply        *reply
@@ -58,7 +58,7 @@ type run struct {
 	reservedCalls int    // model calls that a summary must leave for the answer after it
 	usageUnsaved  bool   // the journal lacks some of the usage
 	toolCalls     int
-	usageWarned   bool // the log says already that usage is missing
+	usageWarned   bool // the log already says that usage is missing
 }
 
 func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {

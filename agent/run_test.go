@@ -87,7 +87,7 @@ func runTurn(t *testing.T, ctx context.Context, o Options, turn Turn, answers ..
 	var log bytes.Buffer
 	var mo ModelOptions
 	if len(o.Models) > 0 {
-		mo = o.Models[0] // its window
+		mo = o.Models[0] // for its window
 	}
 	mo.Model = model
 	o.Models = []ModelOptions{mo}
@@ -194,7 +194,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// F34, F59: text that is not part of the reply is emitted as such.
+// F34, F59: thinking is emitted as Reasoning, and not as text of the reply.
 func TestEventsF34F59(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{ThinkTags: []string{"think"}, System: "Be brief."}, streamed,
@@ -364,7 +364,7 @@ func TestTurnLimit(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		o.Limits.Silence = time.Second // not for whole answers
+		o.Limits.Silence = time.Second // this limit does not apply to answers in one piece
 		got := runTurn(t, t.Context(), o, Turn{}, answer{hang: true})
 		got.check(t, StopTimeLimit, "", "")
 	})
@@ -389,7 +389,7 @@ func TestSilenceLimit(t *testing.T) {
 			t.Errorf("took %v, partial %v", got.Elapsed, got.Partial)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // before the first token too
+	synctest.Test(t, func(t *testing.T) { // silence before the first token counts, too
 		got := runTurn(t, t.Context(), o, streamed, answer{hang: true}, answer{hang: true}, answer{deltas: texts("never")})
 		got.check(t, StopFirstToken, "", "")
 		if got.Elapsed != 40*time.Second || !strings.Contains(got.err.Error(), "limits.first_token") {

@@ -11,7 +11,7 @@ type statuses struct {
 	order []string
 }
 
-// set emits a call's state. An empty display keeps the earlier one, which is first the tool's name.
+// set emits a call's state. An empty display keeps the earlier one, which at first is the tool's name.
 func (s *statuses) set(id, name, display string, state ToolState) {
 	if id == "" {
 		return
@@ -46,7 +46,7 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 	s.emit(*known)
 }
 
-// abandon marks the calls that have not ended as failed.
+// failUnfinished marks the calls that have not ended as failed.
 func (s *statuses) failUnfinished() {
 	for _, id := range s.order {
 		if c := s.calls[id]; !isFinal(c.State) {

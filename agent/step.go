@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// storeEndTimeout bounds the storing of a call's end. It happens even if the turn was stopped, since the
-	// call was carried out.
+	// storeEndTimeout is how long storing the end of a call may take. The end is stored even if the turn was stopped,
+	// since the call was carried out.
 	storeEndTimeout = 5 * time.Second
 	defaultParallel = 4 // Options.MaxParallel
 )
@@ -144,12 +144,12 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	case p.def.ReadOnly:
 		r.storeStopped(ctx, p)
 	default:
-		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // the call did not run, although the journal says that it begins
+		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // the call did not run, although the journal says that it began
 	}
 	return nil
 }
 
-// storeBegin stores that calls run now. Its error ends the turn.
+// storeBegin stores in the journal that calls run now. Its error ends the turn.
 func (r *run) storeBegin(ctx context.Context, changes bool, calls ...parsedCall) error {
 	if r.turn.Journal == nil || len(calls) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func part(pieces ...string) (text, reasoning string) {
 	return text, void + reasoning
 }
 
-// F34: thinking shown to people.
+// F34: the model's thinking must not be shown as text.
 func TestThinkingIsRemovedF34(t *testing.T) {
 	t.Parallel()
 	const fence = "```"

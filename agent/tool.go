@@ -13,8 +13,8 @@ type ToolDef struct {
 	Description string // for the model
 	// Parameters is the JSON Schema of the arguments, an object.
 	Parameters json.RawMessage
-	// ReadOnly says that a call changes nothing. Calls of such tools run in parallel, and run again after a crash. The
-	// others run one after the other, each after a person has approved it, and never twice.
+	// ReadOnly says that a call changes nothing. Calls of such tools run in parallel. The calls of other tools run one
+	// after the other, each after a person has approved it.
 	ReadOnly bool
 	// AutoApprove says that a call needs no approval although it changes something. Only the configuration sets it.
 	AutoApprove bool
@@ -117,8 +117,8 @@ const (
 // is durable. An error of Step or Begin prevents the calls and ends the turn. The methods are called one at a time, by the
 // goroutine that called Run.
 //
-// After a crash, a call without Begin runs then. A call with Begin, but without End and Stopped, has an unknown outcome, and
-// the model reads so.
+// After a crash, the next process runs each call for which there is no Begin. A call with Begin, but without End and
+// Stopped, has an unknown outcome, and the model is told so.
 type Journal interface {
 	// Step stores the messages that a step adds to the history before its calls run: what people wrote meanwhile, and
 	// the model's message with the calls. It also stores what the turn used so far.
@@ -135,10 +135,10 @@ type Journal interface {
 	End(ctx context.Context, answer Message, files []File) error
 }
 
-// ErrNobodyToAsk is returned by Approve if no person can decide. The model reads so.
+// ErrNobodyToAsk is returned by Approve if no person can decide. The model is told so.
 var ErrNobodyToAsk = errors.New("nobody can be asked here")
 
-// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. The model reads so.
+// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. The model is told so.
 var ErrUnreadable = errors.New("the call is too long to be read")
 
 // Approver lets a person decide about a proposal.

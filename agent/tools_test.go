@@ -457,7 +457,7 @@ func TestProviderWithoutTools(t *testing.T) {
 	if err != nil || r.Stop != StopNoTool || r.ToolCalls != 0 {
 		t.Errorf("got %s, %v", r.Stop, err)
 	}
-	for i, want := range []int{4, 0, 0} { // the limit is remembered
+	for i, want := range []int{4, 0, 0} { // that the provider refuses tools is remembered
 		if r := model.requests[i]; len(r.Tools) != want || hasCalls(r.Messages) != (want > 0) {
 			t.Errorf("request %d with %d tools and\n%s", i, len(r.Tools), transcript(r.Messages))
 		}
@@ -528,8 +528,8 @@ func TestSummaryOfCalls(t *testing.T) {
 	}
 }
 
-// Random model answers and random stops: each call has one answer, each status line ends once, in order, and the emitted text
-// is the text of the Result.
+// The model's answers and the moments of stops are random. Each call has one answer, each status line ends once, in
+// order, and the emitted text is the text of the Result.
 func TestAnyTurn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

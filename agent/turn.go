@@ -56,15 +56,16 @@ type ToolCall struct {
 type Turn struct {
 	ID     string // names the turn in logs
 	System string // system prompt; empty: the agent's own
-	// Context stands at the end of the system prompt, where it costs a provider's cache the least; empty: nothing.
+	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's cache;
+	// empty: nothing is added.
 	Context string
 	Model   string // name of one of Agent.Models; empty or unknown: the first
 	// Summary is the summary of the conversation before Messages, from an earlier Result's Compaction; empty: none.
 	Summary  string
 	Messages []Message // history, oldest first, the new user message last; not changed
 	// More returns what people wrote since the last call, as user messages. It is called right before every request to
-	// the model, including repeated ones. The messages end the request, and stand in Result.Append before the model's
-	// next message. It should not block. Nil: nothing is added.
+	// the model, including repeated ones. The messages are the last ones of the request. In Result.Append they precede
+	// the model's next message. It should not block. Nil: nothing is added.
 	More   func(context.Context) []Message
 	Stream bool // false: the answer's text is emitted at once when it is complete
 	// Live says that each event goes at once to a program, which can't take anything back. The model's stream is then read
@@ -188,7 +189,8 @@ type Result struct {
 	Model    string // name of the model that answered
 	Usage    Usage  // zero if the provider reported none
 	Estimate int    // estimated completion tokens of all answers
-	// EstimatedPrompt is the estimated prompt tokens of calls for which no usage was reported. Usage lacks them.
+	// EstimatedPrompt is the estimated prompt tokens of calls for which no usage was reported. Usage does not include
+	// them.
 	EstimatedPrompt int
 	// EstimatedCompletion is the estimated tokens of the answers of these calls, as far as they arrived.
 	EstimatedCompletion int

@@ -41,10 +41,11 @@ func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) 
 	return ""
 }
 
-// maxSchemaDepth is how deeply a schema may be nested. Those of real tools have less than 20 levels.
+// maxSchemaDepth is how deeply a schema may be nested. Schemas of real tools have fewer than 20 levels.
 const maxSchemaDepth = 64
 
-// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. Any value fits there then.
+// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. The schema then
+// accepts any value in these places.
 func simplifySchema(schema any, depth int) any {
 	switch s := schema.(type) {
 	case map[string]any:
@@ -59,7 +60,7 @@ func simplifySchema(schema any, depth int) any {
 		if _, ok := s["pattern"].(string); ok {
 			delete(s, "pattern")
 		}
-		if _, ok := s["patternProperties"]; ok { // a property may be one of these
+		if _, ok := s["patternProperties"]; ok { // additionalProperties goes, too, since it excludes only properties that match no pattern
 			delete(s, "patternProperties")
 			delete(s, "additionalProperties")
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // chunk is one event of a streamed answer, or a whole answer. They differ only in whether a choice has a delta or a
-// message. go-openai's types know only one of the two field names of reasoning, so this is our own.
+// message. go-openai's types know only one of the two field names of reasoning, so telex has its own type.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *provider.Usage `json:"usage"`
@@ -94,7 +94,7 @@ type consumer struct {
 	model      string // the requested model
 	calls      agent.CallBuffer
 	details    details
-	callDeltas []agent.CallDelta // changes of the newest chunk
+	callDeltas []agent.CallDelta // changes that the newest chunk made to calls
 	shapeHints shape             // bits for fields that the provider sends and wants back
 	usage      *provider.Usage
 	finish     string
@@ -102,7 +102,7 @@ type consumer struct {
 	repeated   repeated
 }
 
-// Take implements provider.Answer.
+// AddEvent implements provider.Answer.
 func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error) {
 	if text, ok := c.repeated.text(event); ok && !c.finished {
 		emit(agent.Delta{Text: text})
@@ -186,7 +186,7 @@ func (c *consumer) Completion() agent.Completion {
 	return agent.Completion{ToolCalls: calls, Finish: finishOf(c.finish), Usage: c.Usage()}
 }
 
-// Learned implements provider.Answer.
+// ShapeHints implements provider.Answer.
 func (c *consumer) ShapeHints() shape {
 	if len(c.details.blocks) > 0 {
 		return c.shapeHints | wantsExtra

@@ -15,7 +15,7 @@ type echo struct {
 	Details []detail        `json:"reasoning_details,omitempty"` // of the answer, kept with its first call: OpenRouter's
 }
 
-// extra returns what a call keeps; nil: nothing.
+// extra returns the echo as it is stored with a call; nil if it is empty.
 func (e echo) extra() json.RawMessage {
 	if e.Content == nil && len(e.Details) == 0 {
 		return nil

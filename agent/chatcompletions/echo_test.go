@@ -9,7 +9,8 @@ import (
 	"telex/agent"
 )
 
-// Data for a provider is stored with a call under the name of the API. Data from before it had a name is still read.
+// Data for a provider is stored with a call under the name of the API. Data that older versions stored without a name
+// is still read.
 func TestReadEcho(t *testing.T) {
 	t.Parallel()
 	ours := echo{Model: "m", Content: json.RawMessage(`{"google":1}`), Details: []detail{{"type": json.RawMessage(`"x"`)}}}.extra()

@@ -7,8 +7,8 @@ import (
 	"telex/agent/provider"
 )
 
-// message is a message of a request. go-openai's type drops an empty content, which providers then refuse. It has no
-// field for the echo and can't encode an empty reasoning_content.
+// message is a message of a request. go-openai's type drops an empty content, which providers then refuse. That type
+// also has no field for the echo, and can't encode an empty reasoning_content.
 type message struct {
 	Role             agent.Role `json:"role"`
 	Content          any        `json:"content,omitempty"` // a string, or a list of parts

@@ -2,5 +2,6 @@
 
 package chatcompletions_test
 
-// raced reports whether the race detector is on. With it, the longest tests are shorter; they run in full without it.
+// raced reports whether the race detector is on. If it is on, the longest tests are shortened. They run in full without
+// it.
 const raced = true

@@ -20,7 +20,7 @@ const (
 	// sends them wants them back (DeepSeek, Gemini, OpenRouter); others do not know the fields.
 	wantsReasoning
 	wantsExtra
-	// The provider sent them before, but refuses them.
+	// The provider refuses these fields in a request, although it sent them before.
 	noReasoning
 	noExtra
 	noDetails
@@ -29,9 +29,9 @@ const (
 	noTemperature = provider.NoTemperature
 )
 
-// newRequest returns go-openai's part of a request, and the fields that go-openai can't encode correctly. It drops a
-// temperature of 0. It also refuses temperature and max_tokens for models whose names begin like OpenAI's, even for
-// other providers.
+// newRequest returns go-openai's part of a request, and the fields that go-openai can't encode correctly. go-openai
+// drops a temperature of 0. It also refuses temperature and max_tokens for models whose names begin like OpenAI's, even
+// for other providers.
 func newRequest(o *Options, r agent.Request, s shape) (req openai.ChatCompletionRequest, fields map[string]any) {
 	req = openai.ChatCompletionRequest{Model: o.Model, Stream: !s.Has(noStreaming)}
 	for _, t := range r.Tools {
@@ -90,7 +90,7 @@ func addParams(fields map[string]any, r agent.Request) {
 }
 
 // adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
-// Shapes only lose parts, so repetition ends.
+// Each new shape has fewer parts, so the repetition ends at some point.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {

@@ -103,7 +103,7 @@ func TestStandin(t *testing.T) {
 	} {
 		for _, stream := range []bool{true, false} {
 			if !stream && (tt.resets > 0 || tt.noUsage || strings.Contains(tt.question, "refuse=stream")) {
-				continue // a case for streams
+				continue // this case needs a stream
 			}
 			t.Run(tt.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
 				provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {

@@ -113,7 +113,7 @@ func (o outcome) check(t *testing.T, stop agent.StopReason, text, events string)
 	}
 }
 
-// sse returns a handler that sends these frames as an event stream, with the pause every before each.
+// sse returns a handler that sends these frames as an event stream. Before each frame it pauses for every.
 func sse(every time.Duration, frames ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")

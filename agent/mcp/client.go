@@ -49,7 +49,8 @@ func (c *Client) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Tools returns the current tools, in the order of the configured servers, and by name for each server. It never blocks.
+// Tools returns the current tools, in the order of the configured servers. The tools of a server are sorted by name. It
+// never blocks.
 func (c *Client) Tools() []agent.ToolDef {
 	var all []agent.ToolDef
 	for _, s := range c.servers {

@@ -26,7 +26,7 @@ const (
 	largeTime    = 15 * time.Second // maximum time for such a message to arrive
 )
 
-// Limits of a server's messages together. Messages above these rates are read more slowly.
+// Limits of all messages of a server together. Messages above these rates are read more slowly.
 const (
 	overhead              = 1 << 10 // bytes that each message counts in addition to its length
 	bytesASecond          = 8 << 20
@@ -70,7 +70,7 @@ func (s *scan) add(b byte) (ended bool) {
 	case b == '"':
 		s.inString, s.name = true, s.name[:0]
 	case b == '{' || b == '[':
-		s.hasMethod = s.hasMethod || s.depth == 0 && b == '[' // a batch may contain requests; we never ask for one
+		s.hasMethod = s.hasMethod || s.depth == 0 && b == '[' // a batch may contain requests; we never ask for a batch
 		s.depth++
 		s.deepest = max(s.deepest, s.depth)
 		s.values++

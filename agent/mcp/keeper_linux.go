@@ -38,9 +38,9 @@ const (
 )
 
 // Keep runs a server as the child of this process. It returns the server's exit status when the server and everything
-// that it started have ended. The daemon runs its own program with Keep as a process of its own, because the daemon
-// can't clean up after its own death: then the pipe that the keeper reads is closed. Processes that leave their parent,
-// group or session stay below the keeper, since it is their subreaper.
+// that it started have ended. The daemon starts its own program again, as a separate process that calls Keep, because
+// the daemon can't clean up after its own death. The keeper notices that death because the pipe that it reads is
+// closed. Processes that leave their parent, group or session stay below the keeper, since it is their subreaper.
 //
 // args are the path of the program and its arguments. The server inherits this process's standard streams and
 // environment.
@@ -137,7 +137,7 @@ func (k *keeper) run() int {
 // watch waits until the daemon closes the pipe.
 func (k *keeper) watch() {
 	defer close(k.kill)
-	_, _ = io.Copy(io.Discard, os.NewFile(controlFD, "control")) // any end counts
+	_, _ = io.Copy(io.Discard, os.NewFile(controlFD, "control")) // the daemon writes nothing, so any end means that it closed the pipe
 }
 
 // signalAll sends a signal to all processes that the server started.

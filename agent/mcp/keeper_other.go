@@ -4,8 +4,8 @@ package mcp
 
 import "os/exec"
 
-// keeperSupported says that no keeper can run here: it needs Linux's subreapers. A server gets a process group instead,
-// which is ended with the server and when the daemon stops in order.
+// keeperSupported says that no keeper can run here: it needs Linux's subreapers. A server gets a process group instead.
+// The group is killed when the server ends, and when the daemon stops gracefully.
 const keeperSupported = false
 
 // Keep is never run here.

@@ -46,7 +46,7 @@ func left(word string) (found []string) {
 	return found
 }
 
-// No process of a server survives the server, its connection or the daemon, for any kind of end of the daemon.
+// No process of a server survives the server, its connection or the daemon, however the daemon ends.
 func TestNoProcessIsLeft(t *testing.T) {
 	t.Parallel()
 	some := make(chan struct{}, 2) // a limit on concurrent cases, because each starts several processes

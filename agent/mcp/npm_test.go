@@ -16,7 +16,8 @@ import (
 	"telex/agent"
 )
 
-// These are servers of other makers, from npm. `make test-mcp` runs them; versions are pinned so that a failure is our doing.
+// These are servers of other makers, from npm. `make test-mcp` runs them; versions are pinned, so a failure is caused
+// by a change in telex.
 const (
 	npmEverything = "@modelcontextprotocol/server-everything@2026.8.31"
 	npmFilesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"

@@ -83,7 +83,8 @@ func (s *server) run(ctx context.Context) {
 		}
 		failures++
 		if !connected {
-			// Some servers ignore unknown requests, and the newer protocol begins with one. So the protocols alternate.
+			// Some servers ignore unknown requests, and the newer protocol begins with a request that old servers don't know.
+			// So the attempts alternate between the two protocols.
 			legacy = !legacy
 		}
 		err = s.redacted(err)
@@ -110,7 +111,7 @@ func (s *server) redacted(err error) error {
 	return errors.New(agent.Clip(s.secrets.redact(agent.OneLine(agent.Clip(plain(err).Error(), 8*maxLine))), 2*maxLine))
 }
 
-// plain removes the layers of an error that say only where it passed.
+// plain removes the layers of an error that only say which operation failed, not why.
 func plain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -252,7 +253,7 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection waits up to callWait for a connection other than but.
+// connection waits up to callWait for a session other than the one in but.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()

@@ -43,7 +43,7 @@ func (m *memory) open(*server, func(error)) (link, error) {
 	return link{transport: here, end: func() { _ = live.Close() }, why: func() error { return nil }}, nil
 }
 
-// turnOff closes all connections and refuses new ones.
+// turn switches the server on or off. While it is off, it has no connections and refuses new ones.
 func (m *memory) turn(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -103,7 +103,7 @@ func (c *session) relist() {
 	}
 }
 
-// errOver says that the session has ended.
+// errSessionEnded says that the session has ended.
 var errSessionEnded = errors.New("the connection was closed")
 
 // Connect is called by the SDK's client. It remembers the connection, so that it can be closed even while the client is

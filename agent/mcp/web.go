@@ -18,7 +18,7 @@ import (
 
 const (
 	// streamWait is how long a server may take to begin the stream of its own messages. Some servers send the response's
-	// head only with their first message.
+	// header only with their first message.
 	streamWait = 10 * time.Second
 	// writeTime is how long a server may take to accept a message that is not a request. Requests have their own limits.
 	writeTime = 15 * time.Second

@@ -21,7 +21,7 @@ type APIError struct {
 	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
-	// Fields of single providers, in any form.
+	// Fields that only one provider sends. They may have any form.
 	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit
 	Metadata json.RawMessage `json:"metadata"` // OpenRouter: why moderation stopped a request
 	status   int             // HTTP status inside the error; 0: none

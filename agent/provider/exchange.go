@@ -52,7 +52,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, me
 	}
 	if err := x.convert(res); err != nil {
-		_ = res.Body.Close() // that error matters more than one of Close
+		_ = res.Body.Close() // err matters more than an error of Close
 		return nil, err
 	}
 	return res, nil
@@ -149,7 +149,7 @@ var errTail = errors.New("the stream did not end after the answer")
 // readEvents passes the events of a streamed answer to take, until take reports the answer's end. The stream may
 // continue for tailWait after that; then cancel ends it. Errors after the answer's end are ignored.
 func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
-	defer func() { _ = x.body.Close() }() // the answer was read or is given up
+	defer func() { _ = x.body.Close() }() // the answer was read, or is abandoned
 	var tail *time.Timer
 	for {
 		event, err := x.Events.Next()

@@ -25,10 +25,10 @@ const (
 )
 
 // gathering is a connection that reads a fast stream a few times a second, not once for each piece. The kernel holds
-// back pieces (SO_RCVLOWAT, https://man7.org/linux/man-pages/man7/socket.7.html), and the reader waits for the next tick
-// of a timer. All connections tick at the same moments, so one wake-up of the process serves them all. A kernel timer
-// (https://man7.org/linux/man-pages/man2/timerfd_create.2.html) costs one event; a timer of the Go runtime costs two
-// wake-ups and more. While it gathers, a connection ignores read deadlines; net/http sets none.
+// back pieces (SO_RCVLOWAT, https://man7.org/linux/man-pages/man7/socket.7.html), and the reader waits for the next
+// tick of a timer. All connections tick at the same moments, so one wake-up of the process serves them all. A kernel
+// timer (https://man7.org/linux/man-pages/man2/timerfd_create.2.html) costs one event; a timer of the Go runtime costs
+// two or more wake-ups. While it gathers, a connection ignores read deadlines; net/http sets none.
 type gathering struct {
 	*net.TCPConn
 	raw         syscall.RawConn

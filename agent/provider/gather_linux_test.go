@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// connected returns both ends of a connection, the reader's as the client of a model has it.
+// connected returns both ends of a connection. The reader's end is set up as in the client of a model.
 func connected(t *testing.T) (writer, reader net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,7 +69,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// The sender waits for an answer to each byte, so a byte that is held back would block it, also after a pause of the stream.
+// The sender waits for an answer to each byte, so a byte that is held back would block the sender. This also holds
+// after a pause of the stream.
 func TestGatherDeliversEachByte(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)
@@ -80,7 +81,7 @@ func TestGatherDeliversEachByte(t *testing.T) {
 		if n == 2*gatherAfter {
 			go func() {
 				<-pause.C
-				_, _ = writer.Write([]byte{byte(n)}) // the reader says so if it does not come
+				_, _ = writer.Write([]byte{byte(n)}) // if the byte does not arrive, the reader reports it
 			}()
 		} else if _, err := writer.Write([]byte{byte(n)}); err != nil {
 			t.Fatal(err)

@@ -53,25 +53,25 @@ var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size|limit)|maximu
 	`(prompt|input) is too long|input token count.{0,40}exceeds|input tokens exceed|reduce the length of (the|your) (messages|prompt|input)|` +
 	"`inputs` tokens \\+ `max_new_tokens` must be|token limit exceeded|exceeded model token limit")
 
-// windowIn finds the size of the window, in tokens, in such a message.
+// windowIn finds the size of the window, in tokens, in a message that tooLong matches.
 var windowIn = regexp.MustCompile(`(?i)maximum context length (?:is|of) ([\d,]+)|maximum prompt length is ([\d,]+)|tokens > ([\d,]+) maximum|` +
 	`context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)|maximum number of tokens allowed \(([\d,]+)\)|configured limit of ([\d,]+)|` +
 	`max_new_tokens\W* must be <= ([\d,]+)|([\d,]+) maximum context length`)
 
-// tooLarge matches a request that exceeds the account's whole limit per minute. Retries are useless, and it says nothing
-// about the model's window (https://github.com/continuedev/continue/issues/10218: Groq, a 413;
+// tooLarge matches the error about a request that exceeds the account's whole limit per minute. Retries are useless,
+// and it says nothing about the model's window (https://github.com/continuedev/continue/issues/10218: Groq, a 413;
 // https://github.com/vanna-ai/vanna-flask/issues/11: OpenAI, a 429). A message that says how much of the limit is used
 // already does not match: then waiting helps.
 var tooLarge = regexp.MustCompile(`(?i)(?:tokens per min(?:ute)?|\bTPM\b).{0,40}\blimit:? ([\d,]+), requested:? ([\d,]+)`)
 
-// noCredit matches an account without money, with any status (xAI: a 429 or a 403,
+// noCredit matches errors about an account without money, with any HTTP status (xAI: a 429 or a 403,
 // https://github.com/continuedev/continue/issues/10373, https://github.com/warpdotdev/warp/issues/14867; Anthropic: a
 // 400; OpenRouter: a 402 or a 403).
 var noCredit = regexp.MustCompile(`(?i)used all available credits|(insufficient|not enough|out of|doesn't have any) credits?|` +
 	`credit balance is too low|monthly spending limit|key limit exceeded|insufficient (balance|funds)`)
 
-// moderation matches a request that was stopped for its content (OpenRouter: "Your chosen model requires moderation and
-// your input was flagged", https://openrouter.ai/docs/errors; xAI: "Content violates usage guidelines").
+// moderation matches errors about a request that was stopped for its content (OpenRouter: "Your chosen model requires
+// moderation and your input was flagged", https://openrouter.ai/docs/errors; xAI: "Content violates usage guidelines").
 var moderation = regexp.MustCompile(`(?i)moderation|(content|prompt|input|request|message) (violates|(was|were|has been|is) (blocked|flagged))|` +
 	`violates? .{0,20}(usage guidelines|(usage|content) polic)|content (filter|policy)|prompt injection`)
 

@@ -44,8 +44,8 @@ type Answer interface {
 	Usage() *agent.Usage
 }
 
-// Model is one model of one provider: an agent.Model. It remembers what the provider has refused for ten minutes, so
-// that each refusal costs one request.
+// Model is one model of one provider: an agent.Model. It remembers for ten minutes what the provider has refused, so
+// that each refusal costs only one request in that time.
 type Model struct {
 	*Client
 	shapes *shapes

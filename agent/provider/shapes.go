@@ -14,8 +14,8 @@ import (
 	"telex/agent"
 )
 
-// refusalHolds is how long a refusal is remembered. After that, the provider may have changed, or a router may choose
-// another server; otherwise the new try costs one refused request.
+// refusalHolds is how long a refusal is remembered. Then the refused part is tried again, since the provider may have
+// changed, or a router may choose another server. If neither happened, this costs one refused request.
 const refusalHolds = 10 * time.Minute
 
 // Shape says how a request must look for a provider. Each bit is one known fact about the provider; most bits leave out
@@ -52,8 +52,8 @@ func (f *shapes) now() Shape {
 	return f.lasting
 }
 
-// ask sends a request in the current shape, and after a refusal again in the shape that adapt returns. The error is an
-// *agent.ModelError.
+// ask sends a request in the current shape, and after a refusal again in the shape that concede returns. The error is
+// an *agent.ModelError.
 func (f *shapes) ask(
 	ctx context.Context, log *slog.Logger, send func(Shape) (agent.Completion, error), concede func(error, Shape) (Shape, bool),
 ) (agent.Completion, error) {
@@ -94,7 +94,7 @@ func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error
 	log.LogAttrs(ctx, level, "the provider wants requests of another form, sending them for ten minutes", slog.Any("error", why))
 }
 
-// remember adds bits for good that did not result from a refusal.
+// remember adds bits that did not result from a refusal. They do not expire.
 func (f *shapes) remember(s Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -207,7 +207,7 @@ func TestBothModelPackagesReadAnswersAlike(t *testing.T) {
 	}
 }
 
-// clock is a toolbox with one tool, whose calls side by side end one after the other.
+// clock is a toolbox with one tool, whose parallel calls end one after the other.
 type clock struct{}
 
 func (clock) Tools() []agent.ToolDef {

@@ -25,7 +25,7 @@ type consumer struct {
 	shapeHints        shape
 }
 
-// Take implements provider.Answer.
+// AddEvent implements provider.Answer.
 func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error) {
 	if c.finished {
 		return true, nil
@@ -186,7 +186,7 @@ func (c *consumer) emitReasoning(it *item, kind string, part int, text string, t
 	tell(agent.Delta{Reasoning: text})
 }
 
-// TakeWhole implements provider.Answer.
+// AddWhole implements provider.Answer.
 func (c *consumer) AddWhole(data []byte, tell func(agent.Delta)) (ended bool, err error) {
 	var r response
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -242,7 +242,7 @@ func (c *consumer) Completion() agent.Completion {
 	return agent.Completion{ToolCalls: c.output.toolCalls(c.model, c.finish), Finish: c.finish, Usage: c.Usage()}
 }
 
-// Learned implements provider.Answer.
+// ShapeHints implements provider.Answer.
 func (c *consumer) ShapeHints() shape { return c.shapeHints }
 
 // Usage implements provider.Answer.

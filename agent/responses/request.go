@@ -108,8 +108,8 @@ func newFormat(format json.RawMessage) map[string]any {
 	return out
 }
 
-// newTool declares a function. Functions are strict by default in this API, so this one says otherwise. In strict mode,
-// the API changes or refuses schemas that the mode can't express
+// newTool declares a function. Functions are strict by default in this API, so newTool sets strict to false. In strict
+// mode, the API changes or refuses schemas that the mode can't express
 // (https://platform.openai.com/docs/guides/function-calling#strict-mode).
 func newTool(t agent.ToolSpec) openai.ResponseTool {
 	fields := map[string]any{"name": t.Name, "parameters": provider.Parameters(t), "strict": false}
@@ -124,7 +124,7 @@ func newTool(t agent.ToolSpec) openai.ResponseTool {
 var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without its required following item|(unknown|unsupported|invalid).{0,40}\breasoning\b`)
 
 // adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
-// Shapes only lose parts, so repetition ends.
+// Each new shape has fewer parts, so the repetition ends at some point.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {

@@ -30,8 +30,8 @@ type world struct {
 	left    bool // the provider noticed that the client had gone
 }
 
-// inWorld runs f in a bubble, with a provider that answers as the handlers do, one after the other,
-// the last one again.
+// inWorld runs f in a bubble, with a provider whose handlers answer one request each. The last handler also answers all
+// further requests.
 func inWorld(t *testing.T, change func(*responses.Options), f func(*testing.T, *world), handlers ...http.HandlerFunc) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -374,7 +374,8 @@ func TestWireRefusedReasoning(t *testing.T) {
 		good())
 }
 
-// Some models mark remarks and answers as different phases. The consumer gets them separately.
+// Some models mark the phase of a message. Once an answer had such a mark, requests mark remarks before tool calls as
+// commentary, and answers as final_answer.
 func TestWirePhases(t *testing.T) {
 	talk := agent.Request{Messages: []agent.Message{
 		{Role: agent.User, Text: "hi"},

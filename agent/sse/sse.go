@@ -81,7 +81,7 @@ func (r *Events) read() (Frame, error) {
 		if err != nil {
 			if hasData {
 				f.Data = r.data
-				return f, nil // the next call returns the error of the end
+				return f, nil // the next call returns the reader's error
 			}
 			return Frame{}, err
 		}

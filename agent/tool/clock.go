@@ -28,7 +28,7 @@ type clockArgs struct {
 
 type clock struct{ zone *time.Location }
 
-// newClock returns the tool time. Zone is the default one; nil: UTC.
+// newClock returns the tool named time. zone is the default time zone; nil: UTC.
 func newClock(zone *time.Location) (agent.ToolDef, error) {
 	if zone == nil {
 		zone = time.UTC

@@ -83,7 +83,7 @@ func (f *fetch) def() (agent.ToolDef, error) {
 	}, func(s *jsonschema.Schema) { s.Properties["from"].Minimum = new(0.0) }, f.call)
 }
 
-// showFetch shows what is read when the host is known.
+// showFetch says which host is read, as soon as the host is complete.
 func showFetch(arguments string) string {
 	address, complete := partial(arguments, "url")
 	_, rest, ok := strings.Cut(address, "://")
@@ -254,7 +254,7 @@ func (a *answer) kind(contentType string) error {
 	return nil
 }
 
-// tell returns the part of the text that begins at byte from.
+// output returns the part of the text that begins at byte from.
 func (a answer) output(ctx context.Context, u *url.URL, from int) (agent.Output, error) {
 	text, err := a.text(ctx, u)
 	if err != nil {

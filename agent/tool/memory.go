@@ -73,8 +73,8 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, value)
 }
 
-// asksOutside reports whether the model had read outside content. Outside content must not change what is remembered of
-// a person.
+// asksOutside reports whether the model had read outside content. Outside content must not change what is remembered
+// about a person.
 func asksOutside(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Outside() }
 
 // asksShared reports whether other people would read the facts of one person.

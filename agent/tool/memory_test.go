@@ -26,7 +26,7 @@ func TestMemory(t *testing.T) {
 		}
 		return out.Text
 	}
-	day := "(" + "20" // of the date
+	day := "(" + "20" // the beginning of a date
 	for _, tt := range []struct {
 		person    string
 		def       agent.ToolDef

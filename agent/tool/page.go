@@ -72,8 +72,8 @@ const (
 	parseLimit = 3 * time.Second
 )
 
-// minArticle is the minimum length, in bytes, of what readability finds. If it finds less, it found the wrong part, and
-// the whole page is used.
+// minArticle is the minimum length, in bytes, of the article that the package readability finds in a page. A shorter
+// one is probably the wrong part of the page, so the whole page is used.
 const minArticle = 200
 
 // embedded matches a picture inside the page's HTML.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// partial returns a string argument from JSON that may be incomplete, and reports whether the string is complete.
-// Otherwise it returns a prefix of it. It reads only the top level.
+// partial returns a string argument from JSON that may be incomplete, and reports whether the string is complete. Of an
+// incomplete string, it returns the beginning. It reads only the top level.
 func partial(arguments, name string) (value string, complete bool) {
 	in := json.NewDecoder(strings.NewReader(arguments))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {
