@@ -16,7 +16,7 @@ const (
 // modelFacts are the facts that earlier requests showed about one model. It is safe for concurrent use.
 type modelFacts struct {
 	mu           sync.Mutex
-	factor       float64 // tokens as the provider counts for each estimated one
+	factor       float64 // how many tokens the provider counts for each estimated token
 	readImages   bool    // it accepted an image
 	readFiles    bool    // it accepted a file
 	restrictions map[string]restriction

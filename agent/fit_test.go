@@ -137,7 +137,8 @@ func TestFit_blamesTheQuestionOnlyIfItIsTooLong(t *testing.T) {
 	}
 }
 
-// A shortened schema keeps the keywords that decide, even for properties that have the name of an annotation.
+// A shortened schema keeps the keywords that decide which values are valid, even for a property with the name of an
+// annotation, such as title.
 func TestShrinkTools(t *testing.T) {
 	t.Parallel()
 	spec := ToolSpec{Name: "x", Parameters: json.RawMessage(`{"title":"X","type":"object","properties":{"title":{"type":"string","description":"long","enum":["a"]},"default":{"anyOf":[{"type":"null","title":"N"},{"type":"integer"}],"default":3}},"required":["title"]}`)}

@@ -351,7 +351,8 @@ func (l later) Tools() []ToolDef {
 	return l.tools
 }
 
-// Right after a start, an open call waits for its tool. If the tool stays missing, the model is told so.
+// Right after a process has started, a call that an earlier process left open waits for its tool. If the tool stays
+// missing, the model is told so.
 func TestOpenCallsWaitForTheirTools(t *testing.T) {
 	for _, tt := range []struct {
 		comes, stopped time.Duration

@@ -9,9 +9,9 @@ type reply struct {
 	thinkTags    []string
 	earlierText  string          // of the turn's earlier answers
 	fenceEnd     string          // closes a code block that earlierText left open
-	separator    string          // between earlierText and text; empty as long as text is
+	separator    string          // separates earlierText and text; empty while text is empty
 	onCall       func(CallDelta) // nil: calls are ignored
-	reasoning    strings.Builder // as the provider sent it; only with onCall, since providers want it back with calls
+	reasoning    strings.Builder // the reasoning as the provider sent it; kept only if onCall is set, since providers want it back with calls
 	filter       *thinkFilter
 	incomplete   string // an incomplete character at the end of the last piece
 	text         strings.Builder

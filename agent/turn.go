@@ -123,7 +123,7 @@ type Params struct {
 	MustCall          bool
 	MustCallName      string
 	ParallelToolCalls *bool
-	Effort            string // of the reasoning, such as low
+	Effort            string // effort of the reasoning, such as low
 }
 
 // ModelUsage is what one model used in a turn.

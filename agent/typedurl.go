@@ -30,8 +30,8 @@ func (s CallContext) TypedURL(address string) bool {
 	})
 }
 
-// NormalizeURL changes an address into the form in which it is requested: the host as DNS knows it, without a default port
-// and a fragment, and with a path.
+// NormalizeURL changes an address into the form in which it is requested: the host as DNS knows it, without a default
+// port or a fragment, and with a path.
 func NormalizeURL(u *url.URL) error {
 	host, err := HostName(u.Hostname())
 	if err != nil {

@@ -388,7 +388,7 @@ func TestWireSilenceF60(t *testing.T) {
 	inWorld(t, sse(9*time.Second, frames...), limit, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopSilence, "Hel", "Hel")
-		if got.Elapsed != 38*time.Second { // twice 9 s until the word and 10 s of silence, because an event without content counts as silence
+		if got.Elapsed != 38*time.Second { // two attempts, each with 9 s until the word and 10 s of silence; an event without content counts as silence
 			t.Errorf("took %v, want 38s", got.Elapsed)
 		}
 		synctest.Wait()

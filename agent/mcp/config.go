@@ -47,7 +47,7 @@ type Server struct {
 // Options configure New.
 type Options struct {
 	Servers   []Server
-	Version   string            // of telex, sent to servers
+	Version   string            // version of telex, sent to servers
 	Transport http.RoundTripper // for HTTP; nil: a transport of its own for each connection
 	Log       *slog.Logger
 	// Keeper is the command of a process that calls Keep with the arguments that follow, such as this program with a

@@ -13,9 +13,10 @@
 //
 // # Nothing is stored at the provider
 //
-// Every request contains the whole conversation and says store: false. So the state is ours, and survives a change of the
-// model or the provider. Without stored state, the model would lose its reasoning between tool calls, which costs quality
-// and cache hits. Therefore the provider returns the reasoning encrypted, and it is sent back with the calls that followed
-// it (https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items). It is stored in agent.ToolCall.Extra,
+// Every request contains the whole conversation and says store: false. So only telex keeps the conversation, and it
+// survives a change of the model or the provider. But a model whose provider stores nothing would lose its reasoning
+// between tool calls, which costs quality and cache hits. Therefore the provider returns the reasoning encrypted, and
+// the reasoning is sent back with the calls that followed it
+// (https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items). It is stored in agent.ToolCall.Extra,
 // and sent back within one turn only, since the API ignores older reasoning.
 package responses

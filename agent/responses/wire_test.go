@@ -311,7 +311,7 @@ func TestStandinGetsReasoningBack(t *testing.T) {
 		if types := inputTypes(t, server.Requests()[2].Body); strings.Contains(types, "reasoning") {
 			t.Errorf("input %s", types)
 		}
-		// Reasoning that can't be decoded is left out of this request.
+		// Reasoning that the provider can't decode is left out when the request is repeated.
 		broken := strings.Replace(string(kept), `"encrypted_content":"gAAAA`, `"encrypted_content":"gAAAAx`, 1)
 		if err := json.Unmarshal([]byte(broken), &calls); err != nil || broken == string(kept) {
 			t.Fatal(err, broken)

@@ -1,9 +1,9 @@
 // Package budget decides when a call to a platform may be made. Every call to one endpoint requests a ticket
 // here first and waits until it is granted.
 //
-// A call counts in up to four scopes: its message, its thread, its chat, and the endpoint. It is granted when
-// all of them have room. Finals go first, then first displays, previews, typing. Within a class the call whose
-// content has waited longest goes first, so that none starves.
+// A call counts in up to four scopes: its message, its thread, its chat, and the endpoint. It is granted when all of
+// them have room. Finals go first, then first displays, then previews, then typing indicators. Within a class the call
+// whose content has waited longest goes first, so that none starves.
 //
 // Each limit of a scope has a meter: it never grants more than Count calls in any Window, and a token bucket of size
 // Burst spreads them over time. A platform counts a call when the call arrives. We can't observe this moment, but it

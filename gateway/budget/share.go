@@ -10,10 +10,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Several processes may call one endpoint. Each process then has a share of every limit of the whole endpoint: the number of
-// calls per window that it may make. Each process publishes a claim for each limit: its share, the calls that the others must
-// leave to it, and the calls that it wants. A process lowers its share at once, but raises it only to what the others leave.
-// So the sum of all calls never exceeds the limit, and no call waits for other processes.
+// Several processes may call one endpoint. Each process then has a share of every limit of the whole endpoint: the
+// number of calls per window that it may make. Each process publishes a claim for each limit: the process's share, the
+// calls that the others must leave to it, and the calls that it wants. A process lowers its share at once, but raises
+// it only to what the others leave. So the sum of all calls never exceeds the limit, and no call waits for other
+// processes.
 //
 // A share limits the number of calls, not their pace. A process that has just started has a small share, because the calls of
 // its predecessor still count, and its share grows with the calls that it wants. At the pace of this share, its calls would be

@@ -86,8 +86,8 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// stopsAsShown stops a reply and keeps what is visible. With restarts, the next process does so, with the ending e.
-// Then it waits for an hour, until no call follows.
+// stopsAsShown stops a reply and keeps what is visible. If restarts is set, a new process does so, with the ending e.
+// stopsAsShown then waits for an hour, so that no further call is to come.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()

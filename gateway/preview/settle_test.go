@@ -71,7 +71,7 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 }
 
 // When a create is known to have made no message, the next create is the first one under its key. It may be repeated as
-// often as any other, and it inherits nothing, such as being a stream.
+// often as any other. Nothing of the earlier create applies to it: it is no stream, for example.
 func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

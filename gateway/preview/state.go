@@ -152,7 +152,7 @@ type visibleState struct {
 	resent          int       // how many of the first parts are messages that an earlier process has sent again (see resend)
 	recoveredLength int       // length of the source that an earlier process had shown
 	laidOutLength   int       // length of the text that was last laid out and shown
-	shownFrame      frame     // frame shown around it
+	shownFrame      frame     // frame that was shown around that text
 	unchangedAt     time.Time // time when a layout last showed nothing new
 	started         time.Time
 	lastCall        time.Time // start of the last call that shows text

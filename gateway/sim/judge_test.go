@@ -66,7 +66,7 @@ func (w *world) judgeMessages() {
 		}
 		switch {
 		case m.unnamed && !w.judgeUnnamed(m):
-		case m.user == stranger && m.accepted.IsZero(): // codes for strangers are checked where they are stored
+		case m.user == stranger && m.accepted.IsZero(): // a stranger may be ignored; judgeStored checks whether one may get a pairing code
 		case m.accepted.IsZero():
 			w.complain("F43: m%d was never accepted", i)
 		case len(answers) > 1:
@@ -165,7 +165,7 @@ func (w *world) overtaken(above, below *turnLog) bool {
 			}
 		}
 		if !c.learned().After(below.begun[0].at) {
-			parked = failures > 0 // the conversation continued after failures; that counts even if the failures are over when the next reply appears
+			parked = failures > 0 // the next reply began after failures of this one, so it may come first even if the failures are over when it appears
 		}
 	}
 	return false

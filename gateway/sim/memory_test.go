@@ -86,8 +86,9 @@ func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
-// remembered reports whether the model completed a turn's answer and the answer is still in the history. If another
-// process stored the turn's decision, it could not know that the model had completed the answer.
+// remembered reports whether the model completed a turn's answer and the answer is still in the history. The answer
+// does not count if another process stored the turn's decision, since that process could not know that the model had
+// completed the answer.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false

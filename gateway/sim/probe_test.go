@@ -157,7 +157,8 @@ func (w *world) putOff(l *life, c *call) error {
 	return c.err
 }
 
-// candidate returns the next id to try, or 0 if all were tried. It returns false if that can't be known now.
+// candidate returns the next id to try, or 0 if all were tried. It returns false if the process can't tell now which id
+// is next.
 func (p probing) candidate(to chat.Target, create chat.Create, next string) (int, bool) {
 	l := p.a.l
 	l.w.mu.Lock()

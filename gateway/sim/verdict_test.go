@@ -20,7 +20,7 @@ type reading struct {
 	caption string // the text above the file, without the fixed line
 	removed bool   // the person deleted messages
 	gone    string // the text of the deleted messages
-	whole   string // the text with that of the deleted messages
+	whole   string // the text together with the text of the deleted messages
 	between bool   // a deleted message was above an undeleted one
 	parts   int
 }
@@ -408,9 +408,9 @@ func (w *world) shown(r *run) string {
 	return w.rendered(r.answer.final, false)
 }
 
-// resumed returns the maximum age of the question when the last process found the turn. A process that found it at its
-// start needed less than a minute for that. A replica finds other replicas' turns whenever it takes over a
-// conversation.
+// resumed returns how old the question can have been when the last process found the turn. Without replicas, a process
+// finds earlier turns within a minute of its start. A replica finds the turns of other replicas whenever it takes over
+// a conversation, so only the end of the turn is a bound.
 func (w *world) resumed(t *turnLog) time.Duration {
 	oldest := t.begun[0].at
 	for _, n := range t.messages {
