@@ -24,8 +24,8 @@ type Accounts interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
-// help lists the commands. For admins it includes admin commands and, with the argument texts, the configurable
-// texts.
+// help lists the commands. For admins it includes admin commands. With the argument "texts", it instead shows
+// admins the keys of the configurable texts.
 func (a *actor) help(in chat.Inbound) {
 	if args := words(in); a.g.policy.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
 		var b strings.Builder

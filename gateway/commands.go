@@ -159,8 +159,9 @@ func (a *actor) suggest(in chat.Inbound) bool {
 	return false
 }
 
-// named detects a command in a message if the platform does not know our commands. Either it has only one command,
-// whose arguments name ours, or commands can't be typed in this place. /ask becomes a normal question.
+// named detects a command in a message if the platform does not know our commands. Either the platform has only one
+// command for all of ours, such as Slack's /telex, or commands can't be typed in this chat or thread. /ask becomes
+// a normal question.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
 	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":

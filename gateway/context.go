@@ -58,8 +58,8 @@ func zone(t time.Time) string {
 	return name
 }
 
-// thread returns what was written in a thread before the conversation's first question in it. Later questions have it in
-// their history.
+// thread returns what was written in a thread before the conversation's first question in it. For later questions,
+// these messages are already in the history.
 func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	first := t.messages[0]
 	if a.endpoint.account().threads == nil || first.To.Thread == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// moody is a store whose calls for a decision can be slow or fail.
+// moody is a store in which the calls that belong to a decision can be slow or fail.
 type moody struct {
 	gateway.Store
 	mu             sync.Mutex

@@ -157,7 +157,8 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 	return writes
 }
 
-// offer delivers a message to a process that may die of it, and reports whether the message was accepted.
+// offer delivers a message to a process that may die while it accepts the message. It reports whether the message
+// was accepted.
 func (p *platform) offer(t *testing.T, in chat.Inbound) bool {
 	t.Helper()
 	p.mu.Lock()

@@ -198,7 +198,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		case !errors.Is(err, chat.ErrLost):
 			return err
 		case ctx.Err() != nil:
-			return nil // others take over everything
+			return nil // other replicas take over everything
 		}
 		g.forgetAll()
 		ready = func() {}

@@ -155,7 +155,7 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	})
 }
 
-// A summary replaces the messages that it covers in later requests. People are told so once.
+// A summary replaces the messages that it covers in later requests. People are told once that there is a summary.
 func TestSummaryReplacesOldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models = models() })

@@ -62,7 +62,7 @@ func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 		name  string
 		busy  gateway.Busy
 		does  func(*testing.T, *fellow)
-		stops bool // the answer ends as it is
+		stops bool // the answer stays as it was shown
 		want  []string
 	}{
 		{name: "stop", does: say(command("stop")), stops: true},

@@ -49,7 +49,7 @@ func (g *Gateway) setMenu(ctx context.Context, e *endpoint) {
 			return
 		}
 		se := chat.AsSendError(err)
-		if se.Kind == chat.Auth { // supervise reports this
+		if se.Kind == chat.Auth { // supervise reports refused credentials
 			return
 		}
 		if !said {

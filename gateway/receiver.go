@@ -175,7 +175,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 			if refusals++; !e.away.Swap(true) { // until the platform accepts the credentials, other replicas get new chats
 				g.tellFitness(ctx)
 			}
-		case kind != chat.Temporary && kind != chat.Uncertain: // the platform answers
+		case kind != chat.Temporary && kind != chat.Uncertain: // the error shows that the platform can be reached
 			failing = time.Time{}
 		case failing.IsZero():
 			failing = time.Now()

@@ -218,7 +218,7 @@ func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	}
 }
 
-// A shutdown repeats a failed write as long as its time allows, and ends in time.
+// A stopping daemon repeats a failed write until its grace period is over, and then ends in time.
 func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

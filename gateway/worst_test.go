@@ -101,7 +101,7 @@ func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	})
 }
 
-// A person is told if their answer panics in the process that resumed it.
+// A person is told if the delivery of the answer panics in the process that resumed the turn.
 func TestPanicAfterARestartIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

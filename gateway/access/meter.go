@@ -146,8 +146,8 @@ func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 	return Fine, nil
 }
 
-// Day returns the midnights before and after t, in local time. Today's usage is limited to that range, so that records
-// from a clock that was ahead don't count forever.
+// Day returns the midnights before and after t, in local time. Only usage that was recorded between them counts as
+// today's, so that records from a clock that was ahead don't count forever.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())

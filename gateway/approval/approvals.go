@@ -21,8 +21,8 @@ type Store interface {
 	// Consent stores a permanent approval: turns of this person in this conversation may use the tool from now
 	// on.
 	Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error
-	// Consented reports whether a permanent approval exists. Histories.Forget deletes those of a conversation, Erase
-	// those of a person.
+	// Consented reports whether a permanent approval exists. Histories.Forget deletes the permanent approvals of a
+	// conversation, and Histories.Erase those of a person.
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 

@@ -144,8 +144,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	return q.out
 }
 
-// DocumentText returns the text of a document as a question contains it. It returns false if the file is not a document
-// or has no readable text.
+// DocumentText returns the text of a document in the form in which a question contains it. It returns false if the
+// file is not a document or has no readable text.
 func (r *Reader) DocumentText(ctx context.Context, f agent.File) (text string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()

@@ -32,8 +32,8 @@ func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 	}
 }
 
-// speaker returns the prefix of a message in a group: its sender's name. The API has a field for names, but it allows
-// only a few ASCII characters, and many providers refuse or ignore it.
+// speaker returns the prefix of a message in a group: its sender's name. The chat completions API has a field for
+// names, but it allows only a few ASCII characters, and many providers refuse or ignore it.
 func (r Reading) speaker(m chat.Inbound) string {
 	if name := OneLine(m.Sender.Name, maxSpeaker); r.Names && m.To.Kind == chat.Group && name != "" {
 		return "[" + name + "] "

@@ -21,8 +21,8 @@ type MessageKey struct {
 // Key returns the key of a message.
 func Key(c chat.Conversation, in chat.Inbound) MessageKey { return MessageKey{c, in.ID, in.Kind} }
 
-// Accepted remembers for a while which messages this replica accepted itself. Nobody removes the messages that
-// another replica answers, so it forgets them after a while.
+// Accepted remembers for a while which messages this replica accepted itself. Remove is not called for messages
+// that another replica answers, so Accepted must forget them by itself.
 type Accepted struct {
 	mu           sync.Mutex
 	newer, older map[MessageKey]bool

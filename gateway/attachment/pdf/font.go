@@ -12,7 +12,7 @@ type font struct {
 	utf16    bool              // codes are UTF-16
 	mapped   map[int]string    // from the font's ToUnicode table
 	encoding *[256]rune        // for one-byte codes that are not in mapped
-	named    map[int]rune      // exceptions from the encoding
+	named    map[int]rune      // characters of codes that differ from encoding
 	widths   map[int]float64   // in units of the text's size
 	missing  float64           // the width of codes that are not in widths
 	standard func(int) float64 // the widths of a font that the file does not contain
