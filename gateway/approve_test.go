@@ -282,7 +282,7 @@ func (l *lamp) change(says string) {
 // If a question is too long, the people who may decide can read the omitted parts, repeatedly and after a restart.
 func TestLongProposalCanBeReadInFull(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lines, ticks int // in the arguments of the call
+		lines, ticks int // number of lines, and of backticks in the longest line, in the arguments of the call
 		fits         bool
 	}{"short": {10, 0, true}, "longer than a question": {400, 0, false}, "a page of backticks": {300, 6, false}} {
 		t.Run(name, func(t *testing.T) {

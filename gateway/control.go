@@ -58,8 +58,8 @@ func (a *actor) stop(m queue.Message) {
 }
 
 // clear drops queued messages and ends the turns of left: what an earlier process showed of their replies stays as
-// it is. Only answers to commands, and to messages that were sent after the time before, are still delivered. clear
-// reports whether people see a text that now gets the mark of a stopped answer.
+// it is. Only answers to commands, and to messages that were sent after the time given as before, are still
+// delivered. clear reports whether people see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {

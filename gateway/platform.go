@@ -37,9 +37,9 @@ type Fetcher interface {
 
 // ThreadReader is an adapter that can read what was written in a thread before the bot was asked there.
 type ThreadReader interface {
-	// ReadThread returns messages of the thread to.Thread that are older than the message before, oldest first. They
-	// are the thread's first message and the newest of the others. The argument most limits their number. Errors are
-	// a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
+	// ReadThread returns messages of the thread to.Thread that are older than the message with the id before, oldest
+	// first. They are the thread's first message and the newest of the others. The argument most limits their
+	// number. Errors are a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 

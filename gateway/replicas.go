@@ -10,7 +10,7 @@ import (
 
 // Replicas is what a Store offers if several processes share it; each process is a replica. A chat with all its
 // threads belongs to at most one replica, and only this replica answers there. So replicas need not agree on the
-// order within a chat, nor on limits that are narrower than a whole endpoint.
+// order within a chat, nor on limits that count only within a chat.
 //
 // After Register, the store makes every write as this replica. A write about a conversation succeeds only if this
 // replica's lease is not over and no other replica owns the chat. Otherwise it fails with chat.ErrLost; the write's
@@ -92,6 +92,6 @@ type Shares interface {
 
 	// Share replaces this replica's claims on an endpoint's limits by what decide returns. decide gets the claims of
 	// the other replicas, and may be called more than once. Transactions for one endpoint run one after the other. A
-	// claim ends one Window of its limit after the lease of its replica.
+	// claim ends when one Window of its limit has passed since the end of its replica's lease.
 	Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error
 }
