@@ -128,7 +128,7 @@ func TestSetupAsksNothing(t *testing.T) {
 	}
 }
 
-// With --secrets=environment, no secret is written anywhere: the configuration names the variables.
+// With --secrets=environment, no secret is written to a file: the configuration names the variables.
 func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -166,7 +166,7 @@ func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	}
 }
 
-// A model of one's own needs no key; the usual provider does.
+// A local model needs no key; the usual provider needs one.
 func TestSetupWithoutAKey(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -187,7 +187,7 @@ func TestSetupWithoutAKey(t *testing.T) {
 	}
 }
 
-// Ctrl-C at a question ends setup, though nobody has answered.
+// Ctrl-C during a question ends setup, although nobody has answered.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	typed, keyboard := io.Pipe()

@@ -25,7 +25,7 @@ type Server interface {
 
 // StandinOptions configures a stand-in. Each stand-in uses only some fields.
 type StandinOptions struct {
-	Latency  time.Duration // of each call
+	Latency  time.Duration // latency of each call
 	NoLimits bool          // disable the rate limits
 	Log      *slog.Logger
 
@@ -33,11 +33,11 @@ type StandinOptions struct {
 	MessageContent bool   // Discord: enable the privileged intent
 
 	BotToken, AppToken, SigningSecret string // Slack; empty: the defaults
-	RequestURL                        string // Slack: receives events by HTTP; empty: Socket Mode
+	RequestURL                        string // Slack: URL that receives events by HTTP; empty: Socket Mode
 	Agent                             bool   // Slack: the app is an agent, otherwise an assistant
 
 	AppSecret, VerifyToken string // WhatsApp; empty: the defaults
-	CallbackURL            string // WhatsApp: receives the webhooks; empty: they are lost
+	CallbackURL            string // WhatsApp: URL that receives the webhooks; empty: they are lost
 
 	Key     string  // OpenAI; empty: any key is accepted
 	Rate    float64 // OpenAI: tokens per second
@@ -108,7 +108,7 @@ func openaiStandin(o StandinOptions) *openai.Server {
 	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
-// startStandin serves s on the address until stop is called. stop returns the error of the server.
+// startStandin serves s on the address until stop is called. stop returns the server's error.
 func startStandin(ctx context.Context, s Server, address string) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	listens, served := make(chan string, 1), make(chan error, 1)

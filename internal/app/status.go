@@ -29,7 +29,8 @@ func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	return &adminServer{Server: s}, err
 }
 
-// serveAdmin opens the admin address and serves it until the teardown, so that a long stop can be watched.
+// serveAdmin opens the admin address and serves it until the daemon has stopped everything else, so that operators
+// can watch a slow stop.
 func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	if p.admin == nil {
 		return nil
@@ -41,7 +42,7 @@ func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	return err
 }
 
-// openAdmin opens the admin address. If nobody configured the address, the daemon also runs without it.
+// openAdmin opens the admin address. If the configuration does not set the address, the daemon also runs without it.
 func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	err := p.admin.Open(ctx)
 	if err == nil || !slices.ContainsFunc(p.config.Listens(), func(l config.Listen) bool { return l.Optional }) {
@@ -52,7 +53,7 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// readiness returns the result of /readyz. The terminal does not count as an endpoint.
+// readiness returns the result of /readyz. The endpoint of terminals does not count.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
 	o := a.gateway.Overview()

@@ -13,7 +13,7 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is the state of a running daemon, in the form for scripts. It contains no text of messages.
+// DaemonStatus is the state of a running daemon, as scripts get it. It contains no text of messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
@@ -37,7 +37,7 @@ type EndpointStatus struct {
 	Waiting int        `json:"waiting_calls"` // calls that wait for the platform's limits
 }
 
-// ConversationStatus is what happens in one conversation.
+// ConversationStatus is the state of one conversation.
 type ConversationStatus struct {
 	Conversation string     `json:"conversation"`
 	Turn         string     `json:"turn,omitempty"`
@@ -49,8 +49,8 @@ type ConversationStatus struct {
 	Parked       int        `json:"parked"` // replies that are delivered in the background
 }
 
-// ErrNotWell is returned by ShowStatus, after it has written the status, if something in the daemon hangs or an
-// endpoint has stopped permanently.
+// ErrNotWell is returned by ShowStatus if a part of the daemon hangs or an endpoint has stopped permanently. The
+// status has been written then.
 var ErrNotWell = errors.New("the daemon is not well")
 
 // daemonStatus implements control.status.
@@ -66,7 +66,7 @@ func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Conf
 	return s
 }
 
-// statusOf returns the content of the status page without texts.
+// statusOf returns the data of the status page without people's texts.
 func statusOf(s admin.Status) DaemonStatus {
 	d := DaemonStatus{
 		Version: s.Version, Started: s.Started, Status: s.Readiness.Status, Store: s.Readiness.Store,
@@ -97,7 +97,7 @@ func timeOrNil(t time.Time) *time.Time {
 // errNoDaemon means that no daemon was reached.
 var errNoDaemon = errors.New("no telex runs with this state directory, as this user")
 
-// ShowStatus requests the status of the running daemon, and writes it. It fails if it can't reach a daemon.
+// ShowStatus asks the running daemon for its status, and writes it. It fails if it can't reach a daemon.
 func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -123,7 +123,8 @@ func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	return nil
 }
 
-// askStatus requests the status of the daemon whose state is in dir. It fails with errNoSocket if it can't reach one.
+// askStatus asks the daemon whose state directory is dir for its status. It fails with errNoSocket if it can't reach
+// the daemon.
 func askStatus(ctx context.Context, env config.Env, dir string) (DaemonStatus, error) {
 	conn, err := dialDaemon(ctx, env, dir)
 	if err != nil {

@@ -23,14 +23,15 @@ type activity interface {
 }
 
 const (
-	// pastLifetime is how long data from the store is reused, because each open page asks twice per second.
+	// pastLifetime is how long data from the store is used again, because each open page requests it twice per
+	// second.
 	pastLifetime = 15 * time.Second
-	// pastDays and pastConversations limit what the page shows.
+	// pastDays and pastConversations limit how many days and conversations the page shows.
 	pastDays          = 14
 	pastConversations = 15
 	// maxReplies is the maximum number of active conversations on the page.
 	maxReplies = 50
-	// maxText is the maximum length of the end of a text on the page, in characters.
+	// maxText is the maximum number of characters that the page shows of a text, from its end.
 	maxText = 4000
 )
 
@@ -42,7 +43,7 @@ type statusPage struct {
 	started  time.Time
 
 	mu   sync.Mutex
-	past admin.Status // Days, Conversations and Kept
+	past admin.Status // only its fields Days, Conversations and Kept
 	at   time.Time    // when the store was read
 }
 
@@ -67,7 +68,7 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 	return s
 }
 
-// endpointStatus adds the gateway's state of an endpoint. The gateway does not know API servers.
+// endpointStatus adds to an endpoint what the gateway knows about it. The gateway does not know API servers.
 func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
 	for _, is := range o.Endpoints {
@@ -95,7 +96,7 @@ func limitName(u budget.Use) string {
 	return fmt.Sprintf("calls in %s", u.Limit.Window)
 }
 
-// blockName describes the scope of a block.
+// blockName describes the scope of a rate-limit block.
 func blockName(b chat.Block) string {
 	if b.Scope == chat.ScopeEndpoint {
 		return "of this bot"
@@ -134,7 +135,7 @@ func lastOf(text string, n int) string {
 	return "…" + string(runes[len(runes)-n:])
 }
 
-// remembered returns recent data from the store, or reads it again.
+// remembered returns the data of the store. It reads the store if the data is older than pastLifetime.
 func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +151,7 @@ func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	return past
 }
 
-// ask reads the usage of the last days and the newest conversations.
+// ask reads the usage of the last days and the newest conversations from the store.
 func (p *statusPage) ask(ctx context.Context, now time.Time) (s admin.Status, err error) {
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	for i := pastDays - 1; i >= 0; i-- {

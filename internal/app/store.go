@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// keptStore is a durable store: a SQLite file or a PostgreSQL database.
+// keptStore is a persistent store: a SQLite file or a PostgreSQL database.
 type keptStore interface {
 	gateway.Store
 	storeReader
@@ -40,13 +40,13 @@ type storeReader interface {
 // ErrDatabase is the error of a command that only supports stores in a file.
 var ErrDatabase = errors.New("the store is a PostgreSQL database")
 
-// location is the location of the store for an operator's command.
+// location says where the store is, for an operator's command.
 type location struct {
-	dir string // the state directory, which also determines a daemon's socket
+	dir string // the state directory, which also determines the path of the daemon's socket
 	dsn config.DSN
 }
 
-// locate finds the store according to the environment and the configuration's section store.
+// locate finds the store by the environment and by the section store of the configuration.
 func locate(env config.Env) (location, error) {
 	c, err := config.LoadStore(env)
 	if err != nil {
@@ -59,7 +59,7 @@ func locate(env config.Env) (location, error) {
 // file returns the path of the store, if it is a file.
 func (l location) file() string { return store.File(l.dir) }
 
-// fileOnly fails if the store is not a file.
+// fileOnly fails with ErrDatabase if the store is not a file. instead says what to do in place of the command.
 func (l location) fileOnly(instead string) error {
 	if l.dsn.IsSQLite() {
 		return nil
@@ -72,7 +72,7 @@ func (l location) read(ctx context.Context) (storeReader, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal()})
 		if err != nil {
-			return nil, err // not a storeReader that holds a nil store
+			return nil, err // avoid a storeReader that contains a nil store
 		}
 		return s, nil
 	}
@@ -81,12 +81,12 @@ func (l location) read(ctx context.Context) (storeReader, error) {
 		return nil, errNoStore(l.file())
 	}
 	if err != nil {
-		return nil, err // not a storeReader that holds a nil store
+		return nil, err // avoid a storeReader that contains a nil store
 	}
 	return r, nil
 }
 
-// openReader opens the store of env and the configuration for reading.
+// openReader finds the store by the environment and the configuration, and opens it for reading.
 func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	at, err := locate(env)
 	if err != nil {
@@ -95,13 +95,13 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	return at.read(ctx)
 }
 
-// write opens the store for writing, with its schema up to date. A file fails with store.ErrLocked if a daemon holds
-// it. A database can be written to while daemons use it; they get signals.
+// write opens the store for writing, with its schema up to date. If the store is a file and a daemon uses it, write
+// fails with store.ErrLocked. If it is a database, daemons may use it meanwhile, and changes are signalled to them.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
 		if err != nil {
-			return nil, err // not a keptStore that holds a nil store
+			return nil, err // avoid a keptStore that contains a nil store
 		}
 		return s, nil
 	}
@@ -110,7 +110,7 @@ func (l location) write(ctx context.Context) (keptStore, error) {
 	}
 	s, err := store.Open(ctx, store.Options{Path: l.file()})
 	if err != nil {
-		return nil, err // not a keptStore that holds a nil store
+		return nil, err // avoid a keptStore that contains a nil store
 	}
 	return s, nil
 }
@@ -159,7 +159,7 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 	defer opened()
 	s, err := store.Open(ctx, o)
 	if err != nil {
-		return nil, err // not a keptStore that holds a nil store
+		return nil, err // avoid a keptStore that contains a nil store
 	}
 	a.pings = append(a.pings, s.Ping)
 	return s, nil
@@ -169,7 +169,7 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 const reconnectPause = 2 * time.Second
 
 // openDatabase opens the store in a database. A daemon waits until the database can be reached. The watchdog does not
-// check the database: a restart would not make it reachable, and no call to it can hang.
+// check the database: a restart of the daemon would not make it reachable, and every call to it has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")

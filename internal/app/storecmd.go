@@ -14,11 +14,11 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrDamaged is returned by CheckStore for a store that is damaged or at risk, after it reported the problems.
+// ErrDamaged is returned by CheckStore if the store is damaged or at risk. The problems have been written then.
 var ErrDamaged = errors.New("the store is damaged or at risk")
 
-// BackupStore copies the store in the state directory of env to a new file, and reports that. A daemon may use the
-// store meanwhile. It overwrites no file.
+// BackupStore copies the store to a new file, and says so. It finds the store by the state directory in env. A daemon
+// may use the store meanwhile. BackupStore overwrites no file.
 func BackupStore(ctx context.Context, env config.Env, o Output, file string) (err error) {
 	at, err := locate(env)
 	if err == nil {
@@ -44,15 +44,15 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	return o.line("%s: a copy of %s", file, at.file())
 }
 
-// CheckStore reads the whole store, and writes its problems and the amount of its contents. A daemon may use the store
-// meanwhile.
+// CheckStore reads the whole store, and writes its problems and the number of stored items. A daemon may use the
+// store meanwhile.
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
 		return err
 	}
 	r, err := at.read(ctx)
-	if errors.Is(err, store.ErrCorrupt) { // too damaged to be opened
+	if errors.Is(err, store.ErrCorrupt) { // the store is too damaged to be opened
 		return errors.Join(ErrDamaged, o.report(store.Report{Path: at.file(), Problems: []string{err.Error()}}))
 	}
 	if err != nil {
@@ -72,8 +72,8 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	return nil
 }
 
-// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. No daemon may hold
-// the store. The old store is kept beside it.
+// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. It fails if a
+// daemon uses the store. The old store is kept beside the new one.
 func RestoreStore(ctx context.Context, env config.Env, o Output, file string) error {
 	at, err := locate(env)
 	if err == nil {
@@ -99,7 +99,8 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
-// restoreDir is like stateDir, for a missing store: on a new machine it is enough that the service's directory exists.
+// restoreDir is like stateDir, but the store may be missing: on a new machine it is enough that the service's
+// directory exists.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
 	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceStateDir) {
@@ -108,8 +109,9 @@ func restoreDir(env config.Env) (string, error) {
 	return dir, err
 }
 
-// MigrateStore updates the schema of the store, as a daemon does when it starts. No daemon may hold a file. Daemons
-// that use a database continue if they support the new schema; otherwise it fails with store.ErrLocked.
+// MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon
+// may use it. If it is a database, daemons that can use the new schema continue. If a daemon uses the database that
+// can't, MigrateStore fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -134,7 +136,7 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 }
 
 // CopyStore copies the SQLite store in the state directory of env to the configured database, which must be empty. No
-// daemon may use either of them. The file is not changed.
+// daemon may use the file or the database. The file is not changed.
 func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -146,7 +148,7 @@ func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if !exists(at.file()) {
 		return errNoStore(at.file())
 	}
-	from, err := store.Open(ctx, store.Options{Path: at.file()}) // holding it prevents writes meanwhile
+	from, err := store.Open(ctx, store.Options{Path: at.file()}) // Open locks the file, so nobody writes meanwhile
 	if err != nil {
 		return err
 	}

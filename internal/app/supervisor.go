@@ -12,11 +12,11 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// watchdogShare is the number of notifications per watchdog interval.
+// watchdogShare is how many notifications watch sends in each watchdog interval.
 const watchdogShare = 3
 
-// maxCheck is how long the check for hanging parts waits for the store. If the check has not ended lateCheck after
-// that, this is logged.
+// maxCheck is how long the check for hanging parts waits for the store. If the check has not returned lateCheck
+// later, an error is logged.
 const (
 	maxCheck  = 5 * time.Second
 	lateCheck = time.Second
@@ -25,7 +25,7 @@ const (
 // minPing is the minimum time between two watchdog notifications.
 const minPing = 100 * time.Millisecond
 
-// supervisor is the service manager that may have started this process: systemd, or none.
+// supervisor sends messages to the service manager that started this process: systemd, or none.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type supervisor struct{ log *slog.Logger }
 
@@ -34,8 +34,8 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 func (s supervisor) ready()    { s.send(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.send(daemon.SdNotifyStopping) }
 
-// reloading reports that a reload begins. The time must be in the same message, because it distinguishes this reload
-// from an earlier one. https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
+// reloading reports that a reload begins. The message must contain the current time, by which systemd distinguishes
+// this reload from an earlier one. https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
 func (s supervisor) reloading() {
 	state := daemon.SdNotifyReloading
 	if now := monotonic(); now > 0 {
@@ -50,7 +50,7 @@ func (s supervisor) reloaded(status string) {
 	s.send(daemon.SdNotifyReady + "\nSTATUS=" + status)
 }
 
-// notifyTimeout is how long a service manager that does not read can block this process.
+// notifyTimeout is how long this process waits for a service manager that does not read.
 const notifyTimeout = time.Second
 
 func (s supervisor) send(state string) {
@@ -59,7 +59,7 @@ func (s supervisor) send(state string) {
 	}
 }
 
-// notify is daemon.SdNotify with a timeout.
+// notify is like daemon.SdNotify, with a timeout.
 func notify(state string) error {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
@@ -79,8 +79,8 @@ func notify(state string) error {
 	return nil
 }
 
-// watch notifies the watchdog each time alive found nothing that hangs. The service manager expects that after the
-// start, and restarts a daemon in which something hangs.
+// watch notifies the watchdog each time that alive has found no hanging part. Once the daemon has started, the
+// service manager restarts it if these notifications stop.
 func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -123,14 +123,14 @@ func (s supervisor) check(ctx context.Context, within time.Duration, alive func(
 	}
 }
 
-// extendInterval is how often a long start is reported, and extendBy how much time each report requests.
+// extendInterval is how often a long start is reported, and extendBy is how much more time each report requests.
 const (
 	extendInterval = 10 * time.Second
 	extendBy       = 60 * time.Second
 )
 
-// starting tells the service manager that the start continues, until the returned function is called. Checking a large
-// store may take longer than the manager's timeout. The cause is logged once.
+// starting tells the service manager that the start continues, until the returned function is called. Checking a
+// large store may take longer than the manager's timeout. what is the step that takes long; it is logged once.
 func (s supervisor) starting(ctx context.Context, what string) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -12,8 +12,8 @@ import (
 // slowStep is the duration of a teardown step after which it is logged.
 const slowStep = time.Second
 
-// teardown holds the steps of the shutdown, each with a name. They run last in, first out, because later parts may use
-// earlier ones.
+// teardown holds the steps that stop the daemon, each with a name. The step that was added last runs first, because
+// later parts may use earlier ones.
 type teardown struct {
 	log   *slog.Logger
 	mu    sync.Mutex
@@ -22,10 +22,10 @@ type teardown struct {
 
 type teardownStep struct {
 	name string
-	end  func() error // returns after the part has ended
+	end  func() error // stops the part and waits for its end
 }
 
-// add adds a step. The caller may call remove if the part has ended already.
+// add adds a step. If the part ends by itself earlier, the caller may call remove.
 func (t *teardown) add(name string, end func() error) (remove func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

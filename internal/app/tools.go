@@ -26,7 +26,8 @@ func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agen
 	return tool.Join(boxes...), nil
 }
 
-// newMCP returns a client of these servers. Clients with the same channel large read one large message at a time.
+// newMCP returns a client of these servers. Clients with the same channel large read large messages one after the
+// other.
 func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
 	for _, s := range configured {
@@ -42,7 +43,7 @@ func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp
 	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper, Large: large})
 }
 
-// home returns the Home Assistant for the tools, or the zero value.
+// home returns the options of the tools for Home Assistant; zero: none is configured.
 func home(c *config.Config, o Options) tool.HomeOptions {
 	h := c.Home()
 	if h == nil {
@@ -51,8 +52,9 @@ func home(c *config.Config, o Options) tool.HomeOptions {
 	return tool.HomeOptions{URL: h.URL, Token: h.Token.Reveal(), HTTP: o.Transport}
 }
 
-// KeepServer runs an MCP server, given as a path and its arguments, as a child of this process. It returns the server's
-// exit status after the server and everything that it started have ended, or after the daemon has ended.
+// KeepServer runs an MCP server as a child of this process. args are the server's path and its arguments. KeepServer
+// returns when the server and everything that it started have ended, or when the daemon has ended. The result is the
+// server's exit status.
 func KeepServer(args []string) int { return mcp.Keep(args) }
 
 func revealAll(secrets map[string]config.Secret) map[string]string {

@@ -16,7 +16,7 @@ import (
 
 // UsageOptions select the usage to show. ParseUsage creates them.
 type UsageOptions struct {
-	since, until time.Time // since is zero for all stored usage
+	since, until time.Time // the range of time; since is zero for all stored usage
 	by           []store.UsageBy
 }
 
@@ -25,8 +25,8 @@ func usageDimensions() []store.UsageBy {
 	return []store.UsageBy{store.ByDay, store.ByPerson, store.ByConversation, store.ByModel}
 }
 
-// ParseUsage parses the command line's values at the time now. since is empty, a date, which begins at the machine's
-// midnight, or a duration before now. by lists the columns that define the rows; nil means all dimensions.
+// ParseUsage parses values from the command line at the time now. since is empty, a date (from midnight in the
+// machine's time zone), or a duration before now. by lists the columns that define the rows; nil: all of them.
 func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) {
 	o := UsageOptions{until: now, by: usageDimensions()}
 	if since != "" {
@@ -79,7 +79,7 @@ func parseSince(since string, now time.Time) (time.Time, error) {
 	return from, nil
 }
 
-// usageReport is the usage in the form for scripts.
+// usageReport is the usage, as scripts get it.
 type usageReport struct {
 	Since *time.Time      `json:"since"` // null: all stored usage
 	Until time.Time       `json:"until"`
@@ -88,7 +88,7 @@ type usageReport struct {
 	Total usageSum        `json:"total"`
 }
 
-// usageLine has one key per dimension.
+// usageLine is one row of usage. It has one key for each requested dimension.
 type usageLine struct {
 	Day          *string `json:"day,omitempty"`
 	Person       *string `json:"person,omitempty"`
@@ -107,8 +107,8 @@ type usageSum struct {
 	Estimated  bool `json:"estimated"`        // the provider of a call reported no usage
 }
 
-// Usage writes the usage of turns: a row for each combination of o's dimensions, and the total. Days are in the
-// machine's time zone. A daemon may use the store meanwhile.
+// Usage writes the usage of turns: a row for each combination of the dimensions in o, and the total. Days begin at
+// midnight in the machine's time zone. A daemon may use the store meanwhile.
 func Usage(ctx context.Context, env config.Env, out Output, o UsageOptions) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -165,7 +165,7 @@ func sumOf(u chat.Used) usageSum {
 	}
 }
 
-// usageKey is one dimension of a row.
+// usageKey returns the value of one dimension of a row.
 func usageKey(by store.UsageBy, r store.AccountRow) string {
 	switch by {
 	case store.ByDay:
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers formats the numbers, and marks estimated ones.
+// numbers formats the numbers of a row, and marks estimated ones.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

@@ -68,7 +68,7 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-// bill is an account by person and day.
+// bill returns an account with two rows, by person and day, and its options.
 func bill() (UsageOptions, store.Account) {
 	o := UsageOptions{until: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), by: []store.UsageBy{store.ByPerson, store.ByDay}}
 	sure := chat.Used{Usage: chat.Usage{Prompt: 100, Cached: 20, Completion: 30, Reasoning: 4, Calls: 2}, Turns: 1}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// heard is what a service manager receives from now on.
+// heard plays a service manager, and returns the messages that it receives.
 func heard(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -37,13 +37,14 @@ func heard(t *testing.T) <-chan string {
 		}
 	}()
 	t.Cleanup(func() {
-		_ = conn.Close() // it only listened
+		_ = conn.Close() // nothing was written
 		<-done
 	})
 	return states
 }
 
-// The watchdog hears nothing while something hangs, the log says what, and it hears again once that moves.
+// While a part hangs, the watchdog gets no notification, and the log says what hangs. When the part moves again, the
+// notifications continue.
 func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	states := heard(t)
 	t.Setenv("WATCHDOG_USEC", "300000")
@@ -104,7 +105,8 @@ func TestLongStartIsTold(t *testing.T) {
 	}
 }
 
-// Steps end last in, first out, one after the other, even after failures. A slow step is logged by name.
+// Steps run in reverse order of their addition, one after the other, even after failures. A slow step is logged with
+// its name.
 func TestTeardown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &syncLog{}
@@ -140,7 +142,7 @@ func TestTeardown(t *testing.T) {
 	})
 }
 
-// syncLog is a log that several goroutines write.
+// syncLog is a log to which several goroutines may write.
 type syncLog struct {
 	mu   sync.Mutex
 	text strings.Builder

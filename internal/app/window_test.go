@@ -17,14 +17,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// visit is one question put to the whole daemon, with the stand-ins it spoke to.
+// visit is one question to the whole daemon, with the stand-ins that the daemon used.
 type visit struct {
 	people *telegram.Server
 	model  *openai.Server
 	log    strings.Builder
 }
 
-// answers returns what ada sees of the bot.
+// answers returns the bot's messages that ada sees.
 func (v *visit) answers() (texts []string) {
 	for _, m := range v.people.History(ada) {
 		if m.FromBot && m.Alive() {
@@ -36,7 +36,7 @@ func (v *visit) answers() (texts []string) {
 
 const ada = 1001
 
-// ask runs the daemon with the shortest configuration and more, and asks a question.
+// ask runs the daemon with the shortest configuration and the additional text more, and asks a question.
 func (v *visit) ask(t *testing.T, o openai.Options, model, more, question string) {
 	t.Helper()
 	net := hosts{"telegram.test": memnet.Listen(), "model.test": memnet.Listen()}
@@ -76,7 +76,8 @@ streaming: {enabled: true}
 	}
 }
 
-// With the shortest configuration, a model with a small window answers, whatever the limit on its answers is.
+// With the shortest configuration, a model with a small window answers, whatever the maximum length of its answers
+// is.
 func TestShortestConfiguration_smallWindow(t *testing.T) {
 	for name, model := range map[string]string{
 		"as it is":                ``,
@@ -97,7 +98,8 @@ func TestShortestConfiguration_smallWindow(t *testing.T) {
 	}
 }
 
-// Nothing caps an answer that the configuration does not; where the model's own limit ends one, it says so.
+// Without a configured limit, a request limits the length of the answer in no way. If the model's own limit ends an
+// answer, the answer says so.
 func TestShortestConfiguration_noCap(t *testing.T) {
 	for _, api := range []string{"chat_completions", "responses"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -116,7 +118,7 @@ func TestShortestConfiguration_noCap(t *testing.T) {
 	}
 }
 
-// With show_reasoning the Responses API is asked for summaries of the reasoning, and people see them.
+// With show_reasoning, the request to the Responses API asks for summaries of the reasoning, and people see them.
 func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 	for _, show := range []string{"off", "summary"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +139,8 @@ func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 	}
 }
 
-// A request that is larger than the account's tokens per minute is refused once, not four times.
+// If a single request exceeds the account's tokens per minute, it is not sent four times: each repetition would be
+// refused.
 func TestTokensPerMinute_areNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v visit

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes. The visible text tells exactly how much of it has arrived: it has only
-// letters, which are shown unchanged, white space, and Markdown that is invisible itself.
+// answer is a text that the model writes. It contains only letters, which are shown unchanged, white space, and
+// Markdown characters, which are not shown. So the visible letters tell exactly how much of the answer has arrived.
 type answer struct {
 	text   string
-	letter string // the text's letters
+	letter string // only the letters of text
 	place  []int  // offset of each letter in text
 }
 
@@ -27,7 +27,7 @@ func newAnswer(text string) answer {
 	return a
 }
 
-// silent reports whether a character of an answer is invisible or does not count.
+// silent reports whether a character of an answer may be invisible. The comparison ignores such characters.
 func silent(r rune) bool { return strings.ContainsRune(" \n*`#", r) }
 
 // letters returns the letters of a visible text.
@@ -40,8 +40,8 @@ func letters(visible string) string {
 	}, visible)
 }
 
-// visible returns how many bytes of the answer a person has who sees these letters, and whether they see exactly a
-// beginning of the answer.
+// visible returns how many bytes of the answer have arrived if a person sees these letters. exact says that the
+// letters are a beginning of the answer, and nothing else.
 func (a answer) visible(seen string) (bytes int, exact bool) {
 	n := 0
 	for n < len(seen) && n < len(a.letter) && seen[n] == a.letter[n] {
@@ -53,8 +53,8 @@ func (a answer) visible(seen string) (bytes int, exact bool) {
 	return a.place[n], n == len(seen)
 }
 
-// plainAnswer returns an answer with so many tokens: short words in one paragraph, 6.7 characters per token including
-// spaces, different for every seed.
+// plainAnswer returns an answer with this number of tokens: short words in one paragraph, 6.7 characters per token
+// including spaces, different for every seed.
 func plainAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 1))
 	words := make([]string, tokens)
@@ -64,8 +64,8 @@ func plainAnswer(seed uint64, tokens int) answer {
 	return newAnswer(strings.Join(words, " "))
 }
 
-// markdownAnswer returns an answer with about so many tokens, in headings and paragraphs with bold words and code, 5
-// characters per token.
+// markdownAnswer returns an answer with about this number of tokens: headings, and paragraphs with bold words and
+// code. A token has 5 characters.
 func markdownAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var b strings.Builder
@@ -90,7 +90,7 @@ func markdownAnswer(seed uint64, tokens int) answer {
 	return newAnswer(b.String())
 }
 
-// word returns a lower-case word with so many letters.
+// word returns a lower-case word with this number of letters.
 func word(r *rand.Rand, length int) string {
 	consonants, vowels := "bcdfghjklmnprstvwz", "aeiou"
 	w := make([]byte, length)
@@ -104,7 +104,7 @@ func word(r *rand.Rand, length int) string {
 	return string(w)
 }
 
-// percentile returns the value that so many percent of the values do not exceed (nearest rank).
+// percentile returns the smallest value that at least percent of the values do not exceed (nearest rank).
 func percentile(values []float64, percent int) float64 {
 	if len(values) == 0 {
 		return 0

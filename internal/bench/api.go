@@ -20,28 +20,28 @@ import (
 	"telex/standin/openai"
 )
 
-// apiLoad is a number of concurrent streams of the API server.
+// apiLoad is a number of streams that the API server serves at the same time.
 type apiLoad struct {
 	streams, tokens int
-	rate            float64 // tokens per second of each; 0: as for the other answers
+	rate            float64 // tokens per second of each stream; 0: the scenario's rate
 }
 
 // probes is the number of short answers that measure the time to the first token.
 const probes = 300
 
-// probeText asks for such an answer.
+// probeText is the question that the model answers with a short answer.
 const probeText = "say: yes"
 
-// server is a server of streams: a process, or the model itself.
+// server is one of the three servers of streams: telex, the copier, or the model itself.
 type server struct {
 	name, url string
 	process   *process // nil: the model itself
 	figures   map[measure]float64
-	times     []float64 // to the first token, in ms
+	times     []float64 // times to the first token, in ms
 }
 
-// runAPI measures the API server, a bare copier of the same streams, and the model without either. All three run at the
-// same time, so that other load of the machine affects them alike.
+// runAPI measures telex's API server, the copier, which forwards the same streams unchanged, and the model itself.
+// All three run at the same time, so that other load of the machine affects them alike.
 func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err error) {
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, api: true})
 	if err != nil {
@@ -76,7 +76,8 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks each server in turn for short answers, and records the times to the first token.
+// probe asks the servers one after the other for short answers, again and again. It records the times to the first
+// token.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {
@@ -85,7 +86,7 @@ func probe(ctx context.Context, servers []*server) error {
 			if err != nil {
 				return err
 			}
-			if i >= probes/10 { // the first ones only open connections
+			if i >= probes/10 { // the first tenth only opens connections
 				v.times = append(v.times, read.arrivals[0].at.Sub(began).Seconds()*1e3)
 			}
 		}
@@ -136,8 +137,8 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 	return nil
 }
 
-// startStreams begins to read the scenario's streams, numbered from first. The returned function waits for them, and
-// fills in their errors and how old their tokens were on arrival.
+// startStreams begins to read the scenario's streams, numbered from first. The returned function waits for their end.
+// It fills in the number of wrong streams, and how old the tokens were on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }
@@ -183,19 +184,19 @@ func (s scenario) startStreams(ctx context.Context, w *world, url string, first 
 	}
 }
 
-// apiStream is an answer as a client of the API read it.
+// apiStream is an answer that a client of the API has read.
 type apiStream struct {
 	question, text string
 	arrivals       []arrival
 }
 
-// arrival is a time and the length of the text at that time.
+// arrival says when a piece of text arrived, and how long the text was then.
 type arrival struct {
 	at    time.Time
 	bytes int
 }
 
-// delays returns how old the text was on arrival, in ms. written are the times at which the model wrote it.
+// delays returns how old the text was when it arrived, in ms. written are the times at which the model wrote it.
 func (a apiStream) delays(written []openai.Mark) []float64 {
 	var list []float64
 	i := 0
@@ -210,7 +211,7 @@ func (a apiStream) delays(written []openai.Mark) []float64 {
 	return list
 }
 
-// readStream asks a server of Chat Completions and reads the stream to its end.
+// readStream sends a request to a server with the Chat Completions API, and reads the stream to its end.
 func readStream(ctx context.Context, url, question string) (out apiStream, err error) {
 	out.question = question
 	request, err := json.Marshal(map[string]any{
@@ -255,7 +256,7 @@ func readStream(ctx context.Context, url, question string) (out apiStream, err e
 // copierCommand is the first argument that makes this program the copier.
 const copierCommand = "copier"
 
-// startCopier starts this program as the bare copier, and returns its address.
+// startCopier starts this program as the copier, and returns its address.
 func startCopier(ctx context.Context, w *world) (p *process, url string, err error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -12,31 +12,31 @@ import (
 	"telex/standin/telegram"
 )
 
-// busy is a load that never waits: people ask again as soon as they are answered, and the model writes each answer at once. There
-// are many bots, since telex keeps each one within 30 calls a second. What limits the load is the processor.
+// busy is a load without pauses: people ask again as soon as they are answered, and the model writes each answer at
+// once. telex keeps each bot within 30 calls a second, so there are many bots. Only the processor limits this load.
 type busy struct {
 	people, bots int
 	length       time.Duration
-	share        float64 // of one processor, that each daemon may use; 0: all there are
+	share        float64 // share of one processor that each daemon may use; 0: all processors
 }
 
 // warmUp is how long people ask before the measurement begins.
 const warmUp = 3 * time.Second
 
-// atOnce lets the model write the same answer to every question without pauses.
+// atOnce makes the model write the same answer to every question, without pauses.
 func atOnce(w *world, tokens int) (answer string, err error) {
 	answer = plainAnswer(1, tokens).text
 	return answer, w.Model.Rule(openai.Rule{Do: fmt.Sprintf("rate=0 say=%q", answer)})
 }
 
-// crowd is the people who write to all bots of a world, by turns.
+// crowd is a number of people who write to all bots of a world, one bot after the other.
 type crowd struct {
 	bots     []*telegram.Server
-	answered chan int // a person has got the answer
+	answered chan int // gets the number of each person who has received the answer
 	watching sync.WaitGroup
 }
 
-// crowd lets people write until ctx ends. The platform has no limits from now on.
+// crowd returns a crowd that can write until ctx ends. It switches the platform's limits off.
 func (w *world) crowd(ctx context.Context, answer string) *crowd {
 	c := &crowd{bots: append([]*telegram.Server{w.Telegram}, w.bots...), answered: make(chan int)}
 	for _, s := range c.bots {
@@ -84,7 +84,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	for warm := time.Now().Add(warmUp); missing > 0; {
 		select {
 		case person := <-c.answered:
-			if to.cpu > 0 { // nobody asks any more, so that the daemons can stop in order
+			if to.cpu > 0 { // only wait for the last answers, so that the daemons can stop
 				missing--
 				continue
 			}
@@ -115,15 +115,15 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	return nil
 }
 
-// hourly is a load of many conversations with one message an hour each. The hours are short.
+// hourly is a load of many conversations with one message an hour each. An hour is simulated by a shorter time.
 type hourly struct {
 	conversations int
-	bots          int // each is kept within 30 calls a second
+	bots          int // number of bots, each of which is kept within 30 calls a second
 	hours         int
 	hour          time.Duration
 }
 
-// restFor is how long a daemon is watched when nobody writes.
+// restFor is how long the bench counts the daemon's statements while nobody writes.
 const restFor = 10 * time.Second
 
 func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]float64) error {
@@ -151,7 +151,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 			f[m] = (count() - before) / restFor.Seconds()
 		}
 	}
-	var memory []float64 // MiB after the first tenth of the first hour, and after each hour
+	var memory []float64 // in MiB, after the first tenth of the first hour, and after each hour
 	weigh := func() {
 		u, failed := bot.usage()
 		err = errors.Join(err, failed)
@@ -170,7 +170,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 			} else if shared != nil {
 				f[statementsLast], f[statementGrowth] = each, each/f[statementsFirst]
 			}
-			if len(memory) == 0 { // the program and its pools have their size now
+			if len(memory) == 0 { // now the program and its pools have reached their size
 				weigh()
 			}
 		}
@@ -184,7 +184,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 	return err
 }
 
-// part lets some people write once, at their pace, and waits for the answers.
+// part lets a number of people write once each, spread over time, and waits for the answers.
 func (h hourly) part(ctx context.Context, c *crowd, from, people int) error {
 	late := time.After(h.hour + startPatience)
 	every := time.NewTicker(h.hour / time.Duration(h.conversations))

@@ -14,7 +14,7 @@ import (
 // configFile is the name of telex's configuration in its directory.
 const configFile = "config.yaml"
 
-// startDaemon starts the binary in the world. Its file syncs take slow longer, which needs strace.
+// startDaemon starts the binary in the world. Each sync of its files takes longer by slow, which needs strace.
 func startDaemon(ctx context.Context, binary string, w *world, interval, slow time.Duration) (*process, error) {
 	edits := ""
 	if interval > 0 {
@@ -30,7 +30,7 @@ func startDaemon(ctx context.Context, binary string, w *world, interval, slow ti
 		if binary, err = filepath.Abs(binary); err != nil {
 			return nil, err
 		}
-		// -D makes the daemon our child instead of strace's. strace stops only at syncs.
+		// -D makes the daemon our child instead of strace's child. strace stops the daemon only at syncs.
 		binary, args = strace, append([]string{
 			"-D", "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull,
 			"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slow.Microseconds()), "-e", "trace=fsync,fdatasync", binary,
@@ -39,7 +39,8 @@ func startDaemon(ctx context.Context, binary string, w *world, interval, slow ti
 	return startProcess(ctx, w, config, binary, args...)
 }
 
-// startTimes starts the daemon several times and returns the median time to the first poll, in seconds.
+// startTimes starts the daemon several times, and returns the median time from the start to the first poll, in
+// seconds.
 func startTimes(ctx context.Context, binary string, latency time.Duration, times int) (float64, error) {
 	var list []float64
 	for range times {

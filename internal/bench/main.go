@@ -1,8 +1,8 @@
 // Command bench measures telex as people would experience it. It runs the built binary as a process that uses HTTP on
-// loopback with strict imitations of Telegram and of a model provider. The imitations enforce the published limits and
-// record what every person saw and when. bench prints each scenario's figures with their limits, and those of a naive
-// loop for comparison. docs/performance.md explains the figures. It needs Linux, since memory and CPU time come from
-// /proc.
+// loopback with strict imitations of Telegram and of a model provider. The imitations enforce the published limits
+// and record what every person saw and when. bench prints each scenario's figures with their limits. For comparison,
+// it prints the figures of a simple bot (naive). docs/performance.md explains the figures. bench needs Linux, because
+// it reads memory and CPU time from /proc.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"telex/internal/outside"
 )
 
-// errMissed is the result of -assert after a figure exceeded its limit.
+// errMissed is returned with -assert if a figure has exceeded its limit.
 var errMissed = errors.New("a bar was missed")
 
 func main() {
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run parses the arguments, runs the scenarios and reports each when it is done.
+// run parses the arguments, runs the scenarios, and prints each result when it is complete.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == naiveCommand {
 		return runNaive(ctx, args[1:])
@@ -68,9 +68,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		list = replicaScenarios()
 	}
 	list = slices.DeleteFunc(list, func(s scenario) bool { return !chosen.MatchString(s.name) })
-	together := 1 // one after the other, since they share the processors
+	together := 1 // one scenario after the other, because they share the processors
 	if *short {
-		together = len(list) // with generous limits, they may run at the same time
+		together = len(list) // these limits are generous, so the scenarios may run at the same time
 	}
 	results, err := runAll(ctx, list, *binary, together, out)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The bench itself must not rot, and neither may what it measures: the built binary meets the
-// generous bars of the reduced set, with nothing lost, doubled, refused or in violation of a limit.
+// TestBenchShort keeps the bench itself working. It also checks that the built binary stays within the generous
+// limits of the short scenarios, and that no message is lost, doubled or refused and no platform limit is exceeded.
 func TestBenchShort(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func TestBenchShort(t *testing.T) {
 	for _, r := range results {
 		for _, m := range []measure{lost, doubled, tooMany, violations, shownTwice} {
 			if m == violations && r.Scenario == "half" {
-				continue // calls that were under way when the hidden limit was met
+				continue // these calls were running when the hidden limit first refused one
 			}
 			if got, ok := r.Figures[m]; !ok || got != 0 {
 				t.Errorf("%s: %s is %v (measured: %t), want 0", r.Scenario, m, got, ok)

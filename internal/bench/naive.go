@@ -22,12 +22,12 @@ import (
 // naiveRetries is how often the naive loop repeats a failed send or final edit.
 const naiveRetries = 20
 
-// naive is the usual loop of bots, as a baseline. One goroutine per reply edits its message at each tick of a timer,
-// ignores limits, and repeats refused calls at once. It implements the wire protocol itself and shares no code with
-// telex.
+// naive is the usual loop of simple bots, as a baseline. One goroutine per reply edits its message at each tick of a
+// timer, ignores limits, and repeats refused calls at once. It implements the wire protocol itself and shares no code
+// with telex.
 type naive struct {
 	api, model string
-	interval   time.Duration // between two edits; 0: it reads the answers and shows nothing
+	interval   time.Duration // time between two edits; 0: it reads the answers and shows nothing
 	client     *http.Client
 	running    sync.WaitGroup
 }
@@ -35,7 +35,7 @@ type naive struct {
 // naiveCommand is the first argument that makes this program the naive loop.
 const naiveCommand = "naive"
 
-// startNaive starts this program as the naive loop. With an interval of 0 it is a bare reader of the same streams.
+// startNaive starts this program as the naive loop. With an interval of 0, it only reads the same streams.
 func startNaive(ctx context.Context, w *world, interval time.Duration) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -83,7 +83,7 @@ func (n *naive) receive(ctx context.Context) {
 			offset = u.ID + 1
 			n.running.Go(func() {
 				if n.interval == 0 {
-					_ = n.read(ctx, u.Message.Text) // the model recorded what it wrote
+					_ = n.read(ctx, u.Message.Text) // ignore the text: the model records what it has written
 					return
 				}
 				n.reply(ctx, u.Message.Chat.ID, u.Message.Text)
@@ -92,13 +92,13 @@ func (n *naive) receive(ctx context.Context) {
 	}
 }
 
-// reply shows one answer.
+// reply shows one answer in a chat while the model writes it.
 func (n *naive) reply(ctx context.Context, chat int64, question string) {
 	var text strings.Builder
 	tokens := make(chan string)
 	n.running.Go(func() {
 		defer close(tokens)
-		_ = n.stream(ctx, question, tokens) // an incomplete answer counts as it is
+		_ = n.stream(ctx, question, tokens) // after an error, the incomplete answer counts as the answer
 	})
 	tick := time.NewTicker(n.interval)
 	defer tick.Stop()
@@ -114,7 +114,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 		if text.Len() == 0 || text.String() == shown {
 			continue
 		}
-		// The loop reads no tokens during a call, like such bots.
+		// During a call, the loop reads no tokens, like the bots that it stands for.
 		now := text.String()
 		if id, err := n.show(ctx, chat, message, now+cursor); err == nil {
 			message, shown = id, now
@@ -162,7 +162,7 @@ func (n *naive) call(ctx context.Context, method string, params url.Values, resu
 	return json.Unmarshal(answer.Result, result)
 }
 
-// ask asks the model.
+// ask sends a question to the model and returns the response body.
 func (n *naive) ask(ctx context.Context, question string) (io.ReadCloser, error) {
 	request, err := json.Marshal(map[string]any{
 		"model": "standin", "stream": true, "messages": []map[string]string{{"role": "user", "content": question}},
@@ -173,7 +173,7 @@ func (n *naive) ask(ctx context.Context, question string) (io.ReadCloser, error)
 	return n.post(ctx, n.model, "application/json", bytes.NewReader(request))
 }
 
-// read asks the model and ignores the answer.
+// read asks the model a question and ignores the answer.
 func (n *naive) read(ctx context.Context, question string) error {
 	body, err := n.ask(ctx, question)
 	if err != nil {
@@ -184,7 +184,7 @@ func (n *naive) read(ctx context.Context, question string) error {
 	return err
 }
 
-// stream asks the model and passes its text to tokens.
+// stream asks the model a question and sends the pieces of the answer to tokens.
 func (n *naive) stream(ctx context.Context, question string, tokens chan<- string) error {
 	body, err := n.ask(ctx, question)
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"telex/standin/telegram"
 )
 
-// cursor ends every preview, of telex and of the naive loop.
+// cursor is the end of every preview of telex and of the naive loop.
 const cursor = " ▌"
 
-// sampleEvery is the interval of staleness samples.
+// sampleEvery is the time between two samples of staleness, the age of the oldest token that is not visible.
 const sampleEvery = 20 * time.Millisecond
 
-// sight is what a person sees of an answer from a time on, in all messages together.
+// sight is what a person sees of an answer from the time at on, in all messages together.
 type sight struct {
 	at     time.Time
-	bytes  int  // length of the visible beginning of the answer
-	exact  bool // nothing else is visible
+	bytes  int  // length of the visible beginning of the answer, in bytes
+	exact  bool // nothing but this beginning is visible
 	cursor bool
 	whole  bool // the whole answer is visible, perhaps with other text
 }
 
-// final reports whether this is the complete answer and nothing else.
+// final reports whether the person sees the complete answer, nothing else, and no cursor.
 func (s sight) final(a answer) bool { return s.exact && !s.cursor && s.bytes == len(a.text) }
 
-// sights returns what a person saw of the bot's messages in a chat, one sight per change.
+// sights returns what a person saw of the bot's messages in a chat, with one sight for each change.
 func sights(history []telegram.Message, a answer) []sight {
 	var moments []time.Time
 	for _, m := range history {
@@ -50,7 +50,7 @@ func sights(history []telegram.Message, a answer) []sight {
 	return list
 }
 
-// look returns what was visible at a time.
+// look returns what was visible at the time at.
 func look(history []telegram.Message, a answer, at time.Time) sight {
 	s := sight{at: at}
 	var seen strings.Builder
@@ -71,18 +71,19 @@ func look(history []telegram.Message, a answer, at time.Time) sight {
 	return s
 }
 
-// story is the history of one question.
+// story says how one question was answered.
 type story struct {
 	tokens    int
-	staleness []float64     // in seconds, one per sample
+	staleness []float64     // one value for each sample, in seconds
 	frozen    time.Duration // longest time without a change although there was new text
-	final     time.Duration // from the last token to the final
+	final     time.Duration // time from the last token to the final
 	lost      bool
 	doubled   bool
-	twice     int // number of times at which other text than a beginning of the answer was visible
+	twice     int // number of times at which the visible text was not a beginning of the answer
 }
 
-// tell combines what the model wrote and what the person saw, until end at most.
+// tell compares what the model wrote with what the person saw. It measures until the final, or until end if there is
+// none.
 func tell(a answer, r openai.Request, history []telegram.Message, end time.Time) story {
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}
@@ -106,7 +107,7 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	return st
 }
 
-// unseen returns when the oldest token was written that is not among the first bytes of the answer.
+// unseen returns the time at which the first token after these bytes of the answer was written; false: there is none.
 func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	i := sort.Search(len(marks), func(i int) bool { return marks[i].Bytes > bytes })
 	if i == len(marks) {
@@ -115,8 +116,8 @@ func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	return marks[i].Time, true
 }
 
-// staleness returns the age in seconds of the oldest invisible token at each sample from the first token until end; 0 if
-// all tokens are visible.
+// staleness returns one value for each sample from the first token until end: the age in seconds of the oldest token
+// that is not visible, or 0 if all tokens are visible.
 func staleness(marks []openai.Mark, seen []sight, end time.Time) []float64 {
 	if len(marks) == 0 {
 		return nil
@@ -137,7 +138,7 @@ func staleness(marks []openai.Mark, seen []sight, end time.Time) []float64 {
 	return ages
 }
 
-// frozen returns the longest time in which nothing new appeared although there was new text.
+// frozen returns the longest time in which the visible text did not grow although the model had written more.
 func frozen(marks []openai.Mark, seen []sight, end time.Time) time.Duration {
 	var longest time.Duration
 	bytes, grown := 0, time.Time{}

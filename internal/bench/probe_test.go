@@ -11,12 +11,12 @@ import (
 	"telex/standin/telegram"
 )
 
-// at returns a moment so many milliseconds after the beginning.
+// at returns the time that is ms milliseconds after the beginning.
 func at(ms int) time.Time {
 	return time.Unix(1_800_000_000, 0).Add(time.Duration(ms) * time.Millisecond)
 }
 
-// message is one of the bot's; versions are pairs of a time in milliseconds and a text.
+// message returns a message of the bot. versions are pairs of a time in milliseconds and a text.
 func message(deleted int, versions ...any) telegram.Message {
 	m := telegram.Message{FromBot: true}
 	for pair := range slices.Chunk(versions, 2) {
@@ -72,7 +72,7 @@ func TestAnswerTokens(t *testing.T) {
 	}
 }
 
-// An answer of four tokens, one every 100 ms, shown after 150 ms, 250 ms and 400 ms.
+// TestTell evaluates an answer of four tokens, one every 100 ms, which are shown after 150 ms, 250 ms and 400 ms.
 func TestTell(t *testing.T) {
 	t.Parallel()
 	a := newAnswer("aa bb cc dd")
@@ -82,7 +82,7 @@ func TestTell(t *testing.T) {
 	}
 	type want struct {
 		final, frozen time.Duration
-		mean          float64 // staleness
+		mean          float64 // mean staleness in seconds
 		lost, doubled bool
 		twice         int
 	}
@@ -92,8 +92,9 @@ func TestTell(t *testing.T) {
 		want    want
 	}{
 		{
-			// Ages: 0…140 ms until 150 (8 samples), from 160 none until 200, 0…40 until 250 (3),
-			// then bb cc are seen; dd from 300: 0…80 (5). Their sum is 560+60+200, over 20 samples.
+			// The sum of the ages is 820 ms in 20 samples. Until 150 ms, nothing is visible: 0…140 ms (8 samples).
+			// From 160 ms all written tokens are visible. From 200 ms, cc is missing: 0…40 ms (3 samples). From 300
+			// ms, dd is missing: 0…80 ms (5 samples).
 			"in time",
 			[]telegram.Message{message(0, 150, "aa bb"+cursor, 250, "aa bb cc"+cursor, 400, "aa bb cc dd")},
 			want{final: 100 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.041},

@@ -21,8 +21,8 @@ const startPatience = 20 * time.Second
 type process struct {
 	*outside.Process
 	dir       string
-	group     string        // its control group, if its processor time is limited
-	firstPoll time.Duration // from exec to its arrival at the platform
+	group     string        // path of its control group, if its processor time is limited
+	firstPoll time.Duration // time from the start of the program to its first poll
 }
 
 // startProcess starts a program in the world, in a new directory with its configuration, and waits for its first poll.
@@ -58,18 +58,18 @@ func launch(config, program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// usage is the resource usage of a process.
+// usage is what a process has used so far.
 type usage struct {
 	cpu       time.Duration
-	database  time.Duration // processor time of the database's own processes
-	rss, peak float64       // MiB
+	database  time.Duration // processor time of the database's processes
+	rss, peak float64       // memory in MiB
 }
 
 // usage reads the process's usage so far.
 func (p *process) usage() (usage, error) {
 	proc := filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid))
 	var u usage
-	// The clocks of threads count nanoseconds, but the process's total is rounded to 10 ms.
+	// The threads' times are in nanoseconds, but the kernel rounds the process's total to 10 ms.
 	clocks, err := filepath.Glob(filepath.Join(proc, "task", "*", "schedstat"))
 	if err != nil {
 		return u, err
@@ -96,7 +96,7 @@ func (p *process) usage() (usage, error) {
 	return u, err
 }
 
-// kilobytes returns a value of a process's status in MiB.
+// kilobytes converts a value of a process's status, which is in kB, to MiB.
 func kilobytes(status, key string) (float64, error) {
 	_, rest, ok := strings.Cut(status, key)
 	if !ok {

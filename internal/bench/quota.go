@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// cpuPeriod is the time in which a limited process may use its share.
+// cpuPeriod is the period in which a limited process may use its share of the processor time once.
 const cpuPeriod = 20 * time.Millisecond
 
-// limit lets the process use only a share of one processor from now on, by a control group. That needs root.
+// limit limits the process to a share of one processor from now on; 0: no limit. It uses a control group, which needs
+// root.
 func (p *process) limit(share float64) error {
 	if share == 0 {
 		return nil
@@ -38,7 +39,7 @@ func (p *process) limit(share float64) error {
 	return nil
 }
 
-// stop ends the process in order and removes its directory.
+// stop ends the process in an orderly way and removes its directory.
 func (p *process) stop() error {
 	err := errors.Join(p.Stop(), os.RemoveAll(p.dir))
 	if p.group != "" {

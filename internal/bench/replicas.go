@@ -17,11 +17,11 @@ import (
 type replicas struct {
 	processes []*process
 	database  *pgserver.Server
-	name      string // of the database
+	name      string // name of the database
 }
 
-// startReplicas starts the database and so many daemons, and waits until all of them share it. Each may then use a share of one
-// processor; 0: all there are.
+// startReplicas starts the database and n daemons, and waits until all of them share the database. From then on, each
+// daemon may use this share of one processor; 0: all processors.
 func startReplicas(ctx context.Context, binary string, w *world, n int, share float64) (_ *replicas, err error) {
 	r := &replicas{}
 	defer func() {
@@ -76,7 +76,7 @@ func (p *process) awaitJoined(ctx context.Context) error {
 	}
 }
 
-// usage implements bot. The memory is the sum of the daemons'.
+// usage implements bot. It returns the sum over all daemons.
 func (r *replicas) usage() (sum usage, err error) {
 	for _, p := range r.processes {
 		u, err := p.usage()
@@ -129,7 +129,8 @@ func replicaScenarios() []scenario {
 			bars: []bar{{statementGrowth, 1.10}, {memoryAgain, 1}},
 		},
 		{
-			// So little that the database, the stand-ins and the model have enough left on a small machine.
+			// The share is so small that a small machine has enough time left for the database, the stand-ins and the
+			// model.
 			name: "replicas-limited", title: "90 people of 10 bots ask again as soon as they are answered, each daemon with a twentieth of one processor",
 			replicas: []int{1, 2, 3}, busy: busy{people: 90, bots: 10, length: 20 * time.Second, share: 0.05}, latency: 20 * time.Millisecond,
 		},

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// What measures several daemons on one database must not rot. The loads are so small that their figures say nothing.
+// TestPostgreSQLReplicas keeps the measurement of several daemons on one database working. Its loads are too small
+// for meaningful figures.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "telex")

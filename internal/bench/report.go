@@ -44,7 +44,7 @@ const (
 	cpuToCopier    measure = "cpu_to_copier"
 	wrongStreams   measure = "wrong_streams"
 
-	// Of several daemons on one database.
+	// These figures are about several daemons on one database.
 	stalenessToOne    measure = "staleness_to_one"
 	databaseCPU       measure = "database_cpu_ms_per_1000_tokens"
 	answersPerSecond  measure = "answers_per_second"
@@ -59,7 +59,7 @@ const (
 	memoryAgain       measure = "memory_grown_again_kib_per_conversation"
 )
 
-// row is the format of a figure.
+// row says how a figure is printed.
 type row struct {
 	measure  measure
 	label    string
@@ -114,7 +114,7 @@ func rows() []row {
 	}
 }
 
-// result has the figures of one bot in one scenario.
+// result contains the figures of one bot in one scenario.
 type result struct {
 	Scenario string              `json:"scenario"`
 	Title    string              `json:"title"`
@@ -123,7 +123,8 @@ type result struct {
 	Bars     []verdict           `json:"bars,omitempty"`
 }
 
-// verdict is a limit of a figure, its value (the worst if there are several daemons), and whether the limit was met.
+// verdict is the limit of a figure, the figure's value, and whether it is within the limit. If several daemons were
+// measured, the value is the worst one.
 type verdict struct {
 	bar
 	Value float64 `json:"value"`
@@ -159,7 +160,7 @@ func (w row) figure(f map[measure]float64) string {
 	return strconv.FormatFloat(v, 'f', w.decimals, 64)
 }
 
-// judged returns the row's limit and whether it was met.
+// judged returns the limit of the row's figure, and whether the figure is within it.
 func (w row) judged(bars []verdict) string {
 	for _, b := range bars {
 		if b.Measure != w.measure {
@@ -174,7 +175,7 @@ func (w row) judged(bars []verdict) string {
 	return "\t"
 }
 
-// printSummary prints how many limits there were and which were exceeded, and returns the number of the latter.
+// printSummary prints the exceeded limits and the number of all limits. It returns the number of exceeded ones.
 func printSummary(out io.Writer, results []result) (missed int) {
 	bars := 0
 	fmt.Fprintln(out)

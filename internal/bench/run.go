@@ -15,23 +15,23 @@ import (
 // candidate is a bot that can be started in a world.
 type candidate struct {
 	name  string
-	shows bool // it shows the model's text
+	shows bool // it shows people the model's text
 	start func(ctx context.Context, w *world) (bot, error)
 }
 
-// bot is one or several processes that run.
+// bot is one running bot, which consists of one or several processes.
 type bot interface {
 	usage() (usage, error)
 	stop() error
 }
 
-// The bots beside telex.
+// The names of the bots to which telex is compared.
 const (
 	naiveBot  = "naive"
 	readerBot = "reader"
 )
 
-// bots returns the bots of the scenario: telex first, and the bare reader last if there is one.
+// bots returns the bots of the scenario: telex first. The reader, which only reads the streams, is last.
 func (s scenario) bots(binary string) []candidate {
 	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
 		p, err := startDaemon(ctx, binary, w, s.interval, s.sync)
@@ -43,7 +43,7 @@ func (s scenario) bots(binary string) []candidate {
 		}
 		return p, nil
 	}}}
-	if s.hourly.conversations > 0 { // one daemon with a file has no statements to count
+	if s.hourly.conversations > 0 { // a daemon with SQLite has no statements to count
 		list = nil
 	}
 	for _, n := range s.replicas {
@@ -64,7 +64,7 @@ func (s scenario) bots(binary string) []candidate {
 	return list
 }
 
-// runBots runs the scenario with one bot after the other, and compares telex with the limits.
+// runBots runs the scenario with one bot after the other, and compares telex's figures with their limits.
 func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) {
 	s.latency = cmp.Or(s.latency, apiLatency)
 	if s.api.streams > 0 && len(s.loads) == 0 {
@@ -136,7 +136,7 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	return r, s.measure(ctx, w, c, b, r.Figures)
 }
 
-// measure puts the loads on the bot, one after the other, and fills in the figures.
+// measure applies the loads to the bot, one after the other, and fills in the figures.
 func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f map[measure]float64) error {
 	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f m
 		return err
 	}
 	var stories []story
-	var costs, database []float64 // of each load, ms per 1,000 tokens
+	var costs, database []float64 // one value for each load, in ms per 1,000 tokens
 	var down time.Time
 	for _, l := range s.loads {
 		before, err := b.usage()
@@ -215,7 +215,7 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f m
 	return nil
 }
 
-// writer returns what writes this scenario's answers.
+// writer returns a function that writes an answer of this scenario.
 func (s scenario) writer(tokens int) func(seed uint64) answer {
 	if s.markdown {
 		return func(seed uint64) answer { return markdownAnswer(seed, tokens) }
@@ -223,7 +223,7 @@ func (s scenario) writer(tokens int) func(seed uint64) answer {
 	return func(seed uint64) answer { return plainAnswer(seed, tokens) }
 }
 
-// patience is the maximum time for the finals of a load. Answers that are missing then count as lost.
+// patience is how long the bench waits for the finals of a load. Answers without a final then count as lost.
 func (s scenario) patience(l load) time.Duration {
 	rate := s.rate
 	if rate == 0 {
@@ -234,7 +234,7 @@ func (s scenario) patience(l load) time.Duration {
 	return writing + sending + s.outage.length + 30*time.Second
 }
 
-// breakDown starts the scenario's outage of the platform and returns its start.
+// breakDown makes the outage of the scenario happen, and returns when it began.
 func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	if s.outage.length == 0 {
 		return time.Time{}, nil
@@ -247,7 +247,7 @@ func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	return began, outside.Pause(ctx, s.outage.length)
 }
 
-// judge fills in the figures of what people saw and of the platform's counters.
+// judge fills in the figures about what people saw, and about the calls that the platform counted.
 func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	var ages, finals []float64
 	for _, m := range []measure{lost, doubled, shownTwice, frozenLongest} {
@@ -274,7 +274,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	stats := w.Telegram.Stats()
 	f[calls] = float64(len(w.shown()))
 	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
-	if s.hidden != (telegram.Limits{}) { // nobody can know hidden limits before the first refusal
+	if s.hidden != (telegram.Limits{}) { // no bot can know hidden limits before the first refusal
 		f[hiddenPerChat] = f[tooMany] / float64(len(stories))
 		f[tooMany] = 0
 	}

@@ -9,41 +9,42 @@ import (
 
 const (
 	apiLatency   = 60 * time.Millisecond
-	telegramRate = 30                      // calls per second for all chats, the platform's published limit
+	telegramRate = 30                      // calls per second to all chats together, the platform's published limit
 	telegramEdit = 1500 * time.Millisecond // telex's own edit interval on Telegram
 	manyChats    = 1000
-	partLimit    = 4096 // UTF-16 units, https://core.telegram.org/bots/api#sendmessage
-	// afterwards is how long a scenario continues after the last complete answer was shown, to notice calls that come too late.
+	partLimit    = 4096 // in UTF-16 units, https://core.telegram.org/bots/api#sendmessage
+	// afterwards is how long a scenario continues after the last complete answer was shown. It detects calls that
+	// come too late.
 	afterwards = time.Second
 	// idleFor is how long a daemon is idle before its memory is measured.
 	idleFor = time.Second
 )
 
-// load is a number of people who ask at once, and the length of each answer in tokens.
+// load is a number of people who ask at the same time, and the length of each answer in tokens.
 type load struct{ chats, tokens int }
 
-// scenario is one situation: a sequence of loads for one bot, and the limits of its figures.
+// scenario is one situation: the loads that a bot gets one after the other, and the limits of its figures.
 type scenario struct {
 	name, title string
 	loads       []load
 	rate        float64       // tokens per second of each answer; 0: 50
-	latency     time.Duration // of every call to the platform; 0: apiLatency
-	interval    time.Duration // between two edits; 0: the platform's own
+	latency     time.Duration // of each call to the platform; 0: apiLatency
+	interval    time.Duration // time between two edits; 0: the platform's own
 	markdown    bool          // the answers are Markdown
 	outage      outage
-	hidden      telegram.Limits // actual limits of the platform, lower than the published ones
+	hidden      telegram.Limits // the limits that the platform enforces; they are lower than the published ones
 	sync        time.Duration   // additional time of each sync of the daemon's files; 0: none
 	starts      int             // number of measured starts
-	baseline    bool            // the naive loop runs it, too
-	reader      bool            // a bare reader of the streams, which shows nothing, runs it, too
-	api         apiLoad         // streams of the API server; with chats, at the same time
-	replicas    []int           // numbers of daemons that share a PostgreSQL database, measured beside one with SQLite
-	busy        busy            // in place of loads
-	hourly      hourly          // in place of loads
+	baseline    bool            // the naive loop is measured, too
+	reader      bool            // the reader, which only reads the streams, is measured, too
+	api         apiLoad         // streams of the API server; if there are loads, at the same time
+	replicas    []int           // numbers of daemons on one PostgreSQL database, which are also measured
+	busy        busy            // replaces loads
+	hourly      hourly          // replaces loads
 	bars        []bar
 }
 
-// outage is a time in which the platform refuses all connections.
+// outage is the time in which the platform refuses all connections. It begins after the given time.
 type outage struct{ after, length time.Duration }
 
 // bar is the maximum of a figure.
@@ -52,8 +53,8 @@ type bar struct {
 	Most    float64 `json:"most"`
 }
 
-// always returns the limits of every scenario. With hidden limits, the calls that are running at the first refusal are
-// unavoidable violations.
+// always returns the limits that apply to every scenario. With hidden limits, the limit on violations does not apply:
+// calls that run at the first refusal are unavoidable violations.
 func (s scenario) always() []bar {
 	list := []bar{{lost, 0}, {doubled, 0}, {tooMany, 0}}
 	if s.hidden == (telegram.Limits{}) {
@@ -72,7 +73,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{
 			name: "one", title: "1 chat, 400 tokens, an edit a second",
-			// The lengths make the ends fall at different times between two edits.
+			// The lengths differ, so that the answers end at different times between two edits.
 			loads: []load{{1, 400}, {1, 415}, {1, 430}}, interval: time.Second, baseline: true, reader: true,
 			bars: []bar{{stalenessMean, 0.60}, {finalLatencies, 2.2}, {cpuToReader, 1.6}},
 		},
@@ -81,7 +82,7 @@ func scenarios() []scenario {
 			loads: []load{{1, 400}, {1, 415}}, interval: time.Second, sync: 100 * time.Millisecond,
 			bars: []bar{{stalenessMean, 0.60}, {shownTwice, 0}},
 		},
-		// At 30 calls/s, the finals alone need 1.6 and 4.75 s.
+		// At 30 calls/s, the finals of 50 and 150 chats alone take 1.6 and 4.75 s.
 		crowd(50, bar{stalenessMean, 1.0}, bar{finalP95, 1.8}),
 		crowd(150, bar{stalenessMean, 2.6}, bar{finalP95, 5.0}, bar{peakMemory, 48}),
 		{
@@ -128,7 +129,7 @@ func scenarios() []scenario {
 		{
 			name: "api-crowd", title: "50 chats at once, 400 tokens each, beside a stream of 10,000 tokens from the API server",
 			loads: []load{{50, 400}}, api: apiLoad{streams: 1, tokens: 10_000, rate: 1000},
-			// The limits of the same crowd without the stream.
+			// These are also the limits of the scenario with 50 chats and without the stream.
 			bars: []bar{{stalenessMean, 1.0}, {finalP95, 1.8}, {shownTwice, 0}},
 		},
 		{
@@ -138,14 +139,15 @@ func scenarios() []scenario {
 	}
 }
 
-// halfOfPublished returns limits that the platform does not publish.
+// halfOfPublished returns half of the published limits, for a platform whose actual limits are lower than the
+// published ones.
 func halfOfPublished() telegram.Limits {
 	l := telegram.PublishedLimits()
 	return telegram.Limits{PrivatePerSecond: l.PrivatePerSecond / 2, PrivateBurst: l.PrivateBurst, GlobalPerSecond: l.GlobalPerSecond / 2}
 }
 
-// shortScenarios returns a reduced set for tests, run in parallel. Their time limits leave room for a busy machine and
-// the race detector. The limits on lost, duplicate and refused messages are exact.
+// shortScenarios returns the scenarios for tests, which run in parallel. Their time limits are generous enough for a
+// busy machine and the race detector. Their limits on lost, doubled and refused messages are exact.
 func shortScenarios() []scenario {
 	return []scenario{
 		{

@@ -24,15 +24,15 @@ type world struct {
 	*outside.World
 	people int                // number of people who have asked
 	apiURL string             // address of the daemon's API server; empty: none
-	bots   []*telegram.Server // more bots of the same platform
+	bots   []*telegram.Server // additional bots of the same platform
 }
 
 type worldOptions struct {
-	latency time.Duration // of every call to the platform
-	rate    float64       // tokens a second
+	latency time.Duration // of each call to the platform
+	rate    float64       // tokens per second
 	hidden  telegram.Limits
-	api     bool // the daemon has an API server, too
-	bots    int  // number of bots on the platform, if it is more than one
+	api     bool // the daemon also has an API server
+	bots    int  // number of bots on the platform; 0 counts as 1
 }
 
 func newWorld(ctx context.Context, o worldOptions) (*world, error) {
@@ -81,14 +81,14 @@ func (w *world) awaitPoll(ctx context.Context, exited <-chan struct{}) (time.Tim
 	}
 }
 
-// question is something a person asked, and what the model answers.
+// question is a question that a person asked, and the model's answer to it.
 type question struct {
 	user   int64
 	text   string
 	answer answer
 }
 
-// ask lets so many new people write at once.
+// ask lets a number of new people write at the same time.
 func (w *world) ask(people int, write func(seed uint64) answer) ([]question, error) {
 	var list []question
 	for range people {
@@ -107,7 +107,7 @@ func (w *world) ask(people int, write func(seed uint64) answer) ([]question, err
 	return list, nil
 }
 
-// awaitFinals waits until every answer is final, at most for patience.
+// awaitFinals waits until every answer has its final, at most for patience.
 func (w *world) awaitFinals(ctx context.Context, asked []question, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	pending := slices.Clone(asked)
@@ -141,7 +141,7 @@ func (w *world) awaitStreams(ctx context.Context, asked []question, patience tim
 	return nil
 }
 
-// stories returns the histories of the questions.
+// stories returns what happened to each question.
 func (w *world) stories(asked []question) []story {
 	now := time.Now()
 	requests := make(map[string]openai.Request)
@@ -155,12 +155,13 @@ func (w *world) stories(asked []question) []story {
 	return list
 }
 
-// shown returns the calls that belong to a chat, without polls and the like.
+// shown returns the calls that are about a chat. Polls, for example, are not.
 func (w *world) shown() []telegram.Call {
 	return slices.DeleteFunc(w.Telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
 }
 
-// longestText returns the length of the longest text that any message of the bot ever had, as the platform counts it.
+// longestText returns the length of the longest text that any of the bot's messages ever had, as the platform counts
+// it.
 func (w *world) longestText() int {
 	longest := 0
 	for i := range w.people {

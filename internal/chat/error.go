@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// ErrorKind classifies a failed call by what may be done next.
+// ErrorKind classifies a failed call by what the caller may do next.
 type ErrorKind uint8
 
-// The kinds. The zero value is Uncertain, the one that promises nothing.
+// The kinds of errors. The zero value is Uncertain, because it promises nothing.
 const (
-	Uncertain   ErrorKind = iota // may have happened: timeout, connection lost, 5xx on a create
-	RateLimited                  // not done; RetryAfter says when
-	Temporary                    // certainly not done: dial failure, connection refused
-	Rejected                     // the content was refused, most often its markup
-	TooLong                      // the text was refused for its length
+	Uncertain   ErrorKind = iota // the call may have taken effect: timeout, connection lost, 5xx on a create
+	RateLimited                  // the call had no effect; RetryAfter says when to repeat it
+	Temporary                    // the call certainly had no effect: dial failure, connection refused
+	Rejected                     // the content was refused, usually because of its markup
+	TooLong                      // the text was refused because it is too long
 	Gone                         // the message does not exist any more
 	Forbidden                    // the bot may not write in this chat
-	Moved                        // the chat has a new id, in SendError.Moved
+	Moved                        // the chat has a new id: SendError.Moved
 	Auth                         // the account's credentials were refused
-	Conflict                     // another process uses the same account to receive
+	Conflict                     // another process receives with the same account
 	Frozen                       // the message exists but can't be edited any more
 )
 
-// String returns the kind as it stands in logs.
+// String returns the kind as logs show it.
 func (k ErrorKind) String() string {
 	names := [...]string{
 		"uncertain", "rate limited", "temporary", "rejected", "too long",
@@ -36,14 +36,14 @@ func (k ErrorKind) String() string {
 	return fmt.Sprintf("ErrorKind(%d)", uint8(k))
 }
 
-// SendError is how an adapter reports a failed call. It never contains a secret.
+// SendError is the error that an adapter returns for a failed call. It never contains a secret.
 type SendError struct {
 	Kind       ErrorKind
-	RetryAfter time.Duration   // RateLimited: wait this long, counted from the answer
-	Scope      Scope           // RateLimited: what is blocked; 0 when the platform does not say
-	Ops        Op              // RateLimited: the kinds of calls that are blocked there; 0: all
+	RetryAfter time.Duration   // RateLimited: how long to wait, counted from the response
+	Scope      Scope           // RateLimited: what is blocked; 0: the platform does not say
+	Ops        Op              // RateLimited: the kinds of calls that are blocked in Scope; 0: all
 	Moved      ChatID          // Moved: the chat's new id
-	RateLimits []RateLimitInfo // RateLimited: the limits as the refusal reports them; see Receipt
+	RateLimits []RateLimitInfo // RateLimited: the limits that the refusal reports; see Receipt
 	Err        error
 }
 
@@ -61,8 +61,8 @@ func (e *SendError) Unwrap() error { return e.Err }
 // ErrTooLarge means that an attachment is larger than the caller allows.
 var ErrTooLarge = errors.New("the attachment is too large")
 
-// AsSendError returns the SendError in err's chain. Any other error counts as Uncertain: an
-// adapter that could not classify must not cause a blind repetition.
+// AsSendError returns the SendError in err's chain. Any other error counts as Uncertain, so that nobody repeats a
+// call whose error an adapter could not classify.
 func AsSendError(err error) *SendError {
 	if se, ok := errors.AsType[*SendError](err); ok {
 		return se

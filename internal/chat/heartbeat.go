@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// BeatEvery is the longest time between two beats of a healthy loop.
+// BeatEvery is the maximum time between two beats of a loop that works.
 const BeatEvery = 30 * time.Second
 
-// Heartbeat stores when a loop last ran. The zero value is ready for use, by several goroutines.
+// Heartbeat stores when a loop last ran. Its zero value is ready for use. Several goroutines may use it.
 type Heartbeat struct{ at atomic.Int64 }
 
 // Beat records that the loop runs.
 func (h *Heartbeat) Beat() { h.at.Store(time.Now().UnixNano()) }
 
-// Last returns the time of the last beat; 1970 before the first.
+// Last returns the time of the last beat, or the beginning of 1970 if there was none.
 func (h *Heartbeat) Last() time.Time { return time.Unix(0, h.at.Load()) }

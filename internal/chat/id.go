@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// EndpointID names one configured bot account; it is the account's key in the config.
+// EndpointID names one configured bot account. It is the account's key in the configuration.
 type EndpointID string
 
-// ChatID, ThreadID, UserID and MessageID are a platform's own ids. Only the adapter that
-// made one may parse it; to everybody else they are opaque and comparable.
+// ChatID, ThreadID, UserID and MessageID are ids of a platform. Only the adapter that created one may parse it. All
+// others may only compare it.
 type (
 	ChatID    string
 	ThreadID  string
@@ -17,16 +17,16 @@ type (
 	MessageID string
 )
 
-// Kind says what sort of place a chat is.
+// Kind is the kind of a chat.
 type Kind uint8
 
-// The kinds of chat. The zero value is Private, the place with the fewest listeners.
+// The kinds of chats. The zero value is Private, because the fewest people read along there.
 const (
 	Private Kind = iota
 	Group
 )
 
-// String returns the kind as it stands in logs.
+// String returns the kind as logs show it.
 func (k Kind) String() string {
 	if k == Group {
 		return "group"
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return "private"
 }
 
-// Target is a place that a message can be sent to, as one adapter understands it.
+// Target is a place to which one adapter can send messages.
 type Target struct {
 	Chat   ChatID
 	Thread ThreadID // empty outside threads and forum topics
@@ -44,19 +44,19 @@ type Target struct {
 // MessageRef names a message that exists on the platform.
 type MessageRef struct {
 	Target Target
-	ID     MessageID // empty when the platform returned no id: then the message can't be edited
+	ID     MessageID // empty if the platform returned no id; then the message can't be edited
 }
 
-// Person is somebody on one endpoint.
+// Person is a user of one endpoint.
 type Person struct {
 	Endpoint EndpointID
 	User     UserID
 }
 
-// String returns the person as "endpoint:user:ID", which is how config.yaml writes them.
+// String returns the person as "endpoint:user:ID", the form in config.yaml.
 func (p Person) String() string { return string(p.Endpoint) + ":user:" + string(p.User) }
 
-// ParsePerson reads what Person.String wrote.
+// ParsePerson parses the result of Person.String.
 func ParsePerson(s string) (Person, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) != 3 || parts[0] == "" || parts[1] != "user" || parts[2] == "" {
@@ -81,8 +81,8 @@ func (c Conversation) String() string {
 	return strings.Join(parts, ":")
 }
 
-// ParseConversation reads what Conversation.String wrote. Chat ids contain no colon, and
-// none begins like a pattern of config.yaml.
+// ParseConversation parses the result of Conversation.String. Chat ids contain no colon, and no chat id begins like a
+// pattern in config.yaml.
 func ParseConversation(s string) (Conversation, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) < 2 || parts[0] == "" || parts[1] == "" || len(parts) == 3 && parts[2] == "" {

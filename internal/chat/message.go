@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// InboundKind says how an inbound message must be handled.
+// InboundKind says how a received message must be handled.
 type InboundKind uint8
 
-// The kinds of inbound message.
+// The kinds of received messages.
 const (
 	Text          InboundKind = iota
 	Command                   // a message that starts with a platform command addressed to this bot
-	Button                    // a press of a button that this bot showed: Action says which
-	AccessRequest             // a message of a person who is not let in, without its text; the answer is a pairing code
+	Button                    // the sender pressed a button that this bot showed: Action says which
+	AccessRequest             // a message of a stranger, without its text; the bot answers with a pairing code
 	Oversized                 // a message that is too long, without its text
 	Migration                 // the chat To has a new id, MovedTo; no person wrote anything
-	Edited                    // the sender changed the message ID; Text is its new text. It is not stored
-	Deleted                   // the message ID was deleted; Sender may be empty. It is not stored
-	Forgotten                 // an operator deletes the conversation. It is not stored
-	Erased                    // an operator deletes what the sender asked in the conversation. It is not stored
-	Opened                    // the sender opened the bot's pane and wrote nothing. To is a new thread, or without a thread a place that is opened again and again
+	Edited                    // the sender changed the message ID; Text is its new text; it is not stored
+	Deleted                   // the message ID was deleted; Sender may be empty; it is not stored
+	Forgotten                 // an operator deletes the conversation; it is not stored
+	Erased                    // an operator deletes what the sender asked in the conversation; it is not stored
+	Opened                    // the sender opened the bot's pane; To is a new thread, or has none and is opened repeatedly
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.
 type Origin string
 
-// The origins.
+// These values name the author of the text.
 const (
 	Typed     Origin = ""        // the sender
 	Forwarded Origin = "forward" // somebody else; the sender forwarded it
@@ -36,57 +36,58 @@ const (
 	Reported  Origin = "report"  // nobody: a device or service reports that something happened
 )
 
-// Sender is who wrote an inbound message.
+// Sender is the author of a received message.
 type Sender struct {
 	ID   UserID
-	Name string // for people to read; never an identity
-	Bot  bool   // another bot
+	Name string // for display only; never used as an identity
+	Bot  bool   // the sender is another bot
 }
 
-// Inbound is one message from a person, decoded by an adapter.
+// Inbound is one received message, decoded by an adapter.
 type Inbound struct {
-	To     Target // where an answer goes
+	To     Target // where the answer goes
 	Sender Sender
-	ID     MessageID // deduplication key within the conversation, and the target of replies; an adapter may store in it what it needs for an answer
-	Resume string    // where Run may continue once this message is accepted
+	ID     MessageID // unique within the conversation; a reply refers to it; an adapter may add what it needs to answer
+	Resume string    // from where Run may continue to receive once this message is accepted
 	Kind   InboundKind
-	Text   string // the whole text as the person meant it, the bot's own mention removed
+	Text   string // the whole text, without the mention of the bot
 	Origin Origin `json:",omitempty"` // of Text
 	Author string `json:",omitempty"` // Origin Forwarded: who wrote Text, for people to read; empty: unknown
-	// Quotes are the messages that this one refers to, oldest first: the one that it replies to, or the one it was asked about.
+	// Quotes are the messages to which this one refers, oldest first: the one that it replies to, or the one it asks
+	// about.
 	Quotes    []Quote `json:",omitempty"`
-	Command   string  // Kind Command: the name in lower case, without slash and bot name; empty where one command serves for all: then Args begins with the name, or is a question
+	Command   string  // Kind Command: the bare name in lower case; empty if the platform has only one command: then Args begins with the name, or is a question
 	Args      string  // Kind Command: the rest of the text
 	Action    string  // Kind Button: the Action's ID
 	MovedTo   ChatID  `json:",omitempty"` // Kind Migration: the chat's new id
-	Addressed bool    // the bot was meant: private chat, mention, reply to the bot, or command
-	// Follows means that the message may continue a conversation with the bot although it does not name it: it stands in a
-	// thread, and it mentions nobody else. Whether the bot takes part in the thread is the gateway's to know.
+	Addressed bool    // the message is meant for the bot: private chat, mention, reply to the bot, or command
+	// Follows means that the message may be meant for the bot although it does not name it: it is in a thread, and it
+	// mentions nobody else. The gateway decides, because it knows whether the bot takes part in the thread.
 	Follows     bool `json:",omitempty"`
-	Reply       bool // the answer should visibly refer to this message (groups)
+	Reply       bool // the answer should visibly refer to this message, as in groups
 	Attachments []Attachment
-	More        bool      // more messages probably follow that belong to this one: an album, a split paste
+	More        bool      // more messages that belong to this one probably follow: an album, a split text
 	At          time.Time // when the person sent it, by the platform's clock
-	// Missed means that the message was already waiting on the platform when the adapter connected. Only then its age is
-	// reliable: At and the local clock may differ.
+	// Missed means that the message already waited on the platform when the adapter connected. Only the age of such a
+	// message counts, because the platform's clock may differ from the local one.
 	Missed bool `json:",omitempty"`
-	// Unattended means that nobody can answer questions while the reply is written.
+	// Unattended means that nobody can answer questions, such as an approval, while the reply is written.
 	Unattended bool `json:",omitempty"`
 }
 
-// Quote is another message that a message refers to. The sender of the message did not write it for the bot: it is outside
-// content.
+// Quote is a message to which another message refers. The sender of that other message did not write it for the bot,
+// so it is outside content.
 type Quote struct {
-	Author      string       // who wrote it, for people to read; empty: unknown
+	Author      string       // who wrote it, for display; empty: unknown
 	Own         bool         `json:",omitempty"` // the bot wrote it
-	Text        string       // without markup; for a picture or file, its caption
+	Text        string       // without markup; of a picture or file: its caption
 	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender marked
 	Attachments []Attachment `json:",omitempty"`
 	Hidden      bool         `json:",omitempty"` // the platform does not tell the bot what the message says
 	ID          MessageID    `json:",omitempty"` // of the message, if the adapter did not know what it says
 }
 
-// Screen holds the lines that an adapter needs if it must answer a message before it is stored.
+// Screen contains the lines with which an adapter answers a message that is not stored yet.
 type Screen struct {
 	// Refusal returns the line for a sender who is not let in, and "" for everybody else. It does not wait for the store.
 	Refusal func(Inbound) string
@@ -96,37 +97,37 @@ type Screen struct {
 	Commands func() []CommandSpec
 }
 
-// Attachment is a file that came with a message. Its content is not fetched yet.
+// Attachment is a file that belongs to a message. Its content has not been downloaded yet.
 type Attachment struct {
-	Name, MediaType string // as the sender's client reports them; may be empty or wrong
-	Size            int64  // bytes; 0 when the platform does not say
-	ID              string // by which the adapter fetches it
+	Name, MediaType string // as the sender's client reported them; may be empty or wrong
+	Size            int64  // in bytes; 0: the platform does not say
+	ID              string // with which the adapter downloads it
 }
 
-// CommandSpec is a command as a platform offers it to people.
+// CommandSpec describes a command for the menu that a platform shows to people.
 type CommandSpec struct {
 	Name        string // in lower case, without slash
 	Description string // one line
 	Argument    string // what may follow the name, in one word; empty: nothing
-	Asks        bool   // a question must follow; used where people can't simply write to the bot
-	Admin       bool   // for admins only, and in private
+	Asks        bool   // a question must follow; for platforms on which people can't simply write to the bot
+	Admin       bool   // only for admins, and only in private chats
 	Alone       bool   // only the asker needs to see the answer; the platform may hide it from others
 }
 
 // Action is a button below a message.
 type Action struct {
-	ID    string // what comes back in Inbound.Action: at most 64 bytes of a-z, 0-9, "-" and ":"
-	Label string // what people read on it
+	ID    string // value of Inbound.Action after a press: at most 64 bytes of a-z, 0-9, "-" and ":"
+	Label string // text on the button
 }
 
-// draftAction begins the Action of a press on the button of a draft, before the draft's id.
+// draftAction is the beginning of Inbound.Action after a press on the button of a draft. The draft's id follows.
 const draftAction = "draft:"
 
-// DraftAction returns the Inbound.Action of a press on the one button that a platform shows with a draft. The platform says only
-// which draft it was.
+// DraftAction returns the Inbound.Action for a press on the only button that a platform shows with a draft. The
+// platform reports only the draft's id.
 func DraftAction(draft int64) string { return draftAction + strconv.FormatInt(draft, 10) }
 
-// PressedDraft returns the id of the draft whose button was pressed; false if it was another button.
+// PressedDraft returns the id of the draft whose button was pressed, or false if another button was pressed.
 func PressedDraft(action string) (draft int64, ok bool) {
 	id, found := strings.CutPrefix(action, draftAction)
 	draft, err := strconv.ParseInt(id, 10, 64)
@@ -135,25 +136,27 @@ func PressedDraft(action string) (draft int64, ok bool) {
 
 // Prompt is a question that a platform suggests to people.
 type Prompt struct {
-	Label string // what people read
-	Text  string // what they ask by pressing it
+	Label string // text on the button
+	Text  string // question that a press asks
 }
 
-// Resume says where receiving continues.
+// Resume says from where an endpoint continues to receive.
 type Resume struct {
-	Cursor string   // of the newest accepted message; empty: none
-	Places []Target // where turns began recently, newest first; for platforms that must be queried per chat
-	// Sent are the newest messages that the bot sent and that the store knows; for platforms where Find depends on that.
+	Cursor string   // cursor of the newest accepted message; empty: none
+	Places []Target // where turns began recently, newest first; for platforms where each chat must be queried
+	// Sent are the newest messages of the bot that the store knows. Find needs them on some platforms.
 	Sent []MessageRef
-	// Received are the newest messages of people, if several processes share the store: another one received them.
+	// Received are the newest messages of people, if several processes share the store. Another process may have
+	// received them.
 	Received []MessageRef
-	// Fellows returns how many other processes receive from the endpoint at this moment, and how many of them began before this
-	// one; nil: none ever does. Calls that the gateway does not pace, such as those that read missed messages, must leave them
-	// their part of a limit. What all of them need, such as a webhook, must stay while there are any.
+	// Fellows returns how many other processes receive from the endpoint now, and how many of them began before this
+	// one; nil: there are never any. The gateway does not pace some calls, such as those that read missed messages.
+	// These calls must leave the other processes their part of a limit. Things that all of them need, such as a
+	// webhook, must stay while there are other processes.
 	Fellows func() (all, older int) `json:"-"`
 }
 
-// Others calls Fellows, if there is one.
+// Others calls Fellows if it is not nil.
 func (r Resume) Others() (all, older int) {
 	if r.Fellows == nil {
 		return 0, 0
@@ -161,73 +164,74 @@ func (r Resume) Others() (all, older int) {
 	return r.Fellows()
 }
 
-// Outgoing is one message to be sent, or the new state of one that exists. The gateway has
-// rendered, split and measured it; an adapter only encodes it.
+// Outgoing is one message to be sent, or the new content of an existing one. The gateway has rendered, split and
+// measured it. An adapter only encodes it.
 type Outgoing struct {
 	Text    string    // rendered in the platform's dialect
-	Spans   []Span    // formatting by offset, for dialects that format so
+	Spans   []Span    // formatting by offset, for dialects that use offsets
 	Plain   string    // the same text without any markup
-	Source  string    // the Markdown that this message shows. The sources of all parts, joined, are the text as the model wrote it
-	Note    string    // the line at the end of Text that telex adds, such as the reason why the text ends
-	ReplyTo MessageID // the message this one visibly refers to; a missing one must not fail the call
-	Answers MessageID // the question; the same in every part of a reply
-	Key     string    // idempotency key: the same for every attempt of one create
-	Preview bool      // not the final text: no notification beyond the first
+	Source  string    // the Markdown of this message; those of all parts together are the model's whole text
+	Note    string    // the line that telex adds at the end of Text, such as the reason why the text ends
+	ReplyTo MessageID // the message to which this one visibly refers; if it is missing, the call must not fail
+	Answers MessageID // the asker's message; the same for all parts of a reply
+	Key     string    // idempotency key: the same for all attempts of one create
+	Preview bool      // this is not the final text; only the first preview may cause a notification
 
-	// LinkPreview is the address that the platform may open to show a preview. Usually it is empty and the platform must
-	// open none: with an address that is opened without a click, a model could send data to any server. If a platform
-	// can't be restricted to one address, it may open all addresses in the text: the asker typed each of them.
+	// LinkPreview is the address for which the platform may show a preview. Usually it is empty, and the platform
+	// must open no address: a model could send data to any server in an address that is opened without a click. If a
+	// platform can't be restricted to one address, it may open all addresses in the text, because the asker has typed
+	// each of them.
 	LinkPreview string
-	Actions     []Action // buttons; without any, an edit removes the message's buttons
+	Actions     []Action // buttons; if there are none, an edit removes the message's buttons
 }
 
-// File is sent as a message of its own. Its caption is the text of the Outgoing beside it.
+// File is sent as a separate message. Its caption is the Text of the Outgoing that is passed with it.
 type File struct {
 	Name      string // with an extension, without a path
 	MediaType string
-	Content   []byte // the reader must not change it
+	Content   []byte // must not be changed by the reader
 }
 
-// Span formats Length units of text from Offset on. The unit is the dialect's.
+// Span formats Length units of text, beginning at Offset. The dialect defines the unit.
 type Span struct {
-	Kind           string // as the dialect names it
+	Kind           string // name of the format in the dialect
 	Offset, Length int
 	URL            string
 	Language       string
 }
 
-// Receipt is the platform's answer to a successful send or edit.
+// Receipt is the platform's response to a successful send or edit.
 type Receipt struct {
 	Ref MessageRef
-	// RateLimits are the limits that the call counted against, as the answer reports them. They refine
-	// what the profile declares.
+	// RateLimits are the limits that counted the call, as the response reports them. They are more exact than the
+	// limits in Profile.
 	RateLimits []RateLimitInfo
 }
 
-// Create is a create as it was tried: what a platform needs to find the message that it may have made.
+// Create describes an attempted create, so that the platform can be searched for the message that it may have made.
 type Create struct {
 	Key     string
-	After   MessageID // the newest message that was known before the call; empty: none, or the platform does not need it
-	File    bool      // it was to send a file
+	After   MessageID // the newest message known before the call; empty: there was none, or the platform does not need it
+	File    bool      // the create sends a file
 	Message Outgoing
-	KeyOnly bool // where messages have keys, only one with its key is it: others may have been made since
+	KeyOnly bool // only a message with this Key counts: similar messages may have been made since
 }
 
-// Found is what one call that looks for the message of a create learned.
+// Found is the result of one call that searches for the message of a create.
 type Found struct {
-	Ref    MessageRef // the message; without an id, the call found none
-	Next   string     // not empty: the search continues with this
-	Unsure bool       // the search has ended, and the message may exist nevertheless
-	// Taken means that the message at Ref was made by another create of unknown outcome, and shows the content of this one
-	// now. The message of this one may exist too.
+	Ref    MessageRef // the message; without an id: the call found none
+	Next   string     // not empty: where the search must continue
+	Unsure bool       // the search has ended without a result, but the message may exist nevertheless
+	// Taken means that another create with an unknown outcome made the message at Ref, which now shows the content of
+	// this create. The message that this create made may exist too.
 	Taken bool
 }
 
-// RateLimitInfo is the state of one limit as the platform reports it, mostly in headers.
+// RateLimitInfo is the state of one limit as the platform reports it, usually in headers.
 type RateLimitInfo struct {
 	Scope     Scope
-	Ops       Op // the kinds of calls that count against it
+	Ops       Op // the kinds of calls that the limit counts
 	Limit     int
 	Remaining int
-	Reset     time.Duration // until Remaining is Limit again, counted from the answer
+	Reset     time.Duration // time until Remaining is Limit again, counted from the response
 }

@@ -2,57 +2,58 @@ package chat
 
 import "time"
 
-// Capabilities states what an adapter can do at all. Each flag promises that the adapter
-// implements the matching optional interface; that is checked once, at start.
+// Capabilities says what an adapter can do on its platform. For each flag, the adapter must implement the optional
+// interface of the same subject. This is checked once, at the start.
 type Capabilities struct {
 	Edit      bool
 	Delete    bool
 	Typing    bool
 	File      bool // it can send a message that is a file
-	Draft     bool // it has ephemeral previews, somewhere
-	Stream    bool // it has append-only streams, somewhere
-	Find      bool // it can find the message of a create of unknown outcome
+	Draft     bool // it can show drafts, at least in some chats
+	Stream    bool // it has native streams, at least in some chats
+	Find      bool // it can find the message of a create with an unknown outcome
 	Fetch     bool // it can download attachments
-	Thread    bool // it can read what was written in a thread
-	Menu      bool // it has a menu of commands
+	Thread    bool // it can read the earlier messages of a thread
+	Menu      bool // it can show people a menu of commands
 	Concludes bool // it wants to know when messages have been answered
-	Pane      bool // it has a pane for conversations with the bot, somewhere
-	// Buttons: it shows Outgoing.Actions, and takes them away from a message that is edited without.
+	Pane      bool // it has a pane for conversations with the bot, at least in some chats
+	// Buttons: it shows Outgoing.Actions, and an edit without Actions removes the buttons.
 	Buttons bool
-	// OneReceiver: the platform lets only one process of a bot receive, so that replicas must take turns.
+	// OneReceiver: the platform lets only one process receive for a bot, so the replicas elect it.
 	OneReceiver bool
-	// ReceiverAnswers: with OneReceiver, the process that receives also answers: it waits for its answers.
+	// ReceiverAnswers: if OneReceiver is set, the process that receives also answers, because it waits for its
+	// answers.
 	ReceiverAnswers bool
 }
 
-// Profile states what holds in one place: how long a message may be and how often one may
-// call. It is a value; asking for it is pure and cheap.
+// Profile says what one place allows: how long a message may be, and how often calls may be made. Getting it is cheap
+// and has no side effects.
 type Profile struct {
 	TextLimit    int           // longest message, in the dialect's unit, after rendering
-	EditInterval time.Duration // the platform's own default between two preview edits
-	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: none
+	EditInterval time.Duration // the platform's default for the time between two edits of a preview
+	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: there is none
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
-	KeyFor       time.Duration // how long a create that is repeated with its key makes no second message; 0: not at all
-	LateFor      time.Duration // how long after its failure a create may still take effect, so that Find is asked again; 0: not at all
-	FileLimit    int64         // longest file, in bytes; 0: none is known
-	Limits       []Limit       // every published limit that a call to this place counts against
-	NoCommands   bool          // commands with a slash can't be typed here; their bare names are used
-	Slash        string        // what people type before a command's name here; empty: "/", with NoCommands nothing
+	KeyFor       time.Duration // how long repeating a create with its key makes no second message; 0: not at all
+	LateFor      time.Duration // how long a failed create may still take effect, so that Find must be repeated; 0: not at all
+	FileLimit    int64         // maximum size of a file in bytes; 0: unknown
+	Limits       []Limit       // all published limits that count calls to this place
+	NoCommands   bool          // people can't type commands with a slash here; they use the bare names
+	Slash        string        // what people type before a command's name here; empty: "/", or nothing if NoCommands is set
 }
 
-// Scope is what a limit counts over.
+// Scope is the range in which a limit counts calls.
 type Scope uint8
 
-// The scopes. A 429 that does not name its scope blocks ScopeChat. The numbers are stored.
+// The scopes. If a 429 does not name its scope, it blocks ScopeChat. The store contains these numbers.
 const (
 	ScopeMessage  Scope = 1 // one message: its edits
 	ScopeThread   Scope = 4 // one thread of a chat, or the chat outside of its threads
 	ScopeChat     Scope = 2 // one chat, threads included
-	ScopeEndpoint Scope = 3 // everything the bot account does
+	ScopeEndpoint Scope = 3 // all calls of the bot account
 )
 
-// String returns the scope as it stands in logs.
+// String returns the scope as logs show it.
 func (s Scope) String() string {
 	switch s {
 	case ScopeMessage:
@@ -70,26 +71,27 @@ func (s Scope) String() string {
 // Op is a set of kinds of calls.
 type Op uint16
 
-// The kinds of calls that platforms count. The numbers are stored.
+// The kinds of calls that platforms count. The store contains these numbers.
 const (
 	OpSend Op = 1 << iota
 	OpEdit
 	OpDelete
 	OpTyping
-	OpDraft  // show an ephemeral preview
-	OpStart  // begin an append-only stream
-	OpAppend // add to one
-	OpStop   // end one
-	OpFind   // look for a message
+	OpDraft  // show a draft
+	OpStart  // begin a native stream
+	OpAppend // add text to a native stream
+	OpStop   // end a native stream
+	OpFind   // search for a message
 	OpFile   // send a message that is a file
 	OpPane   // suggest questions in the bot's pane, or name a thread there
 	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop | OpFind | OpFile | OpPane
 )
 
-// Limit is one published limit: at most Count calls of the kinds in Ops within any Window,
-// spread out as a bucket that holds Burst calls and refills at Count/Window. A process that continues after another one does not
-// know the other's calls, and keeps only to the bucket together with it: a window of more than five seconds may then have Count and
-// Burst-1 calls. So an adapter whose platform counts n calls in such a window declares a Count of n-Burst+1.
+// Limit is one published limit: at most Count calls of the kinds in Ops within any Window. The budget spreads these
+// calls out: it uses a bucket that holds Burst calls and refills at Count/Window. A process that continues after
+// another one does not know the other's calls. Together they keep only to the bucket, so a window of more than five
+// seconds may then contain Count and Burst-1 calls. If a platform counts n calls in such a window, its adapter
+// therefore declares a Count of n-Burst+1.
 type Limit struct {
 	Scope  Scope
 	Ops    Op

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// The records of this file survive the process. A store keeps them unchanged.
+// The store keeps the records in this file across restarts. It does not change them.
 
-// Permanent refusals of a store. Retrying is useless.
+// These are refusals of a store that are permanent: repeating the call is useless.
 var (
 	ErrFenced  = errors.New("the turn is not current") // it ended, or its session was reset
 	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
-	// ErrManyRequests: MaxPairingRequests other people already wait at the endpoint.
+	// ErrManyRequests: MaxPairingRequests other people at the endpoint already wait to be let in.
 	ErrManyRequests = errors.New("too many people wait to be let in")
 )
 
-// Pending is an accepted message that nothing has answered yet.
+// Pending is an accepted message that no turn has answered yet.
 type Pending struct {
 	Conversation Conversation
 	Message      Inbound
 	Accepted     time.Time
-	Begun        int // how many times a turn with it was begun
+	Begun        int // how often a turn with it has begun
 }
 
-// TurnState is how far a turn has come.
+// TurnState says how far a turn has come.
 type TurnState string
 
 // The states of a turn.
@@ -37,7 +37,7 @@ const (
 	TurnDone    TurnState = "done"    // nothing is left to do
 )
 
-// Turn is the record of one reply and of what it answers.
+// Turn is the record of one reply and of the messages that it answers.
 type Turn struct {
 	ID           string
 	Conversation Conversation
@@ -45,29 +45,29 @@ type Turn struct {
 	ReplyTo      MessageID
 	State        TurnState
 	Began        time.Time // when its oldest message was accepted
-	Runs         int       // how often it was begun, by this process or an earlier one
-	Void         bool      // its session was forgotten; it must not run again
-	User         UserID    // who asked: the sender of the newest message
-	Replaces     string    // the turn whose entries this one's replace: the question was asked again
-	Messages     []Inbound // what it answers, oldest first
-	Ending       []byte    // State decided: how the reply must end, as the gateway wrote it
+	Runs         int       // how often it has begun, in this process or an earlier one
+	Void         bool      // its session was deleted; it must not run again
+	User         UserID    // the asker: the sender of the newest message
+	Replaces     string    // id of an earlier turn for the same question, whose entries this turn's entries replace
+	Messages     []Inbound // the messages that it answers, oldest first
+	Ending       []byte    // State decided: how the reply must end, as the gateway encoded it
 	Parts        []Part
-	Steps        []Step // what it has done so far, in order
+	Steps        []Step // its journal: what it has done so far, in order
 }
 
-// Step is an entry of a turn's journal: what a process must know that continues the turn after a crash.
+// Step is an entry of a turn's journal: something that a process must know if it continues the turn after a crash.
 type Step struct {
 	Kind StepKind
-	Call string // the tool call that it is about; empty for StepSaid and StepUsage
-	Body []byte // as the gateway wrote it; may be empty
+	Call string // id of the tool call that the step is about; empty for StepSaid and StepUsage
+	Body []byte // as the gateway encoded it; may be empty
 }
 
-// OnlyUsage reports whether steps say what a turn used and nothing else.
+// OnlyUsage reports whether all steps are about usage.
 func OnlyUsage(steps []Step) bool {
 	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Kind != StepUsage })
 }
 
-// NewStep returns a step with a body in JSON.
+// NewStep returns a step whose body is encoded as JSON.
 func NewStep(kind StepKind, call string, body any) (Step, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -76,10 +76,10 @@ func NewStep(kind StepKind, call string, body any) (Step, error) {
 	return Step{Kind: kind, Call: call, Body: b}, nil
 }
 
-// StepKind says what a step tells.
+// StepKind is the kind of a step.
 type StepKind string
 
-// The kinds of step.
+// The kinds of steps.
 const (
 	StepSaid     StepKind = "said"     // a message by which the turn's history grew
 	StepBegun    StepKind = "begun"    // a call that changes something runs from now on
@@ -91,21 +91,22 @@ const (
 	StepDecided  StepKind = "decided"  // a person, or nobody in time, decided about it
 )
 
-// Fact is something that a person asked to be remembered.
+// Fact is something that a person has asked the bot to remember.
 type Fact struct {
-	ID   string // short, unique among the person's, never used again
+	ID   string // short, unique for the person, and never used again
 	Text string // one line
 	At   time.Time
 }
 
-// Remembered is what came of a text that a person wants to be remembered. If it is neither Known nor Full, it is a new Fact.
+// Remembered is the result of a person's request to remember a text. If neither Known nor Full is set, Fact is new.
 type Remembered struct {
-	Fact       // the new one, or the one that is Known
-	Known bool // the person has a fact with this text already; upper and lower case don't matter
+	Fact       // the new fact, or the known one
+	Known bool // the person already has a fact with this text, compared without regard to case
 	Full  bool // the text is new, but the person already has the maximum number of facts
 }
 
-// Remember decides what comes of a text, given the person's facts and how many they may have. If it is new, the caller stores it.
+// Remember compares a text with the person's facts. most is the maximum number of facts. If the text is new, the
+// caller stores it.
 func Remember(known []Fact, text string, most int) Remembered {
 	if i := slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) }); i >= 0 {
 		return Remembered{Fact: known[i], Known: true}
@@ -113,63 +114,64 @@ func Remember(known []Fact, text string, most int) Remembered {
 	return Remembered{Full: len(known) >= most}
 }
 
-// IsNew reports whether the text is stored now.
+// IsNew reports whether the caller stores the text.
 func (r Remembered) IsNew() bool { return !r.Known && !r.Full }
 
-// Decision is the result of a turn. It is stored in one transaction, before the last edits.
+// Decision is the result of a turn. It is stored in one transaction before the reply is made final.
 type Decision struct {
-	Ending []byte // as the gateway reads it after a restart
+	Ending []byte // how the reply must end; the gateway reads it after a restart
 	Growth
 }
 
-// Growth is what a turn adds to its session, in one transaction. If the session was forgotten meanwhile, only the usage is
-// added.
+// Growth is what a turn adds to its session in one transaction. If the session was deleted meanwhile, only the usage
+// is added.
 type Growth struct {
 	History [][]byte // new entries, in order
-	Usage   []Usage  // what the turn used, a row for each model
-	// Undecided is the usage that was part of the turn's Decision. It counts only if the store has no decision of the turn.
+	Usage   []Usage  // what the turn used, with one element for each model
+	// Undecided is the usage that the turn's Decision contained. It counts only if the store has no decision of the
+	// turn.
 	Undecided  []Usage
-	Compaction *Compaction // nil: the summary stays as it is
+	Compaction *Compaction // nil: the summary does not change
 }
 
-// Exchange is a turn that is stored only once it has ended: nobody continues it after a crash.
+// Exchange is a turn that is stored only when it has ended. After a crash, nobody continues it.
 type Exchange struct {
-	Turn         string // its id
+	Turn         string // id of the turn
 	Conversation Conversation
 	User         UserID // who asked
-	After        int64  // newest entry of the history that the turn read; 0: it read none
+	After        int64  // ID of the newest history entry that the turn read; 0: it read none
 	Growth       Growth
-	Response     *Response // nil: it can't be referred to later
+	Response     *Response // nil: clients can't refer to it later
 }
 
-// Response is an answer of the API server to which its client may refer.
+// Response is an answer of the API server to which its client may refer later.
 type Response struct {
 	ID       string
-	Previous string // id of the response before it in the conversation; empty: none
-	Body     []byte // as the client got it
-	Messages []byte // what it added to the conversation, as the API server wrote it
+	Previous string // id of the previous response in the conversation; empty: there is none
+	Body     []byte // as the client received it
+	Messages []byte // what it added to the conversation, as the API server encoded it
 	At       time.Time
 }
 
-// Compaction replaces all entries up to one by a summary.
+// Compaction replaces all entries up to a certain one by a summary.
 type Compaction struct {
-	Summary string // with what the summary before said
+	Summary string // includes what the previous summary said
 	Upto    int64  // ID of the newest entry that it covers
 }
 
 // Entry is one message of a history.
 type Entry struct {
-	ID   int64     // grows along the conversation
-	Turn string    // the turn that added it; empty in what older versions stored
-	User UserID    // who asked; empty in what older versions stored
+	ID   int64     // increases within the conversation
+	Turn string    // id of the turn that added it; empty if an older version stored it
+	User UserID    // the asker; empty if an older version stored it
 	At   time.Time // when it was stored
-	Body []byte    // as the gateway wrote it
+	Body []byte    // as the gateway encoded it
 }
 
-// Session is what a conversation remembers besides its entries.
+// Session is what is stored about a conversation besides its entries.
 type Session struct {
 	Model       string    // name of the chosen model; empty: none was chosen
-	Summary     string    // of the entries up to SummaryUpto
+	Summary     string    // summary of the entries up to SummaryUpto
 	SummaryUpto int64     // ID of the newest entry that the summary covers; 0: there is no summary
 	Compactions int       // how often a summary was made
 	At          time.Time // when the newest summary was made
@@ -180,10 +182,10 @@ type Usage struct {
 	Model                                 string
 	Prompt, Cached, Completion, Reasoning int
 	Calls                                 int
-	Estimated                             bool // at least one call reported no usage; its tokens are an estimate
+	Estimated                             bool // at least one call reported no usage, so its tokens are estimated
 }
 
-// Add adds what another model or turn used.
+// Add adds the usage of another model or turn.
 func (u *Usage) Add(v Usage) {
 	u.Prompt += v.Prompt
 	u.Cached += v.Cached
@@ -193,32 +195,32 @@ func (u *Usage) Add(v Usage) {
 	u.Estimated = u.Estimated || v.Estimated
 }
 
-// UsageOf says whose usage is meant. A zero field means any.
+// UsageOf selects usage. A zero field does not restrict it.
 type UsageOf struct {
 	Conversation Conversation
 	Person       Person
-	From, To     time.Time // when the turn was stored: From included, To not
+	From, To     time.Time // range of the storage time: From included, To excluded
 }
 
 // Used is a sum of usages.
 type Used struct {
-	Usage        // without a model
-	Turns int    // that used something
-	Last  string // the model that answered last, of those that used something
+	Usage        // Model is empty
+	Turns int    // number of turns with usage
+	Last  string // the last model that answered with usage
 }
 
 const (
 	// PairingLife is how long the code of a pairing request is valid.
 	PairingLife = time.Hour
-	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint, so that strangers can't fill the list and an
-	// operator can read it.
+	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint. So strangers can't fill the
+	// list, and an operator can read it.
 	MaxPairingRequests = 3
 )
 
-// PairingRequest is a person who is not let in and was given a code.
+// PairingRequest is the request of a person who is not let in and has received a code.
 type PairingRequest struct {
 	Person
-	Name string // for people to read; never an identity
+	Name string // for display only; never used as an identity
 	Code string
 	At   time.Time
 }
@@ -231,7 +233,7 @@ type Admission struct {
 	At   time.Time
 }
 
-// PartState is what is known of one message of a reply.
+// PartState is what is known about one message of a reply.
 type PartState string
 
 // The states of a part.
@@ -242,39 +244,39 @@ const (
 	PartStands   PartState = "stands"
 	PartSealed   PartState = "sealed"  // it exists and is full
 	PartStreams  PartState = "streams" // it exists and is a stream that was not stopped
-	// PartResent: it exists, and its reply is being sent again in shorter messages. Source is the Markdown that it showed before
-	// that, so that the Sources of all parts still are the whole text.
+	// PartResent: it exists, and its reply is being sent again in shorter messages. Source stays the Markdown that it
+	// showed before, so that the Sources of all parts together are still the whole text.
 	PartResent PartState = "resent"
 	PartGone   PartState = "gone"   // deleted
 	PartFrozen PartState = "frozen" // it was replaced and waits to be deleted
 )
 
-// Part is the record of one message of a reply. Text and Spans are the last payload tried,
-// without its cursor: after a crash the message shows this or the payload before.
+// Part is the record of one message of a reply. Text and Spans are the content of the last attempted call, without
+// the cursor. After a crash the message shows this content or the one before.
 type Part struct {
 	Index  int
 	State  PartState
 	Ref    MessageRef
 	Key    string // idempotency key of its create
 	Text   string
-	Plain  string // without any markup; empty when that is Text
+	Plain  string // the text without any markup; empty if it equals Text
 	Spans  []Span
 	Cursor bool
-	Source string    // Markdown that this part shows; empty once the ending is decided
+	Source string    // Markdown that this part shows; empty once the turn is decided
 	File   bool      // it is a file, with Text as its caption
-	Cut    int       // the longest part when it was laid out
-	First  time.Time // when its create was first tried
-	Tries  int       // State intended: how many processes may have made it by now
-	Create *Create   // State intended: the create as it was tried, where the platform needs that to find its message
-	Steps  int       // how many steps the turn's journal had when Source became what it is; the store counts them
+	Cut    int       // the maximum length of a part when the text was split
+	First  time.Time // when its create was first attempted
+	Tries  int       // State intended: number of processes that may have made it so far
+	Create *Create   // State intended: the attempted create, if the platform needs it to find the message
+	Steps  int       // number of steps in the turn's journal when Source got its current value; the store sets it
 }
 
-// Block forbids calls of some kinds in a scope for a while.
+// Block forbids calls of some kinds in a scope until a certain time.
 type Block struct {
 	Scope   Scope
-	Ops     Op // 0: all
+	Ops     Op // 0: all kinds of calls
 	Chat    ChatID
-	Thread  ThreadID // ScopeThread
+	Thread  ThreadID // only with ScopeThread
 	Message MessageID
 	Until   time.Time
 }

@@ -5,39 +5,43 @@ import (
 	"time"
 )
 
-// Several processes may share one store. Each is a replica of the others.
+// Several processes may share one store. Each of them is a replica.
 
-// LeaseTime is how long a replica counts as alive after it renewed its lease, by the store's clock. What a dead replica
-// owned is free for the others.
+// LeaseTime is how long a replica counts as alive after it has renewed its lease, by the store's clock. Other
+// replicas may take over the chats of a dead replica.
 const LeaseTime = 5 * time.Second
 
-// ErrLost means that this replica's lease is over, or that another replica owns the chat. The process must call no platform any more.
+// ErrLost means that this replica's lease is over, or that another replica owns the chat. If the lease is over, the
+// process must not call any platform.
 var ErrLost = fmt.Errorf("the lease is lost: %w", ErrFenced)
 
-// ReplicaID names one incarnation of a process. A store gives each id once, in growing order, so it is a fencing token
-// too: whoever loses its lease registers again and gets a new one.
+// ReplicaID identifies a replica from its registration until its lease is over. A process that loses its lease
+// registers again and gets a new id. A store assigns ids in increasing order and never twice, so an id is also a
+// fencing token.
 type ReplicaID int64
 
 // Replica is a process that shares a store with others.
 type Replica struct {
 	ID        ReplicaID
-	Name      string       // of its host, for people to read
-	Version   string       // of its program
-	Endpoints []EndpointID // that it runs: it gets no chat of others
-	Receives  []EndpointID // of those with one receiver, the ones whose receiver it is
-	Leaving   bool         // it is about to stop: it gets nothing any more
+	Name      string       // name of its machine, for display
+	Version   string       // version of its program
+	Endpoints []EndpointID // endpoints that it runs; it gets only chats of these
+	Receives  []EndpointID // endpoints for which it is the elected receiver
+	Leaving   bool         // it is about to stop, so it gets no more work
 	Began     time.Time    // when it registered
-	Renewed   time.Time    // when it renewed its lease last
-	Chats     int          // how many chats it owns
+	Renewed   time.Time    // when it last renewed its lease
+	Chats     int          // number of chats that it owns
 }
 
 // Taken is the work that a store gives to a replica.
 type Taken struct {
-	// Turns are unfinished and belong to chats that the replica owns, oldest first.
+	// Turns are the unfinished turns in chats that the replica owns, oldest first.
 	Turns []Turn
-	// Messages belong to no unfinished turn, or were forwarded. They are in the order in which the store got them.
+	// Messages are messages without an unfinished turn, and forwarded ones, in the order in which the store received
+	// them.
 	Messages []Pending
-	// Chats were another replica's, whose calls the platforms may still count. Their Thread is empty.
+	// Chats belonged to another replica before. The platforms may still count that replica's calls. Their Thread is
+	// empty.
 	Chats []Conversation
 }
 
@@ -46,21 +50,21 @@ type Signal uint8
 
 // The signals.
 const (
-	SignalWork   Signal = 1 << iota // Take may find something, or an endpoint has no receiver
-	SignalAccess                    // admissions, pairing requests or moves of chats
-	SignalBlocks                    // a block was stored
+	SignalWork   Signal = 1 << iota // Take may return new work, or an endpoint has no receiver
+	SignalAccess                    // admissions, pairing requests or chat ids have changed
+	SignalBlocks                    // a rate-limit block was stored
 	SignalAll    = SignalWork | SignalAccess | SignalBlocks
 )
 
-// Claim is what a replica may use, and what it may have used, of a limit of a whole endpoint.
+// Claim is what a replica may use, and what it may have used already, of a rate limit of a whole endpoint.
 type Claim struct {
 	Replica ReplicaID
-	Ops     Op            // with Window, which limit it is
-	Window  time.Duration // after its replica has stopped in order: how long the platform counts the calls yet
-	Count   int           // of the whole limit, as the replica knows it
-	Share   int           // calls in a Window that the replica may make from now on
-	Held    int           // calls that the others must leave to it: it may still make them, or the platform may still count them
-	Wanted  int           // calls in a Window that it would make
-	Waiting time.Duration // age of its oldest waiting call; 0: none waits
-	Dead    bool          // its replica has left or lost its lease. The claim is over when the platform can't count its calls any more
+	Ops     Op            // identifies the limit, together with Window
+	Window  time.Duration // the limit's window; of a replica that has stopped: how long its calls still count
+	Count   int           // number of calls that the whole limit allows, as the replica knows it
+	Share   int           // number of calls in a Window that the replica may make from now on
+	Held    int           // calls that others must leave to it: it may still make them, or the platform still counts them
+	Wanted  int           // number of calls in a Window that it would like to make
+	Waiting time.Duration // age of its oldest waiting call; 0: no call waits
+	Dead    bool          // its replica has no lease any more; the claim ends when the platform can't count its calls
 }

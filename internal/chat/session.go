@@ -1,7 +1,8 @@
 package chat
 
-// Join returns the session of two conversations that become one: both summaries, the older first, and the choice made
-// in s, else in o. SummaryUpto is the larger one; the entries that no summary stands for must come after it.
+// Join returns the session of two conversations that are merged. It combines both summaries, the older one first. The
+// chosen model is the one of s, or else of o. SummaryUpto is the larger one, so entries that no summary covers must
+// come after it.
 func (s Session) Join(o Session) Session {
 	out := Session{Model: s.Model, Compactions: s.Compactions + o.Compactions, SummaryUpto: max(s.SummaryUpto, o.SummaryUpto)}
 	if out.Model == "" {
