@@ -16,7 +16,7 @@ import (
 	"telex/standin/rig"
 )
 
-// DefaultToken is the token of a bot without a configured token.
+// DefaultToken is the bot's token if Options set none.
 const DefaultToken = "1234567890:AAStandInTokenForLocalUseOnly0000000"
 
 // Options configures a Server. The zero value is a bot with DefaultToken, the published limits, and no latency.
@@ -29,19 +29,19 @@ type Options struct {
 	Name string
 	// BotID is the bot's user id; the number in Token if 0.
 	BotID int64
-	// Limits are the published limits. A call beyond them gets 429 and is a violation. The zero value means
+	// Limits are the published limits. A call beyond them gets 429 and is a violation. A zero field means the value in
 	// PublishedLimits.
 	Limits Limits
 	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 but is
 	// not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call; half of it passes before the call takes effect. A long poll adds it to its
-	// wait.
+	// Latency is the duration of each call; half of it passes before the call takes effect. A long poll takes this time in
+	// addition to its wait.
 	Latency time.Duration
 	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool
-	// GrowingIDs derives the first ids of updates and messages from the clock, so that none is reused after a restart
-	// of the stand-in's process or after Reset. Otherwise the first ids are always the same.
+	// GrowingIDs derives the first ids of updates and messages from the clock, so that no id is used again after a restart
+	// of the stand-in's process or after Reset. Without GrowingIDs, the first ids are always the same.
 	GrowingIDs bool
 	// Dial connects to a webhook; nil: only to this machine.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -63,8 +63,8 @@ type Server struct {
 
 	chats      map[int64]*chat
 	users      map[int64]User
-	firstID    int // the number before the first message id of a chat
-	nextShared int // private chats and basic groups share one sequence of message ids
+	firstID    int // the first message in a chat has the next number as its id
+	nextShared int // the last message id in private chats and basic groups, which have one common sequence
 	nextQuery  int
 	queries    map[string]time.Time // unanswered callback queries
 	answers    []CallbackAnswer
@@ -119,7 +119,7 @@ func New(opts Options) *Server {
 // Token returns the valid token.
 func (s *Server) Token() string { return *s.token.Load() }
 
-// SetToken replaces the bot's token, as @BotFather does. The API then refuses the old one.
+// SetToken replaces the bot's token, as @BotFather does. The API then refuses the old token.
 func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
 // Bot returns the bot's user.
@@ -151,8 +151,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// ServeHTTP serves /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /, which also works
-// during a restart.
+// ServeHTTP serves /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /. The page also
+// works during a restart.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, prefix := range []string{"/control/", "/bot", "/file/bot"} {
 		if strings.HasPrefix(r.URL.Path, prefix) {

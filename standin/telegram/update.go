@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxPoll is the maximum wait of getUpdates.
+	// maxPoll is the longest time that a getUpdates waits.
 	maxPoll = 50 * time.Second
 	// updateLifetime is how long an update is kept.
 	updateLifetime = 24 * time.Hour
 	// maxUpdates is the maximum number of updates in one getUpdates.
 	maxUpdates = 100
-	// firstUpdate is the id of the first update. Real ids don't start at 1 either.
+	// firstUpdate is the id of the first update. Like real ids, it is not 1.
 	firstUpdate = 700_000_001
 )
 
@@ -32,7 +32,8 @@ type queue struct {
 type pendingUpdate struct {
 	at     time.Time
 	update *wireUpdate
-	// For a webhook: whether the update is being delivered, how many attempts have failed, and when to try again.
+	// These fields are for a webhook: whether the update is being delivered, how many attempts have failed, and when to
+	// try again.
 	busy     bool
 	failures int
 	due      time.Time
@@ -40,12 +41,13 @@ type pendingUpdate struct {
 
 // poll is a waiting getUpdates.
 type poll struct {
-	wake     chan struct{} // capacity 1: updates arrived
+	wake     chan struct{} // signals that updates arrived; capacity 1
 	replaced chan struct{} // closed when another poll replaces this one
 }
 
-// idEpoch is when growing ids begin. At idsASecond they stay within 31 bits for 17 years, which some languages' clients
-// require. Only a process that sends more messages than that over its whole life reuses ids.
+// idEpoch is when growing ids begin. If they grow by idsASecond ids per second, they stay within 31 bits for 17 years,
+// as clients in some languages require. Ids are used again after a restart only if a process used more than idsASecond
+// ids per second over its whole life.
 const (
 	idEpoch    = 1767225600 // 2026-01-01, in Unix seconds
 	idsASecond = 4
@@ -95,8 +97,8 @@ func (s *Server) deliver(u *wireUpdate) {
 	}
 }
 
-// confirm removes the updates below offset. A negative offset counts from the end of the queue, and removes all updates
-// before it.
+// confirm removes the updates below offset. A negative offset counts from the end of the queue: all updates before that
+// position are removed.
 func (q *queue) confirm(offset int64, now time.Time) {
 	n := 0
 	switch {
@@ -121,7 +123,7 @@ func (q *queue) firstUpdates(limit int) []*wireUpdate {
 	return list
 }
 
-// getUpdates is the only method that waits. Only one call may wait. A second one replaces it, and the first gets an
+// getUpdates is the only method that waits. Only one call may wait: a second call replaces the first one, which gets an
 // error.
 func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) any {
 	limit := int(p.integer("limit"))
@@ -188,7 +190,7 @@ func (s *Server) endPoll(self *poll) {
 	}
 }
 
-// abandonPoll ends a poll for which nobody waits any more.
+// abandonPoll ends a poll whose client has left.
 func (s *Server) abandonPoll(self *poll) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +198,7 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 	return &apiError{code: rig.Gone}
 }
 
-// readAllowed returns nil if the parameter is absent; the last setting then stays.
+// readAllowed reads allowed_updates. It returns nil if the parameter is absent, and the last setting then stays.
 func readAllowed(p params) *[]string {
 	list := []string{}
 	if !p.object("allowed_updates", &list, badRequest("can't parse allowed updates: JSON array of strings expected")) {

@@ -79,7 +79,7 @@ func TestLongPoll(t *testing.T) {
 	})
 }
 
-// F55: of two concurrent polls, the older one gets an error.
+// Failure F55: of two concurrent polls, the older one gets an error.
 func TestConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})

@@ -20,29 +20,30 @@ import (
 )
 
 const (
-	// webhookMethod is the method name of deliveries in faults. CutAfter loses the bot's response.
+	// webhookMethod is the method name of deliveries in faults. The action fault.CutAfter loses the bot's response.
 	webhookMethod = "webhook"
-	// webhookTimeout limits the bot's response.
+	// webhookTimeout is how long the bot may take to respond.
 	webhookTimeout = time.Minute
-	// The wait after the first failure of a delivery, which doubles with each further one, and its maximum.
+	// firstRedelivery is the wait after the first failed attempt. It doubles with each further failed attempt, up to
+	// maxRedelivery.
 	firstRedelivery = time.Second
 	maxRedelivery   = time.Minute
-	// maxRetryAfter is the maximum that a bot's Retry-After is followed.
+	// maxRetryAfter is the longest wait that a bot can request by Retry-After.
 	maxRetryAfter = time.Hour
 	// defaultConnections and maxConnections are the default and the maximum of max_connections.
 	defaultConnections = 40
 	maxConnections     = 100
 )
 
-// webhook is a set webhook. It belongs to one setWebhook. Server.mu guards it. Source:
+// webhook is the webhook that a call of setWebhook has set. Server.mu guards it. Source:
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/WebhookActor.cpp
 type webhook struct {
 	url, secret string
 	connections int
-	busy        int             // running deliveries
+	busy        int             // number of running deliveries
 	ctx         context.Context //nolint:containedctx // the context of deliveries, which ends when the webhook is deleted.
 	end         context.CancelFunc
-	wake        chan struct{} // capacity 1: check again what can be delivered
+	wake        chan struct{} // signals that runDeliveries must check again what can be delivered; capacity 1
 	failed      string        // the error of the last failed delivery
 	failedAt    time.Time
 }
@@ -51,7 +52,7 @@ type webhook struct {
 type Delivery struct {
 	At       time.Time `json:"at"`
 	UpdateID int64     `json:"update_id"`
-	// Status is the status of the bot's response; 0: none.
+	// Status is the HTTP status of the bot's response; 0 if there was none.
 	Status int    `json:"status,omitempty"`
 	Failed string `json:"failed,omitempty"`
 }
@@ -63,8 +64,8 @@ func (s *Server) Deliveries() []Delivery {
 	return slices.Clone(s.deliveries)
 }
 
-// setWebhook replaces the webhook. Updates of one chat are delivered one after the other, those of different chats in
-// parallel. Source: https://core.telegram.org/bots/api#setwebhook
+// setWebhook replaces the webhook. Updates of one chat are delivered one after the other, and those of different chats
+// in parallel. Source: https://core.telegram.org/bots/api#setwebhook
 func (s *Server) setWebhook(r *request) any {
 	address := r.text("url")
 	if address == "" {
@@ -72,7 +73,7 @@ func (s *Server) setWebhook(r *request) any {
 	}
 	u, err := url.Parse(address)
 	badRequestIf(err != nil || u.Hostname() == "", "bad webhook: invalid webhook URL specified")
-	if !isLocal(u.Hostname()) { // only this machine can be reached without Dial
+	if !isLocal(u.Hostname()) { // without Dial, only this machine can be reached
 		badRequestIf(u.Scheme != "https", "bad webhook: An HTTPS URL must be provided for webhook")
 		badRequestIf(!slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()),
 			"bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
@@ -114,7 +115,8 @@ func (s *Server) deleteWebhook(r *request) any {
 	return true
 }
 
-// dropWebhook removes the webhook. Running deliveries count as not delivered.
+// dropWebhook removes the webhook. Updates that are being delivered stay in the queue, unless pending is true: then it
+// removes all pending updates.
 func (s *Server) dropWebhook(pending bool) {
 	if s.updates.hook != nil {
 		s.updates.hook.end()
@@ -168,7 +170,7 @@ func (s *Server) runDeliveries(h *webhook) {
 	}
 }
 
-// deliverable returns the updates that can be delivered now, and when to check again at the latest.
+// deliverable returns the updates that can be delivered now, and the latest time to check again.
 func (q *queue) deliverable(h *webhook, now time.Time) (list []*wireUpdate, next time.Time) {
 	if h.ctx.Err() != nil {
 		return nil, now
@@ -195,7 +197,7 @@ func (q *queue) deliverable(h *webhook, now time.Time) (list []*wireUpdate, next
 	return list, next
 }
 
-// deliverOnce makes one attempt.
+// deliverOnce makes one attempt to deliver an update.
 func (s *Server) deliverOnce(h *webhook, u *wireUpdate) {
 	call := &Call{Call: rig.Call{At: time.Now(), Method: webhookMethod}, Chat: u.orderKey()}
 	s.mu.Lock()
@@ -240,7 +242,7 @@ func (h *webhook) signal() {
 	}
 }
 
-// postUpdate sends an update to the bot. wait is how long the bot asks to wait after a failure.
+// postUpdate sends an update to the bot. If this fails, wait is how long the bot asks to wait before the next attempt.
 func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(h.ctx, webhookTimeout)
 	defer cancel()
@@ -262,14 +264,14 @@ func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Du
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // only the status matters
 	_ = resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 without a number
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is not a number
 		wait = min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
 		return resp.StatusCode, wait, fmt.Errorf("Wrong response from the webhook: %s", resp.Status) //nolint:staticcheck // the same
 	}
 	return resp.StatusCode, 0, nil
 }
 
-// dialLocal connects only to this machine, because a stand-in calls nobody else.
+// dialLocal connects only to this machine, because a stand-in calls no other machines.
 func dialLocal(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || !isLocal(host) {

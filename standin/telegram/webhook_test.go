@@ -20,7 +20,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// hooked is a bot that receives by a webhook.
+// hooked is a bot that receives updates by a webhook.
 type hooked struct {
 	mu      sync.Mutex
 	got     []string // chat and text of each update, in order of arrival
@@ -120,7 +120,7 @@ func TestWebhookDelivers(t *testing.T) {
 	})
 }
 
-// Failed deliveries are repeated with growing waits. They block only the updates of their own chat.
+// Failed deliveries are tried again after growing waits. They block only the updates of their own chat.
 func TestWebhookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{answer: func(text string, nth int) int {

@@ -30,7 +30,7 @@ type Chat struct {
 	IsForum   bool   `json:"is_forum,omitempty"`
 }
 
-// Entity is a formatted range of a text. Offset and length are in UTF-16 units.
+// Entity is a formatted range of a text. Offset and Length are in UTF-16 units.
 type Entity struct {
 	Type           string `json:"type"`
 	Offset         int    `json:"offset"`
@@ -131,8 +131,8 @@ type wireQuote struct {
 	IsManual bool   `json:"is_manual,omitempty"`
 }
 
-// wireExternal is a message of another chat that is replied to. Its text is only in the quote. Source:
-// https://core.telegram.org/bots/api#externalreplyinfo
+// wireExternal is a message of another chat to which a person replies. Its text is not included: the bot gets only the
+// quote. Source: https://core.telegram.org/bots/api#externalreplyinfo
 type wireExternal struct {
 	Origin *wireOrigin `json:"origin"`
 	wireMedia
@@ -167,8 +167,8 @@ func (u *wireUpdate) kind() string {
 	return "message"
 }
 
-// orderKey identifies updates that a webhook receives one after the other: those of a chat, and the presses of a
-// person.
+// orderKey identifies the updates that a webhook receives one after the other: the updates of a chat, or the button
+// presses of a person.
 func (u *wireUpdate) orderKey() int64 {
 	switch {
 	case u.EditedMessage != nil:

@@ -17,7 +17,7 @@ type Hub[E any] struct {
 	ended    bool
 }
 
-// event is an event with its number, from 1 up.
+// event is an event with its number, counted from 1.
 type event[E any] struct {
 	seq  int64
 	what E
@@ -74,7 +74,7 @@ func (h *Hub[E]) Publish(build func(seq int64) E) {
 	}
 }
 
-// Close ends the events; Watch still returns those published before.
+// Close ends the events. Watch still returns the events that were published before.
 func (h *Hub[E]) Close() {
 	h.mu.Lock()
 	h.ended = true
@@ -85,7 +85,7 @@ func (h *Hub[E]) Close() {
 	}
 }
 
-// enter adds a watcher; leave removes it and may be called more than once.
+// enter adds a watcher. leave removes the watcher, and may be called more than once.
 func (h *Hub[E]) enter() (w *watcher[E], leave func()) {
 	w = &watcher[E]{wake: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -104,8 +104,8 @@ func (h *Hub[E]) enter() (w *watcher[E], leave func()) {
 	}
 }
 
-// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read once, and reading
-// blocks. Unread events stay in memory until ctx ends.
+// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read only once. Reading
+// waits for the next event. Unread events stay in memory until ctx ends.
 func (h *Hub[E]) Watch(ctx context.Context) iter.Seq[E] {
 	w, leave := h.enter()
 	stop := context.AfterFunc(ctx, leave)

@@ -11,8 +11,8 @@ import (
 // keepAlive is the interval of comments in an event stream without events.
 const keepAlive = 15 * time.Second
 
-// Serve streams all events as server-sent events, until the client leaves or the hub closes. If cut is closed first, the
-// connection breaks off.
+// Serve streams all events as server-sent events, until the client leaves or the hub closes. If cut is closed first,
+// the connection is dropped.
 func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	watch, leave := h.enter()
 	defer leave()

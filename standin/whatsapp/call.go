@@ -23,7 +23,7 @@ const (
 	methodDelete   = "deleteMedia"
 	methodDownload = "download"
 	methodNumber   = "getPhoneNumber"
-	// methodEdit is every attempt to change or delete a sent message, for which there is no method.
+	// methodEdit is the name of every attempt to change or delete a sent message. The API has no method for this.
 	methodEdit    = "edit"
 	methodUnknown = "unknown"
 )
@@ -33,18 +33,18 @@ type Call struct {
 	rig.Call
 	// User is the business-scoped user id of the person that the call concerns.
 	User string `json:"user,omitempty"`
-	// Message is the created or addressed message.
+	// Message is the message that the call created or addressed.
 	Message string `json:"message,omitempty"`
 	Code    int    `json:"code,omitempty"` // of an error
 	// Text is the text of a message.
 	Text string `json:"text,omitempty"`
-	// Body is the received request, "" for an upload.
+	// Body is the body of the request as received; "" for an upload.
 	Body string `json:"body,omitempty"`
 
-	webhook bool // it is a webhook; faults select webhooks like calls
+	webhook bool // the Call stands for a webhook, so that faults can select it
 }
 
-// request is one call on its way through a method. The caller holds s.mu.
+// request is one call while its method runs. The caller holds s.mu.
 type request struct {
 	now    time.Time
 	call   *Call
@@ -52,17 +52,17 @@ type request struct {
 	id     string // id of the object in the path
 	fields fields // fields of a JSON body
 	form   rig.Form
-	// malformed is the refusal of a request that can't be decoded or that no method accepts.
+	// malformed is the error for a request that can't be decoded or that no method accepts.
 	malformed *apiError
 }
 
 const (
-	// maxBody is the maximum size of a JSON body in bytes, and maxUpload that of an upload with its form.
+	// maxBody is the maximum size of a JSON body in bytes, and maxUpload that of an upload with the form around it.
 	maxBody   = 1 << 20
 	maxUpload = 101 << 20
 )
 
-// version matches the first element of most paths. It may be omitted.
+// version matches the API version at the start of a path, which may be omitted.
 var version = regexp.MustCompile(`^/v(\d+)\.\d+/`)
 
 // serve answers every request that is not for the control API.
@@ -88,8 +88,8 @@ func (s *Server) learnBase(r *http.Request) {
 	s.Locked(func() { s.base = scheme + r.Host })
 }
 
-// userOf returns the person that a request concerns, before the request is validated, so that faults can select it by
-// person.
+// userOf returns the person that a request concerns. It works before the request is validated, so that faults can
+// select any request by its person.
 func (s *Server) userOf(f fields) string {
 	var to, recipient, message string
 	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {
@@ -112,7 +112,7 @@ func (s *Server) trace() string {
 	return fmt.Sprintf("Astandin%015d", s.serial)
 }
 
-// read finds the method of a call and reads its body.
+// read finds the method of a call and reads the call's body.
 func (s *Server) read(r *request) *apiError {
 	path := r.http.URL.Path
 	if strings.HasPrefix(path, downloadPath) {
@@ -159,7 +159,7 @@ func (s *Server) method(verb, id, edge string) string {
 	return methodUnknown
 }
 
-// readBody decodes a JSON object. Graph reads no parameters from a body of another type.
+// readBody decodes a JSON object. As in Graph, a body of another content type has no parameters.
 func (r *request) readBody() *apiError {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.http.Body, maxBody))
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 		r.call.Code = aerr.code
 		return aerr.answer(trace)
 	}
-	r.call.Effect = r.call.Code == 0 // a download fails without an error of the API
+	r.call.Effect = r.call.Code == 0 // other calls fail with an error code; a failed download has none
 	if a, ok := result.(rig.Answer); ok {
 		return a
 	}
@@ -285,7 +285,7 @@ func (s *Server) number(r *request) any {
 	return chosen
 }
 
-// displayNumber is Number in readable form.
+// displayNumber is Number as people read it.
 const displayNumber = "+1 555-078-3881"
 
 // finish counts a finished call by its error code, and returns attributes for the log.

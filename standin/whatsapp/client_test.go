@@ -90,7 +90,7 @@ type reply struct {
 // text returns the body of a valid text message.
 func text(body string) string { return send(`"text":{"body":` + quote(body) + `}`) }
 
-// send returns the body of a message to the default person, without a type. fields has its content.
+// send returns the body of a message to the default person, without the field type. fields is the JSON of its content.
 func send(fields string) string {
 	return `{"messaging_product":"whatsapp","to":"` + phone + `",` + fields + `}`
 }
@@ -200,7 +200,7 @@ func (c *client) say(in whatsapp.Incoming) string {
 	return id
 }
 
-// app is an HTTP server that serves the bot's callback URL.
+// app is an HTTP server at the bot's callback URL.
 type app struct {
 	t           *testing.T
 	verifyToken string
@@ -353,7 +353,7 @@ func (a *app) answers(f func(n int) (status int, after time.Duration)) {
 	a.answer = f
 }
 
-// webhooks returns the requests so far.
+// webhooks returns the requests that the app has received so far.
 func (a *app) webhooks() []webhook {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxText is the maximum length of a text in characters, like the limits below. Source:
+	// maxText is the maximum length of a text in characters, as are the following limits of texts. Source:
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	maxText = 4096
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/image-messages
@@ -64,7 +64,8 @@ func (s *Server) content(r *request) outgoing {
 }
 
 const (
-	// maxEmoji is the maximum length of an emoji in UTF-16 units: families have up to 11, flags of regions 14.
+	// maxEmoji is the maximum length of an emoji in UTF-16 units. An emoji of a family has up to 11 units, and the flag of
+	// a region has 14.
 	maxEmoji     = 16
 	asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
@@ -163,8 +164,8 @@ func (s *Server) header(r *request, part fields) (text string, file *File, link 
 	return text, file, link
 }
 
-// firstLink returns the URL that gets a preview.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages#link-preview
+// firstLink returns the first URL in a text, which gets a preview. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages#link-preview
 func firstLink(text string) []string {
 	for word := range strings.FieldsSeq(text) {
 		word = strings.Trim(word, "<>()[]*_~`\"'.,;:!?")

@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls returns the controls of the package comment.
+// controls returns the controls that the package comment lists.
 func (s *Server) controls() rig.Controls {
 	type body = controlRequest
 	return rig.Controls{
@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlRequest has the fields of all small controls.
+// controlRequest has the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	User    string `json:"user"`
 	Message string `json:"message"`
@@ -77,7 +77,7 @@ func (s *Server) info() object {
 	}
 }
 
-// shownTexts returns what a person now reads, by message.
+// shownTexts returns the text that each message in a conversation shows now.
 func (s *Server) shownTexts(user string) []object {
 	out := []object{}
 	for _, m := range s.Screen(user, time.Now()).Messages {

@@ -11,12 +11,12 @@ import (
 	"telex/standin/rig"
 )
 
-// retryDuration is how long a webhook is repeated. Source:
+// retryDuration is how long the platform tries to deliver a webhook. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
 const retryDuration = 7 * 24 * time.Hour
 
-// backoff returns the wait before a webhook is repeated: "immediately, then with decreasing frequency". The numbers are
-// assumed.
+// backoff returns the wait before a webhook is sent again: "immediately, then with decreasing frequency". The numbers
+// are assumed.
 func backoff(retry int) time.Duration {
 	waits := []time.Duration{
 		0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
@@ -28,12 +28,12 @@ func backoff(retry int) time.Duration {
 	return 24 * time.Hour
 }
 
-// Delivery is a webhook, and the results of its requests.
+// Delivery is a webhook, and the results of the requests that deliver it.
 type Delivery struct {
 	At time.Time `json:"at"`
-	// Kind is message if it contains any message, otherwise status.
+	// Kind is "message" if the webhook contains any message, and "status" otherwise.
 	Kind string `json:"kind"`
-	// Users and Messages are the people and messages that it concerns.
+	// Users and Messages are the people and messages that the webhook concerns.
 	Users    []string `json:"users"`
 	Messages []string `json:"messages"`
 	// Payload is the body of its requests.
@@ -45,10 +45,10 @@ type Delivery struct {
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Attempt is one request.
+// Attempt is one request that delivers a webhook.
 type Attempt struct {
 	At time.Time `json:"at"`
-	// Retry counts from 0.
+	// Retry is the number of earlier attempts.
 	Retry  int `json:"retry"`
 	Status int `json:"status,omitempty"` // of the response
 	// Failed is why the attempt failed.
@@ -76,14 +76,14 @@ func (s *Server) Deliveries() []Delivery {
 type pendingDelivery struct {
 	*Delivery
 	target string
-	// before are closed after the first attempts of the earlier webhooks about the same people. Waiting for them keeps
-	// the order.
+	// Each channel in before is closed after the first attempt to deliver an earlier webhook about the same people.
+	// Waiting for all of them keeps the order.
 	before []<-chan struct{}
-	// tried starts the next webhook about the same people.
+	// tried lets the delivery of the next webhook about the same people begin.
 	tried func()
 }
 
-// dispatchWebhook starts a delivery. The caller holds s.mu.
+// dispatchWebhook starts the delivery of a webhook. The caller holds s.mu.
 func (s *Server) dispatchWebhook(batch []*webhookItem) {
 	d := &Delivery{At: time.Now(), Kind: kindStatus, Payload: rig.Encode(s.payload(batch))}
 	for _, n := range batch {
@@ -117,7 +117,7 @@ func (s *Server) dispatchWebhook(batch []*webhookItem) {
 	})
 }
 
-// Redeliver ends all waits for a retry, and returns the number of webhooks that the app has not accepted yet.
+// Redeliver ends all waits before another attempt. It returns the number of webhooks that the app has not accepted yet.
 func (s *Server) Redeliver() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Server) Redeliver() int {
 	return s.stats.Pending
 }
 
-// call returns the call by which faults select a webhook.
+// call returns a Call that describes the webhook, so that faults can select it.
 func (d *Delivery) call() *Call {
 	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
 }
@@ -165,8 +165,8 @@ func (s *Server) deliver(ctx context.Context, c *pendingDelivery, rule *Fault) {
 	})
 }
 
-// waitForTurn waits for the first attempts of the earlier webhooks about the same people, or for the delay of
-// ActReorder.
+// waitForTurn waits for the first attempts to deliver earlier webhooks about the same people. With ActReorder, it waits
+// for the fault's delay instead.
 func (c *pendingDelivery) waitForTurn(ctx context.Context, rule *Fault) bool {
 	if rule != nil && rule.Action == ActReorder {
 		c.tried()
@@ -189,7 +189,7 @@ func (s *Server) attempt(ctx context.Context, c *pendingDelivery, retry int, rul
 	}
 	over := false
 	s.Locked(func() {
-		if over = ctx.Err() != nil; over { // under the lock, so that nothing survives Reset
+		if over = ctx.Err() != nil; over { // read under the lock, so that no attempt is made after Reset
 			return
 		}
 		c.Attempts = append(c.Attempts, Attempt{At: time.Now(), Retry: retry})

@@ -1,6 +1,6 @@
 // Package whatsapp is a strict local imitation of the WhatsApp Cloud API (Graph v26.0), for tests, for the demo, and
 // for any bot in any language. It serves one business number: messages, media, and webhooks that are posted to a
-// callback URL. Programs can act as the people, and it records everything that a person saw and when.
+// callback URL. Through it, programs can act as people. It records everything that a person saw and when.
 //
 // It was written from the platform's documentation alone and shares no code with the adapter, so that the same
 // misreading of the platform can't be in both.
@@ -23,9 +23,9 @@
 // # Where things are
 //
 // A client's API URL is the server's address; paths begin with /v26.0/ or another version. A person has a
-// business-scoped user id, CC.<letters and digits>, and a phone number, which HidePhone keeps out of webhooks. People
-// are created when one of the two is first used: the person US.15551234567 has the phone number 15551234567. The calls
-// have these names in faults and records:
+// business-scoped user id, which is a country code, a dot, and letters and digits, and a phone number. Person.HidePhone
+// keeps the phone number out of webhooks. People are created when one of the two is first used. The person
+// US.15551234567 has the phone number 15551234567. The calls have these names in faults and records:
 //
 //	sendMessage markRead uploadMedia getMedia deleteMedia download getPhoneNumber
 //	edit       any attempt to change or delete a message, which is always refused
@@ -35,45 +35,46 @@
 //
 // # What is enforced
 //
-// The access token. Parameters; unknown ones are errors. The lengths of texts (4,096), captions and buttons, in UTF-16
-// units. The types and sizes of media, and how long their ids and links are valid. The 24 hours in which the business
-// may answer (131047). Messages per second (130429) and per person (131056). Errors have Graph's form. Calls beyond a
-// limit are violations, which Stats counts with details. So are attempts to edit, and replies to messages that are not
-// in the conversation. A correct client causes none.
+// The access token. Parameters: an unknown one is an error. The lengths of texts (4,096), captions and buttons, in
+// UTF-16 units. The types and sizes of media, and how long their ids and links are valid. The 24 hours within which the
+// business may answer (error 131047). Messages per second (error 130429) and per person (error 131056). Errors have
+// Graph's form. A call beyond a limit is a violation, which Stats counts with details. An attempt to edit, and a reply
+// to a message that is not in the conversation, are also violations. A correct client causes none.
 //
-// Webhooks are signed. A webhook that does not get status 200 within 10 seconds is repeated, first at once and then
-// after growing pauses, for 7 days. The webhooks about one person are in order, unless one is repeated or a fault
-// delays it. With Options.BatchWindow, several webhooks share a request: several entries, changes and messages.
+// Webhooks are signed. A webhook that does not get status 200 within 10 seconds is sent again, first at once and then
+// after growing pauses, for 7 days. The webhooks about one person arrive in order, unless one is sent again or a fault
+// delays it. With Options.BatchWindow, one request may contain several webhooks, as several entries, changes and
+// messages.
 //
 // Numbers that the platform does not publish are assumptions, and are marked as such.
 //
 // # What is missing
 //
-// Further numbers and accounts; the headers with the used part of a limit; templates, lists and flows; locations and
-// contacts from the business; groups; calls. Media that are sent as a link are not fetched. Statuses are sent at once,
-// but never "played". The content of videos and audio is not read. During an outage or a restart, webhooks are still
-// posted.
+// More than one number or account; the headers that say how much of a limit is used; templates, lists and flows;
+// locations and contacts from the business; groups; calls. Media that are sent as a link are not fetched. Statuses are
+// sent at once, and the status "played" is never sent. The content of videos and audio is not read. During an outage or
+// a restart, webhooks are still posted.
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those
-// below. Without a user, a control means DefaultUser. A phone number is accepted as the user, too.
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those in
+// this list. If a control names no user, DefaultUser acts. user may also be a phone number.
 //
 //	POST   /control/say           {"user":"US.7","text":"hello"} → {"message":"wamid.…"}
-//	                              fields: Incoming; files' content is base64
-//	POST   /control/press         {"user":"US.7","message":"wamid.…","button":"Yes"} → {"message":"wamid.…"}; id or title
-//	POST   /control/react         {"user":"US.7","message":"wamid.…","emoji":"👍"}    "" takes it back
+//	                              fields: Incoming; the content of files is base64
+//	POST   /control/press         {"user":"US.7","message":"wamid.…","button":"Yes"} → {"message":"wamid.…"}; button is an id or a title
+//	POST   /control/react         {"user":"US.7","message":"wamid.…","emoji":"👍"}    "" removes the emoji
 //	POST   /control/edit          {"user":"US.7","message":"wamid.…","text":"hi"}     a person edits
 //	POST   /control/delete        {"user":"US.7","message":"wamid.…"}                 a person deletes for everybody
-//	POST   /control/read          {"user":"US.7"}                                     a person looks at the conversation
+//	POST   /control/read          {"user":"US.7"}                                     a person opens the conversation
 //	POST   /control/person        {"user_id":"US.7","hide_phone":true,"username":"@ann"}   fields: Person
 //	POST   /control/change_number {"user":"US.7","phone":"15557654321","user_id":"US.8"}
-//	POST   /control/redeliver     {} → {"webhooks":1}               tries at once what waits to be tried again
+//	POST   /control/redeliver     {} → {"webhooks":1}               sends at once what waits for another attempt
 //	POST   /control/callback      {"url":"http://…"}                makes the handshake; "" loses all webhooks
-//	POST   /control/verify        {"url":"http://…","token":"…"}    only the handshake, by default with the right token
-//	POST   /control/expire_token  {}                                "off":true takes it back
+//	POST   /control/verify        {"url":"http://…","token":"…"}    makes only the handshake, by default with the right token
+//	POST   /control/expire_token  {}                                "off":true makes the token valid again
 //	POST   /control/limits        {"published":{"per_second":10},"hidden":{"pair_burst":5},"off":false}
-//	                              fields: Limits; hidden ones are enforced without being violations
+//	                              fields: Limits; a call beyond a hidden limit is refused and is no violation
 //	GET    /control/info          the ids, and the server's clock
 //	GET    /control/persons
 //	GET    /control/history       ?user=US.7                        Chronicle

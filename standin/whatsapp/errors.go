@@ -32,18 +32,18 @@ const (
 	CodeTemplate      = 132001 // there is no such template
 )
 
-// apiError is a response that refuses a call. A method panics with it; see package rig.
+// apiError is a response that refuses a call. A method panics with an apiError; see package rig.
 type apiError struct {
 	status  int
 	kind    string // OAuthException if empty
 	code    int
 	subcode int
 	message string
-	// details are in error_data, which is omitted if they are empty.
+	// details are in error_data, which the response omits if details is empty.
 	details string
 }
 
-// knownErrors returns the errors with a fixed title, by code: their HTTP status, title and default details.
+// knownErrors returns the errors that have a fixed title, by code. Each has its HTTP status, title and default details.
 func knownErrors() map[int]apiError {
 	const later = "Please retry later."
 	return map[int]apiError{
@@ -84,13 +84,13 @@ func fail(code int, details string) *apiError {
 	if details != "" {
 		e.details = details
 	}
-	if code > CodeToken { // titles of Graph's own errors don't begin with their number
+	if code > CodeToken { // the title of an error of Graph itself does not begin with its code
 		e.message = fmt.Sprintf("(#%d) %s", code, e.message)
 	}
 	return &e
 }
 
-// badParam returns the error 100 with its own message.
+// badParam returns error 100 with the given message.
 func badParam(format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: CodeParameter, message: "(#100) " + fmt.Sprintf(format, args...)}
 }

@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
+	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
 
 	User string `json:"user,omitempty"`
 	// Message is the message after a message, edit, deletion, status or reaction event.
@@ -31,5 +31,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventUser sets the channel of an event to that of a call.
+// setEventUser sets the user of an event to that of a call.
 func setEventUser(e *Event, c *Call) { e.User = c.User }

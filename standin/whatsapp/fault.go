@@ -11,10 +11,10 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults on webhooks. Their Method is message, status, or "message|status" for both. fault.Latency is also
-// possible; it delays the webhook and the later ones about the same person.
+// Actions of faults on webhooks. The Method of such a fault is message, status, or "message|status" for both. The
+// action fault.Latency is also possible. It delays the webhook, and later webhooks about the same person.
 const (
-	// ActDrop loses a request, so that it is repeated.
+	// ActDrop loses a request, so that the webhook is sent again.
 	ActDrop = "drop"
 	// ActDuplicate repeats the request after Delay, although the app responded with 200.
 	ActDuplicate = "duplicate"
@@ -25,11 +25,11 @@ const (
 	ActNoSignature  = "no_signature"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. Without a Method it selects calls, never webhooks.
-// Channel is a business-scoped user id. Contains is compared with the text of a message, or with the body of a webhook.
-// Error responds with the error whose Code is given. RateLimit responds with Code, or 130429 if it is 0, and blocks
-// that limit for RetryAfter seconds. As on the platform, the client is not told for how long. A status has an HTML
-// body.
+// Fault is a rule: which calls it hits, and what happens to them. A fault without a Method selects calls, but no
+// webhooks. Channel is a business-scoped user id. Contains is searched for in the text of a message, or in the body of
+// a webhook. The action fault.Error responds with the error that Code names. fault.RateLimit responds with the error
+// Code, or 130429 if Code is 0, and blocks the limit of that error for RetryAfter seconds. As on the platform, the
+// response does not tell how long. The response of fault.Status has an HTML body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.
@@ -89,7 +89,7 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return e.answer(s.trace()), true
 }
 
-// closeLimit blocks the limit with a code.
+// closeLimit blocks the limit to which an error code belongs.
 func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
 	s.Counted.Forced++
 	sc := s.limiter.throughput()

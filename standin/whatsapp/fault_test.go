@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A download can break off or be slow.
+// A fault can break off a download or slow it down.
 func TestDownloadFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -12,13 +12,14 @@ import (
 	"telex/standin/rig"
 )
 
-// fields are the parameters of a JSON object. Their methods refuse the call, by a panic, if a parameter is invalid.
+// fields are the parameters of a JSON object. The methods of fields refuse the call by a panic if a parameter is
+// invalid.
 type fields struct {
 	path   string // of the object in the request, "" for the request itself
 	values map[string]json.RawMessage
 }
 
-// readFields decodes a request.
+// readFields decodes the JSON object of a request.
 func readFields(data []byte) (fields, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	var f fields
@@ -45,7 +46,7 @@ func (f fields) has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// only refuses the call if there are other parameters.
+// only refuses the call if there are parameters besides names.
 func (f fields) only(names ...string) {
 	for _, name := range sortedKeys(f.values) {
 		if slices.Contains(names, name) {
@@ -77,7 +78,7 @@ func (f fields) flag(name string) bool {
 	return v
 }
 
-// object returns a nested object, without parameters if it is absent.
+// object returns a nested object. If it is absent, the result has no parameters.
 func (f fields) object(name string) fields {
 	o := fields{path: f.param(name)}
 	f.decode(name, &o.values, "a JSON object")
@@ -116,15 +117,15 @@ func (f fields) limit(name, text string, most int) {
 	rig.RefuseIf(units(text) > most, badParam("Param %s must be at most %d characters long.", f.param(name), most))
 }
 
-// units returns the length of a text in UTF-16 units. The documentation counts "characters" without a definition. This
-// assumption is stricter than code points.
+// units returns the length of a text in UTF-16 units. The documentation counts "characters" without defining them. To
+// assume UTF-16 units is stricter than to assume code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // requestsEdit reports whether a request tries to change or delete a message.
 func (f fields) requestsEdit() bool {
 	word := func(name string) string {
 		var v string
-		_ = json.Unmarshal(f.values[name], &v) // anything but a text is not such a request
+		_ = json.Unmarshal(f.values[name], &v) // a value that is not a string requests no edit
 		return strings.ToLower(v)
 	}
 	verbs := []string{"edit", "edited", "revoke", "revoked", "delete", "deleted", "update"}
@@ -132,7 +133,7 @@ func (f fields) requestsEdit() bool {
 		f.has("edit") || f.has("revoke") || f.has("message_id") && !f.has("status")
 }
 
-// caption returns the text of a message, even if the request is invalid.
+// caption returns the text or caption of a message, even if the request is invalid.
 func (f fields) caption() string {
 	type part struct {
 		Body    json.RawMessage `json:"body"`

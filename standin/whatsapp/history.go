@@ -7,13 +7,13 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a conversation with everything that its reader ever saw of it.
+// Message is one message of a conversation with everything that its reader saw of it.
 type Message struct {
 	ID      string `json:"id"`
 	User    string `json:"user"`     // the business-scoped user id of the person
 	FromBot bool   `json:"from_bot"` // from the business, not from the person
-	// Type is text, image, document, audio, video, sticker or interactive; from people also location, contacts and
-	// unsupported.
+	// Type is text, image, document, audio, video, sticker or interactive; for messages of people, also location, contacts
+	// and unsupported.
 	Type string `json:"type"`
 	// ReplyTo is the message that this one quotes.
 	ReplyTo   string `json:"reply_to,omitempty"`
@@ -22,22 +22,22 @@ type Message struct {
 	Pressed string `json:"pressed,omitempty"`
 	// Seen has one version for a message of the business, because nothing can change it.
 	rig.Seen[Version]
-	// Statuses are what the business was told about its message: sent, delivered or read.
+	// Statuses are the statuses of its message that the business was told: sent, delivered or read.
 	Statuses []Status `json:"statuses,omitempty"`
 	// Read is when the business marked a person's message as read.
 	Read      time.Time  `json:"read,omitzero"`
 	Reactions []Reaction `json:"reactions,omitempty"`
 
 	opaque  string // biz_opaque_callback_data
-	toPhone bool   // it was sent to a phone number
+	toPhone bool   // the message was sent to a phone number
 }
 
 // Version is what a message showed from At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the method that made it, or "person".
+	// Method is the API method that made the version, or "person".
 	Method string `json:"method"`
-	// Text is the body or the caption, with WhatsApp's marks like * and _.
+	// Text is the body or the caption, with WhatsApp's marks such as * and _.
 	Text    string   `json:"text"`
 	Header  string   `json:"header,omitempty"`
 	Footer  string   `json:"footer,omitempty"`
@@ -58,7 +58,7 @@ type Button struct {
 	Title string `json:"title"`
 }
 
-// Status is an event of a message of the business.
+// Status is one status of a message of the business.
 type Status struct {
 	At     time.Time `json:"at"`
 	Status string    `json:"status"`
@@ -70,13 +70,13 @@ type Reaction struct {
 	FromBot bool      `json:"from_bot"`
 	Emoji   string    `json:"emoji"`
 
-	to string // the message
+	to string // the id of the message
 }
 
 // Typing is a period in which the person saw that the business types.
 type Typing struct {
 	From time.Time `json:"from"`
-	To   time.Time `json:"to"` // in the future while it is shown
+	To   time.Time `json:"to"` // in the future while the indicator is shown
 }
 
 // Shown returns the text of the newest version.
@@ -100,7 +100,7 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// conversation is a person and all messages.
+// conversation is a person, and all messages that the person and the business exchanged.
 type conversation struct {
 	person   Person
 	messages []*Message
@@ -127,8 +127,8 @@ type Chronicle struct {
 	WindowEnds time.Time `json:"window_ends,omitzero"`
 }
 
-// History returns a copy of all messages of the conversation with a person, including deleted ones, in their order. The
-// person is named by business-scoped user id or by phone number; "" means DefaultUser.
+// History returns a copy of all messages of the conversation with a person, including deleted ones, in their order.
+// user is a business-scoped user id or a phone number. "" means DefaultUser.
 func (s *Server) History(user string) []Message { return s.Chronicle(user).Messages }
 
 // Chronicle returns everything that happened in the conversation with a person. It is a copy.

@@ -13,10 +13,10 @@ import (
 
 // Incoming is a message of a person: a text, a file, a location, contacts, or something unsupported.
 type Incoming struct {
-	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. An unknown person also
-	// gets the other one: US.15551234567 has the phone number 15551234567.
+	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. An unknown person is created
+	// with both: US.15551234567 gets the phone number 15551234567.
 	User string `json:"user"`
-	Text string `json:"text"` // or the caption of the file
+	Text string `json:"text"` // with a file, its caption
 	File *Media `json:"file"`
 	// Location and Contacts are sent unchanged.
 	Location map[string]any   `json:"location"`
@@ -34,15 +34,15 @@ type Media struct {
 	// Type is image, audio, voice, video, document or sticker.
 	Type string `json:"type"`
 	Name string `json:"filename"` // of a document
-	// Mime is the media type; empty means WhatsApp's usual one for Type.
+	// Mime is the media type; empty means the one that WhatsApp usually has for Type.
 	Mime    string `json:"mime_type"`
 	Content []byte `json:"content"` // base64 in JSON
-	// Size is the size in bytes that the platform announces instead of the true one.
+	// Size is the size in bytes that the platform announces; 0 means the true size.
 	Size int `json:"file_size"`
 }
 
-// Say sends a message of a person and returns its id. It fails for content that the person's app would not send, such
-// as an empty text.
+// Say sends a message of a person and returns its id. It fails if the person's app would not send the content, such as
+// an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func unsupported(kind string) object {
 	}
 }
 
-// receivedFile is a file and its kind of message.
+// receivedFile is a file of a person, and the type of its message.
 type receivedFile struct {
 	*File
 	kind string
@@ -143,11 +143,11 @@ func (s *Server) receiveFile(in Media) (file receivedFile, voice bool, err error
 	return receivedFile{File: f, kind: kind}, voice, nil
 }
 
-// mediaItem describes a file that a person sent. The property url is left out: the platform "gradually releases" it,
-// and asks not to rely on it.
+// mediaItem describes a file that a person sent. The property url is left out, because the platform "gradually
+// releases" it and asks apps not to rely on it.
 func mediaItem(kind string, v *Version, voice bool) object {
 	f := v.File
-	sum, _ := hex.DecodeString(f.SHA256) // valid by construction
+	sum, _ := hex.DecodeString(f.SHA256) // storeFile encoded it, so it is valid
 	item := object{
 		"mime_type": f.Mime, "sha256": base64.StdEncoding.EncodeToString(sum), "id": f.ID,
 	}
@@ -188,8 +188,8 @@ func (s *Server) receive(c *conversation, m *Message, v Version, item, context o
 	s.sendMessageWebhook(c, m.ID, item, context)
 }
 
-// recordActivity records that a person has sent something: the window starts again, and the person has seen the
-// conversation.
+// recordActivity records that a person has sent something. The business may then write for another 24 hours, and the
+// person has seen the conversation.
 func (s *Server) recordActivity(c *conversation, now time.Time) {
 	c.last = now
 	s.readAll(c)
@@ -209,7 +209,7 @@ func (s *Server) sendMessageWebhook(c *conversation, id string, item, context ob
 	s.notify(&webhookItem{user: c.person.UserID, message: id, kind: kindMessage, contact: c.person.contact(true), item: item})
 }
 
-// React adds a person's emoji to a message, or removes it with "".
+// React adds a person's emoji to a message. With "", it removes the emoji.
 func (s *Server) React(user, message, emoji string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

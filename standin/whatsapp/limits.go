@@ -14,22 +14,22 @@ const coexistencePerSecond = 20
 // Limits are the rates that the platform enforces. A zero field means the published value (in Options.Hidden: no
 // limit), and a negative field disables the limit.
 type Limits struct {
-	// PerSecond limits the messages that the number sends and receives. Messages of people count, but are never
+	// PerSecond limits the messages that the number sends and receives. Messages of people also count, but are never
 	// refused. Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	PerSecond int `json:"per_second"`
-	// PairInterval is the average minimum time between messages to one person, and PairBurst how many may be sent
-	// early. The error is documented, but the numbers are from secondary sources.
+	// PairInterval is the average minimum time between messages to one person, and PairBurst is how many messages may be
+	// sent without this wait. The error is documented, but the numbers are not: they are from secondary sources.
 	PairInterval time.Duration `json:"pair_interval"`
 	PairBurst    int           `json:"pair_burst"`
-	// PairWindow, if positive, is the time in which a burst must be sent. After it, nothing may be sent until each of
-	// its messages has waited for PairInterval. Secondary sources also describe this rule, with 6 seconds. 0: a burst
-	// may be spread, as in a token bucket.
+	// PairWindow, if positive, is the time within which a burst must be sent. After it, nothing may be sent until
+	// PairInterval has passed for each message of the burst. Secondary sources also describe this rule, with a window of 6
+	// seconds. 0 means that a burst may take any time, as in a token bucket.
 	PairWindow time.Duration `json:"pair_window"`
 	// AccountPerHour limits requests for the number and for media. Source:
 	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
-	// Jitter is how much too early a call may arrive, because the network changes the distances between calls.
-	// Published: 20 ms.
+	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
+	// others. Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 
@@ -54,7 +54,7 @@ func (l Limits) pair() quota.Meter {
 	return quota.NewBucket(1/l.PairInterval.Seconds(), l.PairBurst)
 }
 
-// burstLimiter lets a burst use the time after it in advance.
+// burstLimiter allows a burst at once. After it, nothing is allowed until the average interval is kept again.
 type burstLimiter struct {
 	limits    Limits
 	began     time.Time // the start of the burst
@@ -62,7 +62,7 @@ type burstLimiter struct {
 	nextBurst time.Time // when the next burst may begin
 }
 
-// Wait returns how long until one more message is allowed.
+// Wait returns how long to wait before one more message is allowed.
 func (m *burstLimiter) Wait(now time.Time) time.Duration {
 	if now.Sub(m.began) < m.limits.PairWindow && m.count < m.limits.PairBurst {
 		return 0
@@ -79,7 +79,7 @@ func (m *burstLimiter) Take(now time.Time) {
 	m.nextBurst = m.nextBurst.Add(m.limits.PairInterval)
 }
 
-// Names of scopes; that of a pair is followed by the person's id.
+// Names of scopes. The scope of the messages to one person has the name pairScope with the person's id.
 const (
 	numberScope  = "number"
 	accountScope = "account"
@@ -110,7 +110,7 @@ func (l *limiter) account() *quota.Scope {
 	return l.Scope(accountScope, func(lim Limits) quota.Meter { return quota.NewWindow(lim.AccountPerHour, time.Hour) })
 }
 
-// SetLimits replaces both sets of limits. It resets the counters and everything that a fault blocked.
+// SetLimits replaces both sets of limits. It resets the counters, and unblocks what a fault has blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +118,8 @@ func (s *Server) SetLimits(published, hidden Limits) {
 	s.limiter.Open()
 }
 
-// charge counts a call in scopes. It refuses the call if one of them is full or a fault blocked it, with the code of
-// the scope's limit.
+// charge counts a call in scopes. It refuses the call if the call exceeds the limit of a scope, or if a fault has
+// blocked a scope. The error has the code of that scope's limit.
 func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	refusal := s.limiter.Closed(r.now, scopes...)
 	if refusal == nil {
@@ -128,14 +128,15 @@ func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	if refusal == nil {
 		return
 	}
-	// A client is not told when a scope is free again, so an early call is not a violation.
+	// The platform does not tell a client when a blocked scope is free again. So a call in a blocked scope is not a
+	// violation.
 	if !refusal.Closed && !refusal.Hidden {
 		s.recordViolation(OverLimit, r.call.Method, r.call.User, refusal.String())
 	}
 	panic(fail(limitCode(refusal.Name), ""))
 }
 
-// limitCode returns the code with which a full scope refuses calls.
+// limitCode returns the error code of a call that exceeds the limit of a scope.
 func limitCode(scope string) int {
 	switch {
 	case strings.HasPrefix(scope, pairScope):

@@ -44,7 +44,7 @@ func TestPairRate(t *testing.T) {
 	})
 }
 
-// A burst must end within its window. It uses up the allowance of the time after it.
+// A burst must end within the window. After it, the client must wait until the average interval is kept again.
 func TestPairWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{Limits: whatsapp.Limits{PairWindow: 6 * time.Second}})

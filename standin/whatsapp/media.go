@@ -27,7 +27,7 @@ const (
 	downloadPath = "/whatsapp_business/attachments/"
 )
 
-// File is the content of a message.
+// File is a file in a message.
 type File struct {
 	ID   string `json:"id"`
 	Name string `json:"filename,omitempty"`
@@ -35,7 +35,7 @@ type File struct {
 	// SHA256 is the hash of the content in hexadecimal digits.
 	SHA256 string `json:"sha256"`
 	Size   int    `json:"file_size"`
-	// Content is shared and must not be changed. The control API serves it separately.
+	// Content is the server's own slice, so the caller must not change it. The control API serves it separately.
 	Content []byte `json:"-"`
 }
 
@@ -70,7 +70,7 @@ func mimesOf(kind string) []string {
 	return nil
 }
 
-// maxSize returns the maximum size of media of a type in bytes. Source: see mimesOf.
+// maxSize returns the maximum size of media of a type in bytes. The source is that of mimesOf.
 func maxSize(mimeType string) int {
 	const mb = 1 << 20
 	switch {
@@ -84,7 +84,7 @@ func maxSize(mimeType string) int {
 	return 100 * mb
 }
 
-// uploadable returns all media types.
+// uploadable returns all media types that can be uploaded.
 func uploadable() []string {
 	var all []string
 	for _, kind := range []string{"audio", "document", "image", "sticker", "video"} {
@@ -111,7 +111,7 @@ func (s *Server) upload(r *request) any {
 	return object{"id": s.storeFile(File{Name: path.Base(file.Name), Mime: file.Type, Content: file.Data}, r.now.Add(uploadLifetime)).ID}
 }
 
-// storeFile stores a file until a time, under a new id.
+// storeFile stores a file under a new id. The id is valid until expires.
 func (s *Server) storeFile(f File, expires time.Time) *File {
 	s.serial++
 	f.ID = fmt.Sprintf("1%015d", s.serial)
@@ -124,7 +124,7 @@ func (s *Server) storeFile(f File, expires time.Time) *File {
 	return &m.File
 }
 
-// findMedia returns the media of a call.
+// findMedia returns the media that a call names.
 func (s *Server) findMedia(r *request) *media {
 	m := s.media[r.id]
 	number := r.http.URL.Query().Get("phone_number_id")

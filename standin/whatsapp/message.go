@@ -19,7 +19,7 @@ const (
 	// typingLifetime is how long the business is shown as typing, unless it sends something earlier. Source:
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 	typingLifetime = 25 * time.Second
-	// referenceLifetime is how long a message can be marked as read or get reactions. Sources: see the methods.
+	// referenceLifetime is how long a message can be marked as read or get reactions. The sources are at the methods.
 	referenceLifetime = 30 * 24 * time.Hour
 	// maxOpaque is the maximum length of biz_opaque_callback_data.
 	maxOpaque = 512
@@ -29,7 +29,7 @@ const (
 type outgoing struct {
 	Message
 	version  Version
-	reaction *Reaction // instead of a message
+	reaction *Reaction // set if this is a reaction instead of a message
 }
 
 // send implements
@@ -67,13 +67,13 @@ func (s *Server) send(r *request) any {
 	return object{"messaging_product": "whatsapp", "contacts": []object{contact}, "messages": []object{{"id": out.ID}}}
 }
 
-// checkProduct checks the parameter that all calls with a body have.
+// checkProduct checks messaging_product, a parameter of all calls with a body.
 func checkProduct(product string, given bool) {
 	rig.RefuseIf(!given, badParam("The parameter messaging_product is required."))
 	rig.RefuseIf(product != "whatsapp", badParam(`Param messaging_product must be one of {WHATSAPP} - got %q.`, product))
 }
 
-// deliverMessage delivers a message to the person, or fails like the platform.
+// deliverMessage delivers a message to the person, or fails as the platform does.
 func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	out.ID = s.nextMessageID(to.user)
 	r.call.Message = out.ID
@@ -107,7 +107,8 @@ func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	s.status(to.conversation, m, "delivered")
 }
 
-// deliverReaction adds an emoji to a message. If that is impossible, the platform reports it only by a webhook. Source:
+// deliverReaction adds the business's emoji to a message. If this is impossible, the platform accepts the call and
+// reports the failure by a webhook. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/reaction-messages
 func (s *Server) deliverReaction(r *request, to recipient, out *outgoing) {
 	target := s.messages[out.reaction.to]
@@ -131,7 +132,7 @@ type recipient struct {
 
 var (
 	phonePattern = regexp.MustCompile(`^\+?[0-9 ()-]+$`)
-	// userPattern matches a business-scoped user id: a country, and up to 128 letters and digits. Source:
+	// userPattern matches a business-scoped user id: a country code, a dot, and up to 128 letters and digits. Source:
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 	userPattern = regexp.MustCompile(`^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$`)
 )
@@ -182,7 +183,8 @@ func (s *Server) quoted(r *request, to recipient, id string) string {
 	return id
 }
 
-// markRead marks a person's message and all earlier ones as read, and may show that the business types. Sources:
+// markRead marks a person's message and all earlier messages as read. If the call asks for it, the person also sees
+// that the business types. Sources:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/mark-message-as-read and
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 func (s *Server) markRead(r *request) any {
@@ -238,8 +240,8 @@ func (s *Server) react(m *Message, reaction Reaction) {
 	s.Publish("reaction", Event{User: m.User, Message: m})
 }
 
-// nextMessageID returns a new id. Like the platform's, it contains the recipient and characters that must be escaped in
-// URLs.
+// nextMessageID returns a new id. Like an id of the platform, it contains the recipient, and characters that must be
+// escaped in URLs.
 func (s *Server) nextMessageID(user string) string {
 	s.serial++
 	return idPrefix + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "\x1d\x03%s\x15\x02\x00\x11\x18\xff%012d", user, s.serial))

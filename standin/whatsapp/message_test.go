@@ -169,7 +169,7 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-// The business may answer for 24 hours. A later message fails, at once or in a status.
+// The business may answer for 24 hours. A later message fails: the call is refused, or a status reports the failure.
 func TestWindow(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(strconv.FormatBool(late), func(t *testing.T) {

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// DefaultUser is the person if a call names none.
+// DefaultUser is the person if a call names no person.
 const DefaultUser = "US.15550001001"
 
 // Person is a WhatsApp user.
 type Person struct {
-	// UserID is the business-scoped user id, CC.<letters and digits>.
+	// UserID is the business-scoped user id: a country code, a dot, and letters and digits.
 	UserID string `json:"user_id"`
 	// Phone holds the digits of the phone number.
 	Phone string `json:"phone"`
-	// HidePhone removes the phone number from webhooks, as for people with a username whom the business does not know.
+	// HidePhone removes the phone number from webhooks. The platform does this for people who have a username and whom the
+	// business does not know.
 	HidePhone bool   `json:"hide_phone,omitempty"`
 	Name      string `json:"name"`
 	Username  string `json:"username,omitempty"` // such as @ann
@@ -26,7 +27,7 @@ type Person struct {
 	Blocked bool `json:"blocked,omitempty"`
 }
 
-// SetPerson adds or replaces a person. An empty Name or Phone keeps the old one.
+// SetPerson adds or replaces a person. If Name or Phone is empty, the old value stays.
 func (s *Server) SetPerson(p Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +52,7 @@ func (s *Server) SetPerson(p Person) error {
 	return nil
 }
 
-// Persons returns all known people, by business-scoped user id.
+// Persons returns all known people, sorted by business-scoped user id.
 func (s *Server) Persons() []Person {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *Server) find(user string) *conversation {
 	return s.byPhone[user]
 }
 
-// findOrAdd is like find, but adds an unknown person.
+// findOrAdd is like find, but creates an unknown person.
 func (s *Server) findOrAdd(user string) (*conversation, error) {
 	user = cmp.Or(user, DefaultUser)
 	if c := s.find(user); c != nil {
@@ -111,7 +112,7 @@ func (p Person) contact(withUsername bool) object {
 }
 
 // ChangeNumber moves a person to another phone number, which also changes the business-scoped user id. The conversation
-// moves too. If the person hides the phone number, only the new user id is reported. Source:
+// moves too. If the person hides the phone number, the webhook contains only the new user id. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/system
 func (s *Server) ChangeNumber(user, phone, userID string) error {
 	s.mu.Lock()

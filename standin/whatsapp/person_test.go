@@ -166,7 +166,7 @@ func TestHiddenPhone(t *testing.T) {
 		if s := c.app.statuses()[0]; s.RecipientUserID != id {
 			t.Errorf("status: got %+v", s)
 		}
-		// If a request has both, the phone number is used.
+		// If a request has a phone number and a user id, the phone number is used.
 		both := c.post(`{"messaging_product":"whatsapp","to":"` + phone + `","recipient":"` + id + `","text":{"body":"x"}}`)
 		if both.Error.Code != whatsapp.CodeUndeliverable {
 			t.Errorf("both: got %d %s, want it undeliverable to the number of nobody", both.Status, both.Raw)

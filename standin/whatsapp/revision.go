@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Edit changes the text of a person's message. Only a number with Options.Coexistence gets the new text; others get an
-// unsupported message. Source:
+// Edit changes the text of a person's message. With Options.Coexistence, the webhook contains the new text. Otherwise
+// it reports an unsupported message. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
 func (s *Server) Edit(user, message, text string) error {
 	s.mu.Lock()
@@ -39,14 +39,14 @@ func (s *Server) Edit(user, message, text string) error {
 	return nil
 }
 
-// How long a person may edit and delete a message. Sources: see Edit and Revoke.
+// How long a person may edit or delete a message. The sources are at Edit and Revoke.
 const (
 	editWindow   = 15 * time.Minute
 	revokeWindow = 48 * time.Hour
 )
 
-// Revoke deletes a person's message for everybody. Only a number with Options.Coexistence learns which. Source:
-// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
+// Revoke deletes a person's message for everybody. Only with Options.Coexistence, the webhook says which message.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
 func (s *Server) Revoke(user, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,8 @@ func (s *Server) Revoke(user, message string) error {
 	return nil
 }
 
-// Read opens the conversation as a person, which is reported to the business. Writing opens it too.
+// Read lets a person open the conversation. The business gets a webhook that its messages were read. A person who
+// writes also opens the conversation.
 func (s *Server) Read(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

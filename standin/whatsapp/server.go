@@ -19,8 +19,8 @@ const (
 	DefaultToken       = "EAAstandinForLocalUseOnly"
 	DefaultAppSecret   = "standin-app-secret-local-use-only"
 	DefaultVerifyToken = "standin-verify-token-local-use-only"
-	// PhoneNumberID is the id of the business's number in paths, Number its digits, and AccountID its WhatsApp Business
-	// Account.
+	// PhoneNumberID is the id of the business's number in paths, and Number has the number's digits. AccountID is the id
+	// of its WhatsApp Business Account.
 	PhoneNumberID = "106540352242922"
 	Number        = "15550783881"
 	AccountID     = "102290129340398"
@@ -39,23 +39,24 @@ type Options struct {
 	VerifyToken string
 	// PhoneNumberID is the id of the business's number; the constant of that name if empty.
 	PhoneNumberID string
-	// BaseURL is the base URL of the server for links to media. If empty, it is the URL of the last call, otherwise the
-	// TCP listener's address.
+	// BaseURL is the base URL of the server for links to media. If empty, it is the URL at which the last call arrived.
+	// Before the first call, it is the TCP listener's address.
 	BaseURL string
-	// CallbackURL receives the webhooks, without the handshake that SetCallback makes first. Without a URL they are
-	// lost.
+	// CallbackURL receives the webhooks. It is used without the handshake that SetCallback makes. If it is empty, webhooks
+	// are lost.
 	CallbackURL string
 	// Dial connects to the callback URL; nil: the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// BatchWindow is how long webhooks wait for others to share a request. With 0, each has its own.
+	// BatchWindow is how long a webhook waits for others, which are then sent in the same request. With 0, each webhook
+	// has its own request.
 	BatchWindow time.Duration
-	// LateFailures makes the platform accept a message that it can't deliver (131026) or that is outside the window
-	// (131047), and report the failure by a webhook. Otherwise it refuses the message at once.
+	// LateFailures makes the platform accept a message that it can't deliver (error 131026) or that comes too late (error
+	// 131047), and report the failure by a webhook. Without LateFailures, it refuses the message at once.
 	LateFailures bool
-	// Coexistence makes the number one that is also used in the WhatsApp Business app: people's edits and deletions are
-	// reported, and the throughput is 20 messages per second.
+	// Coexistence says that the number is also used in the WhatsApp Business app. Then webhooks report people's edits and
+	// deletions, and the throughput is 20 messages per second.
 	Coexistence bool
-	// Limits are the published limits. Calls beyond them are refused and are violations. The zero value means
+	// Limits are the published limits. Calls beyond them are refused and are violations. A zero field means the value in
 	// PublishedLimits.
 	Limits Limits
 	// Hidden are lower limits that the platform enforces without publishing them. Calls beyond them are refused but are
@@ -88,12 +89,12 @@ type Server struct {
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
-	// background is the context of deliveries, which outlive the calls that caused them. Close ends it; Reset ends and
-	// replaces it.
+	// background is the context of deliveries, which outlive the calls that caused them. Close ends this context, and
+	// Reset replaces it by a new one.
 	background    context.Context //nolint:containedctx // see above
 	endBackground context.CancelFunc
 
-	base     string // configured or learned; see Options.BaseURL
+	base     string // set by Options.BaseURL, or learned from calls
 	callback string
 	expired  bool // the access token has expired
 
@@ -103,13 +104,13 @@ type Server struct {
 	media    map[string]*media
 	serial   int // the last number of a generated id
 
-	batch      []*webhookItem             // webhooks that wait for others
-	lastByUser map[string]<-chan struct{} // by user: closed after the first attempt of the user's last webhook
+	batch      []*webhookItem             // items that wait for others to be sent in the same request
+	lastByUser map[string]<-chan struct{} // by user; closed after the first attempt to deliver the user's last webhook
 	deliveries []*Delivery
 	retry      chan struct{} // closed and replaced by Redeliver
 
 	limiter limiter
-	stats   Stats // except for what the rig counts.
+	stats   Stats // without the counters of the rig
 }
 
 // New returns a number to which nobody has written. The caller must close it.
@@ -158,7 +159,7 @@ func (s *Server) reset() {
 	s.stats = newStats()
 }
 
-// Serve answers requests on l until Close, and then returns nil. It closes l.
+// Serve answers requests on l until Close is called, then closes l and returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	if _, ok := l.Addr().(*net.TCPAddr); ok {
 		s.Locked(func() { s.base = cmp.Or(s.base, "http://"+l.Addr().String()) })
@@ -174,7 +175,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// ExpireToken makes the access token invalid, as if it expired or was revoked, or valid again.
+// ExpireToken makes the access token invalid, as if it had expired or were revoked. If expired is false, it makes the
+// token valid again.
 func (s *Server) ExpireToken(expired bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 const (
 	// OverLimit is a call beyond the published limits.
 	OverLimit = "over_limit"
-	// EditAttempt is an attempt to change or delete a sent message, for which there is no method.
+	// EditAttempt is an attempt to change or delete a sent message. The API has no method for this.
 	EditAttempt = "edit_attempt"
 	// BadReference is a reply to a message that is not in the conversation.
 	BadReference = "bad_reference"
 )
 
-// Violation is something a client did that the platform punishes, or that its documentation asks not to do.
+// Violation is an action of a client that the platform punishes, or that its documentation asks clients not to do.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -51,8 +51,8 @@ type Stats struct {
 	EditAttempts int `json:"edit_attempts"`
 	// Failed counts messages that were accepted and then not delivered.
 	Failed int `json:"failed"`
-	// Deliveries counts requests to the callback URL, and Redelivered those that repeat an earlier one. Lost counts
-	// abandoned webhooks, and Pending running ones.
+	// Deliveries counts requests to the callback URL, and Redelivered the requests that repeat an earlier one. Lost counts
+	// webhooks that were given up, and Pending those in progress.
 	Deliveries  int        `json:"deliveries"`
 	Redelivered int        `json:"redelivered"`
 	Lost        int        `json:"lost"`

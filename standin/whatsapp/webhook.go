@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// Kinds of webhook items, for faults.
+// Kinds of webhook items. A Fault selects webhooks by Method, which is such a kind.
 const (
 	kindMessage = "message"
 	kindStatus  = "status"
 )
 
 const (
-	// answerTimeout is how long the app may take to respond. The documentation states that there is a limit, but not
-	// which.
+	// answerTimeout is how long the app may take to respond. The documentation says that there is a limit, but not how
+	// long it is.
 	answerTimeout = 10 * time.Second
-	// maxAnswer limits what is read of an app's response, in bytes.
+	// maxAnswer is how many bytes of an app's response are read at most.
 	maxAnswer = 1 << 20
 )
 
@@ -45,7 +45,7 @@ type webhookItem struct {
 	user    string
 	message string // id of the message
 	kind    string
-	// contact describes the person; nil if it is omitted.
+	// contact describes the person. If it is nil, the webhook has no such description.
 	contact object
 	item    object
 }
@@ -81,8 +81,8 @@ func (s *Server) notify(n *webhookItem) {
 	})
 }
 
-// payload returns the body of a webhook. A change contains up to two messages, and an entry up to two changes, so that
-// an app that reads only the first of them loses some.
+// payload returns the body of a webhook. A change contains up to two messages, and an entry up to two changes. So an
+// app that reads only the first one loses messages.
 func (s *Server) payload(batch []*webhookItem) object {
 	var changes []object
 	for _, kind := range []string{kindMessage, kindStatus} {
@@ -98,8 +98,8 @@ func (s *Server) payload(batch []*webhookItem) object {
 	return object{"object": "whatsapp_business_account", "entry": entries}
 }
 
-// change holds messages or statuses.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
+// change returns a change with messages or with statuses. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 func (s *Server) change(kind string, notices []*webhookItem) object {
 	var items, contacts []object
 	var users []string
@@ -120,7 +120,7 @@ func (s *Server) change(kind string, notices []*webhookItem) object {
 	return object{"field": "messages", "value": value}
 }
 
-// status records and reports an event of a message of the business. Source:
+// status records a new status of a message of the business, and reports it by a webhook. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
 func (s *Server) status(c *conversation, m *Message, status string) {
 	m.Statuses = append(m.Statuses, Status{At: time.Now(), Status: status})
@@ -165,7 +165,8 @@ func (s *Server) sendFailure(to recipient, out *outgoing, e *apiError) {
 	s.notify(&webhookItem{user: to.user, message: out.ID, kind: kindStatus, item: item})
 }
 
-// SetCallback sets the URL that receives webhooks, after it has passed the handshake. Without a URL, webhooks are lost.
+// SetCallback sets the URL that receives webhooks, after the app at the URL has passed the handshake. Without a URL,
+// webhooks are lost.
 func (s *Server) SetCallback(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.Verify(ctx, target, s.opts.VerifyToken); err != nil {
@@ -178,8 +179,8 @@ func (s *Server) SetCallback(ctx context.Context, target string) error {
 	return nil
 }
 
-// Verify makes the handshake with a callback URL, which must answer the challenge if the verify token is right. Source:
-// https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
+// Verify makes the handshake with the app at a callback URL. The app must answer the challenge if the verify token is
+// right. Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
 func (s *Server) Verify(ctx context.Context, target, token string) error {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -226,7 +227,7 @@ func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// post makes one attempt to deliver. It returns the status of the response, or why there was none.
+// post makes one attempt to deliver a webhook. It returns the status of the response, or why there was no response.
 func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fault) (status int, failed string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -260,7 +261,7 @@ func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fau
 // wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool { return waitOr(ctx, d, nil) }
 
-// waitOr is like wait, but also ends when now is closed.
+// waitOr is like wait, but also returns when now is closed.
 func waitOr(ctx context.Context, d time.Duration, now <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

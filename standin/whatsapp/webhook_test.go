@@ -33,7 +33,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// A webhook without a 200 response is repeated at once, and then with growing waits for 7 days.
+// A webhook without a 200 response is sent again at once, and then after growing waits, for 7 days.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -59,7 +59,7 @@ func TestRetries(t *testing.T) {
 				waits = append(waits, w.at.Sub(got[i-1].at))
 			}
 		}
-		want := []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, 70 * time.Second} // the last one follows a timeout of 10 s
+		want := []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, 70 * time.Second} // the last attempt follows a timeout of 10 s
 		if !slices.Equal(waits, want) {
 			t.Errorf("waits: got %v, want %v", waits, want)
 		}
