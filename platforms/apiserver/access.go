@@ -24,7 +24,7 @@ type Key struct {
 	TokensPerDay   int
 }
 
-// client is the owner of a key.
+// client is the program that uses a key.
 type client struct {
 	Key
 	digest [sha256.Size]byte // of the secret; digests have equal lengths, so comparing reveals nothing about other secrets
@@ -33,7 +33,7 @@ type client struct {
 	recentTurns []time.Time // when the turns of the last minute began, oldest first
 }
 
-// localClient is the name of all clients of a server without keys.
+// localClient is the name of every client, if the server has no keys.
 const localClient = "local"
 
 func newClients(keys []Key) []*client {
@@ -44,13 +44,13 @@ func newClients(keys []Key) []*client {
 	return out
 }
 
-// personOf returns the person to whom a client's usage counts.
+// personOf returns the person under whom a client's usage is counted and its responses are stored.
 func (s *Server) personOf(c *client) chat.Person {
 	return chat.Person{Endpoint: s.Endpoint, User: chat.UserID(c.Name)}
 }
 
 // authenticate returns the client of the key in a request. Without keys, it refuses requests from web pages, because
-// any page that is open on this machine can reach a loopback address, also under the page's own host name.
+// any page in a browser on this machine can reach a loopback address, even under the page's own host name.
 func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	if len(s.clients) == 0 {
 		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||
@@ -65,7 +65,7 @@ func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	var found *client
-	for _, c := range s.clients { // compare with all of them, so that the time reveals nothing
+	for _, c := range s.clients { // compare with every key, so that the time needed reveals nothing
 		if subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1 {
 			found = c
 		}

@@ -11,13 +11,13 @@ import (
 
 // api is one of the two APIs.
 type api interface {
-	// decode decodes a request body. It does not say yet who typed the user's texts.
+	// decode decodes a request body. It does not record yet who typed the users' texts; setTypedBy does so later.
 	decode(body []byte) (*query, *apiError)
 	// newID returns an id for an answer.
 	newID() string
 	// document returns an answer in one piece.
 	document(h answerHead, a *answer, o outcome) any
-	// stream returns a streamer for an answer. The answer grows before each event is written.
+	// stream returns a streamer for an answer. Each piece is added to a before its event is written.
 	stream(h answerHead, out *reply, a *answer) streamer
 }
 
@@ -31,7 +31,7 @@ type streamer interface {
 	fail(err *apiError)
 }
 
-// answerHead holds what all parts of an answer repeat.
+// answerHead holds the values that every event and document of an answer contains.
 type answerHead struct {
 	id      string
 	created time.Time
@@ -79,7 +79,7 @@ func (a *answer) add(e agent.Event) (index int, isNew bool) {
 }
 
 func (a *answer) extend(kind itemKind, id, name, text string) (index int, isNew bool) {
-	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of several calls may alternate
+	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of several calls may alternate, so look for a call among all preceding calls
 		if it := a.items[i]; it.kind == kind && it.id == id {
 			it.text.WriteString(text)
 			return i, false

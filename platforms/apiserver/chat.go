@@ -43,7 +43,7 @@ type chatMessage struct {
 	ReasoningContent string     `json:"reasoning_content"`
 }
 
-// chatCall is a call in a message, a document, or a chunk. Only calls in chunks have an index.
+// chatCall is a tool call in a message, a document, or a chunk. Only a call in a chunk has an index.
 type chatCall struct {
 	Index    *int   `json:"index,omitempty"`
 	ID       string `json:"id,omitempty"`

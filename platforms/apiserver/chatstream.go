@@ -39,8 +39,8 @@ type chatStream struct {
 	answerHead
 	out   *reply
 	index map[string]int // of calls, by id
-	// prefix and suffix are the JSON around the text in chunks that contain only text. Most chunks do, and encoding
-	// each one is slow.
+	// prefix and suffix are the JSON around the text in chunks that contain only text. Most chunks are of this kind,
+	// and encoding each one as JSON would be slow.
 	prefix, suffix string
 }
 
@@ -67,7 +67,7 @@ func (s *chatStream) sendText(piece string) {
 		return
 	}
 	if s.prefix == "" {
-		const mark = "telex" // any text that does not occur in quotes in the rest of a chunk
+		const mark = "telex" // replaced by the text; any word would do that is not the beginning of another text in a chunk
 		text := mark
 		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
 		if err != nil {

@@ -21,20 +21,20 @@
 //
 // # Decisions
 //
-// The client's system and developer messages follow agent.system_prompt and can't replace it, because the operator's rules
-// also hold for programs. They always go to the system prompt, wherever they are in a conversation, since some providers
-// accept only one system message.
+// The client's system and developer messages follow agent.system_prompt and can't replace it, because the operator's
+// rules also apply to programs. All these messages become part of the system prompt, no matter where in the
+// conversation the client put them, since some providers accept only one system message.
 //
-// Tools of telex that change something need a person's approval. The owner of a key is a program, and telex does not know
-// the person behind it, so nobody can approve. These calls are refused, with a line to the model, unless the operator
-// configured auto_approve.
+// Tools of telex that change something need a person's approval. The owner of a key is a program, and telex does not
+// know the person behind it, so nobody can approve. Such a call is refused, and the model is told so, unless the
+// operator configured auto_approve.
 //
-// A tool of the client replaces telex's tool of the same name, because the client knows only its own tools. In an answer
-// that calls both kinds of tools, only the client's calls count (agent.Turn.ClientTools says why).
+// A tool of the client replaces telex's tool of the same name, because the client knows only its own tools. If an
+// answer calls tools of both kinds, only the client's calls are passed on (agent.Turn.ClientTools says why).
 //
 // Text that a client sends as a user's message counts as typed by the asker, who is the owner of the key. Results of the
 // client's tools, pictures and files are outside content.
 //
-// Text in a stream can't be removed after it was sent. An answer that breaks off after its first piece ends with an error
-// event.
+// Text in a stream can't be removed after it was sent. If an answer fails after its first piece was sent, the stream
+// ends with an error event.
 package apiserver

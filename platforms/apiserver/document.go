@@ -12,19 +12,21 @@ import (
 
 // Documents extracts the text of documents, for models that can't read them. *attachment.Reader implements it.
 type Documents interface {
-	// DocumentText returns the text of a document in a frame with the file's name, or false if it can't be read.
+	// DocumentText returns the text of a document, between marks that contain the file's name. It returns false if
+	// the document can't be read.
 	DocumentText(ctx context.Context, f agent.File) (text string, ok bool)
 }
 
-// maxDocuments limits the documents that are read for a request; the newest messages come first. maxKnownBytes limits
-// the remembered texts.
+// maxDocuments is the maximum number of documents that are read for a request, beginning with the newest message.
+// maxKnownBytes limits the size of the remembered texts.
 const (
 	maxDocuments  = 10
 	maxKnownBytes = 4 << 20
 )
 
 // documents reads documents and remembers their texts. Clients send a document again with each request of a
-// conversation. The text must be equal each time because of the providers' caches, but its frame is random.
+// conversation. The remembered text includes the random marks around it. So each request contains the same text, and
+// the providers' caches work.
 type documents struct {
 	reader Documents
 
@@ -54,13 +56,13 @@ func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 		return t.text, t.ok
 	}
 	t.text, t.ok = d.reader.DocumentText(ctx, f)
-	if ctx.Err() == nil { // otherwise the attempt may have been cancelled
+	if ctx.Err() == nil { // if ctx has ended, the document may have been unreadable only because of that
 		d.remember(key, t)
 	}
 	return t.text, t.ok
 }
 
-// remember stores a text and forgets the oldest ones.
+// remember stores a text and forgets the oldest texts if there are too many.
 func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 	const overhead = 256
 	d.mu.Lock()
@@ -77,7 +79,8 @@ func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 }
 
 // replace replaces documents in messages with their texts. A file that can't be read remains, because some models
-// accept it. APIs accept files only from users, so the files of tools are mentioned instead.
+// accept it. Providers accept files only in users' messages. So if a tool's file can't be read, a line mentions it
+// instead.
 func (d *documents) replace(ctx context.Context, messages []agent.Message) {
 	left := maxDocuments
 	for i := range slices.Backward(messages) {

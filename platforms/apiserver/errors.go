@@ -19,14 +19,14 @@ const (
 	serverError    = "server_error"
 )
 
-// apiError is an error in the form for clients.
+// apiError is an error as the client gets it.
 type apiError struct {
 	status      int
-	kind        string // its type
+	kind        string // the type in the error's body
 	message     string
 	param, code string        // empty: null
 	retryAfter  time.Duration // 0: none
-	noRetry     bool          // asks the official SDKs not to repeat the request
+	noRetry     bool          // tells the official SDKs not to repeat the request
 	clientGone  bool          // the client has disconnected
 }
 
@@ -71,10 +71,12 @@ func errInternal(request string) *apiError {
 	return &apiError{status: http.StatusInternalServerError, kind: serverError, message: "The server had an error. Its log has the details, under " + request + "."}
 }
 
-// errRestarted ends a streamed turn whose sent text became invalid.
+// errRestarted ends a streamed turn if the model starts its answer over, because the text that was sent can't be
+// removed.
 var errRestarted = errors.New("the answer restarted after a part of it was sent")
 
-// turnError converts the failure of a turn. Clients see details of the provider's errors only if they can act on them.
+// turnError converts the failure of a turn. A client sees details of a provider's error only if it can change
+// something about the cause.
 func turnError(ctx context.Context, err error, request string) *apiError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopping):
@@ -125,5 +127,5 @@ func errTooLong(param string) *apiError {
 	}
 }
 
-// clip shortens foreign text for a quote.
+// clip shortens a text from outside, such as a provider's error message, so that it can be quoted.
 func clip(s string) string { return agent.Clip(agent.OneLine(s), 300) }

@@ -17,7 +17,7 @@ import (
 	"telex/internal/chat"
 )
 
-// post answers a POST request for an answer.
+// post handles a POST request that asks for an answer of a model.
 func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	if err := checkMethod(rp, r, http.MethodPost); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 
 // readBody reads the body of a request. It gives up on a client that sends too slowly.
 func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
-	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // only test writers have no deadlines
+	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // an error means that there are no deadlines, as with the writers of some tests
 	body, err := io.ReadAll(http.MaxBytesReader(rp.w, r.Body, maxBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &apiError{
@@ -67,7 +67,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 	if err != nil {
 		return nil, badRequest("", "The request body could not be read.")
 	}
-	_ = rp.control.SetReadDeadline(time.Time{}) // from now on, reading detects that the client disconnects
+	_ = rp.control.SetReadDeadline(time.Time{}) // from now on, net/http reads to notice when the client disconnects, which must not time out
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, badRequest("", "The request body is empty: want a JSON object.")
 	}
@@ -76,7 +76,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 
 func byteCount(n int64) string { return strconv.FormatInt(n>>20, 10) + " MB" }
 
-// exchange is one request for an answer in progress.
+// exchange is one request for an answer that is in progress.
 type exchange struct {
 	*Server
 	answerHead
@@ -84,13 +84,13 @@ type exchange struct {
 	api       api
 	client    *client
 	began     time.Time
-	session   chat.Conversation // without a thread, telex stores no history
+	session   chat.Conversation // if it has no thread, telex stores no history
 	showTools bool              // the client wants events about telex's own tools
 
 	answer        answer
 	streamer      streamer
 	streamStarted bool // the stream has begun
-	repeating     bool // the next text repeats text from before a reset
+	repeating     bool // the next text repeats text that was already sent before a reset
 }
 
 // run runs the turn and answers the request. The outcome is nil if there is an error.
@@ -119,11 +119,11 @@ func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	}
 	usage := x.Usage(result.UsageByModel)
 	if err == nil && (result.Stop == agent.StopTooLong || result.Stop == agent.StopNoRoom) {
-		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the turn's error matters more
+		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the client gets the turn's error
 		return nil, errTooLong("messages")
 	}
 	if err != nil {
-		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the turn's error matters more
+		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the client gets the turn's error
 		failed := turnError(ctx, err, x.reply.id)
 		if !failed.clientGone {
 			x.Log.Warn("a turn failed", slog.String("request", x.reply.id), slog.Any("error", err))
@@ -138,7 +138,7 @@ func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	return o, nil
 }
 
-// openStream prepares the events of the API.
+// openStream prepares the reply for a stream of the API's events.
 func (x *exchange) openStream() {
 	x.streamer = x.api.stream(x.answerHead, x.reply, &x.answer)
 	x.reply.stream(func(err *apiError) {
@@ -161,8 +161,8 @@ func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *
 	}, past, nil
 }
 
-// asker identifies the asker: the key, and the user behind it if the client names one. What one user asked telex to
-// remember is not visible to other users of the same key.
+// asker identifies the asker: the key, and the user behind it if the client names one. So what telex remembers for
+// one user is not visible to other users of the same key.
 func (x *exchange) asker() string {
 	person := x.personOf(x.client).String()
 	if x.query.user != "" {
@@ -215,8 +215,9 @@ func (x *exchange) emit(e agent.Event) {
 	x.reply.flush()
 }
 
-// handleReset handles a reset of a stream, in which sent text can't be removed. If the sent text was reasoning without
-// a start mark, the client gets the mark of its end, because many clients hide everything before it.
+// handleReset handles a reset, which means that the text sent so far is not part of the answer. A stream can't remove
+// text, so the turn fails. If the text was reasoning without a start tag, the client gets the end tag instead,
+// because many clients hide all text before it.
 func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)
@@ -245,7 +246,7 @@ func (x *exchange) send(o outcome) {
 	x.reply.flush()
 }
 
-// toolEvent is the state of a call of one of telex's own tools, for clients that request it.
+// toolEvent reports the state of a call of one of telex's own tools. Only clients that request it get it.
 type toolEvent struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
@@ -262,7 +263,8 @@ func newToolEvent(e agent.Tool) toolEvent {
 	return toolEvent{Type: "telex.tool", ID: e.ID, Name: e.Name, Display: e.Display, State: states[e.State]}
 }
 
-// store stores the turn's usage and what later requests refer to, before the client sees the end.
+// store stores the turn's usage, and the history or response to which later requests may refer. The client sees the
+// end of the answer only afterwards.
 func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result agent.Result, o outcome, usage []chat.Usage) *apiError {
 	save := chat.Exchange{Growth: chat.Growth{Usage: usage}}
 	if x.session.Thread != "" {

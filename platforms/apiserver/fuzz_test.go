@@ -60,7 +60,7 @@ func FuzzChatRequest(f *testing.F) { fuzzAPI(f, chatAPI{}) }
 
 func FuzzResponsesRequest(f *testing.F) { fuzzAPI(f, responsesAPI{}) }
 
-// Bodies of one API that are sent to the other, and truncated seeds, get a 4xx status and never a 5xx status.
+// A body that is sent to the wrong API, or is truncated, gets a 4xx status and never a 5xx status.
 func TestCutBodies(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

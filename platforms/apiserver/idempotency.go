@@ -20,7 +20,7 @@ const (
 type idempotencyCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedAnswer
-	order   []*cachedAnswer // finished ones, oldest first
+	order   []*cachedAnswer // finished requests, oldest first
 	bytes   int
 }
 
@@ -36,7 +36,8 @@ type cachedAnswer struct {
 
 func newRepeats() idempotencyCache { return idempotencyCache{entries: make(map[string]*cachedAnswer)} }
 
-// begin returns the earlier request with a key. It returns nil for the first one, which the caller must then end.
+// begin returns the earlier request with a key. If there is no earlier request, it returns nil, and the caller must
+// call end later.
 func (p *idempotencyCache) begin(key string, digest [sha256.Size]byte) (*cachedAnswer, *apiError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,8 @@ func (p *idempotencyCache) begin(key string, digest [sha256.Size]byte) (*cachedA
 	}
 }
 
-// end stores the answer to the first request with a key. A failed request, without an outcome, may be tried again.
+// end stores the answer to the first request with a key. If o is nil, the request failed. It may then be tried again
+// with the same key.
 func (p *idempotencyCache) end(key string, x *exchange, o *outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +91,7 @@ func (p *idempotencyCache) dropOldest() {
 	p.order = p.order[1:]
 }
 
-// size returns the approximate size of the echo in bytes.
+// size returns the approximate size of e in bytes.
 func (e echo) size() int {
 	n := 1024 + len(e.ToolChoice) + len(e.Text.Format)
 	for _, t := range e.Tools {
@@ -101,7 +103,8 @@ func (e echo) size() int {
 	return n
 }
 
-// runOnce answers a request with an Idempotency-Key: the first time by a turn, then with the same answer.
+// runOnce answers a request with an Idempotency-Key: the first request by a turn, and repeated requests with the same
+// answer.
 func (s *Server) runOnce(r *http.Request, c *client, key string, body []byte, x *exchange) *apiError {
 	if len(key) > maxIdempotencyKey {
 		return badRequest("Idempotency-Key", "Invalid Idempotency-Key: it is longer than %d bytes.", maxIdempotencyKey)
@@ -118,7 +121,7 @@ func (s *Server) runOnce(r *http.Request, c *client, key string, body []byte, x 
 		return nil
 	}
 	var o *outcome
-	defer func() { s.repeats.end(key, x, o) }() // also after a panic
+	defer func() { s.repeats.end(key, x, o) }() // deferred, so that it also happens after a panic
 	o, err = x.run(r.Context())
 	return err
 }

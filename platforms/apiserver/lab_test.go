@@ -44,7 +44,7 @@ func hello() runner {
 	return says(agent.StopDone, agent.Text{Delta: "Hello, "}, agent.Text{Delta: "you <&>."})
 }
 
-// docs is a reader of files that begin with "doc:".
+// docs implements Documents. It can read files that begin with "doc:".
 type docs struct{}
 
 func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
@@ -52,7 +52,7 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is an in-memory store. It stores nothing for deleted people, and can be made to fail.
+// keeper is an in-memory store. It stores nothing after its context has ended, and can be made to fail.
 type keeper struct {
 	*memory.Store
 	fails error
@@ -111,7 +111,7 @@ type received struct {
 	Body       io.Reader
 }
 
-// request sends a request. head has alternating names and values of headers.
+// request sends a request. head contains the names and values of headers in turn.
 func (l *lab) request(ctx context.Context, method, path, body string, head ...string) received {
 	l.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))

@@ -42,7 +42,7 @@ const (
 	maxAddress = 8 << 10
 )
 
-// decodeJSON decodes a body. It ignores unknown fields, because clients send those of many providers.
+// decodeJSON decodes a body. It ignores unknown fields, because clients send fields for many providers.
 func decodeJSON(body []byte, into any) *apiError {
 	if nestingDepth(body) > maxNesting {
 		return badRequest("", "The request body is nested too deeply.")
@@ -92,11 +92,11 @@ type parts []part
 type part struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
-	// Chat Completions: an object. Responses: a URL.
+	// ImageURL is an object in Chat Completions, and a URL in Responses.
 	ImageURL json.RawMessage `json:"image_url"`
-	// Only in Chat Completions.
+	// File exists only in Chat Completions.
 	File *filePart `json:"file"`
-	// Only in Responses.
+	// The following fields exist only in Responses.
 	filePart
 	Refusal string `json:"refusal"`
 }
@@ -141,8 +141,8 @@ func (p parts) text(param string) (string, *apiError) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// userMessage returns a user's message. Its text was typed by the client; pictures and files are outside content (ADR
-// 11).
+// userMessage returns a user's message. Its text counts as typed by the asker, but pictures and files are outside
+// content (ADR 11).
 func userMessage(p parts, param string) (agent.Message, *apiError) {
 	m := agent.Message{Role: agent.User}
 	var texts []string
@@ -178,8 +178,8 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 	return m, nil
 }
 
-// isText reports whether a file is text that every model reads. Web pages count as documents, because people see only a
-// part of their source.
+// isText reports whether a file is text that every model reads. A web page is not text but a document, because people
+// see only a part of its source.
 func isText(f agent.File) bool {
 	plain := strings.HasPrefix(f.MediaType, "text/") && f.MediaType != "text/html" ||
 		slices.Contains([]string{"application/json", "application/x-ndjson", "application/xml", "application/yaml"}, f.MediaType)
@@ -195,7 +195,7 @@ func imageOf(p part, param string) (agent.Image, *apiError) {
 	if len(p.ImageURL) > 0 && p.ImageURL[0] == '{' && json.Unmarshal(p.ImageURL, &object) == nil {
 		address = object.URL
 	} else if len(p.ImageURL) > 0 && p.ImageURL[0] == '"' {
-		_ = json.Unmarshal(p.ImageURL, &address) // valid JSON: a string of a decoded document
+		_ = json.Unmarshal(p.ImageURL, &address) // valid JSON: it is a string from a document that was decoded before
 	}
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(address) <= maxAddress {
 		return agent.Image{URL: address}, nil
@@ -272,8 +272,9 @@ func (q *query) addTool(f function, param string) *apiError {
 	return nil
 }
 
-// chooseTool applies a request's tool_choice. "none" removes the client's tools; telex's own tools remain, since
-// clients don't know them. A required call ends the turn, so only the client's tools are offered then.
+// chooseTool applies a request's tool_choice. "none" removes only the client's tools, because the client does not
+// know telex's own tools. If a call is required, the model is offered only the client's tools, because the call ends
+// the turn. all says that none of the request's tools was left out.
 func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	if len(choice) == 0 || string(choice) == "null" {
 		return nil
@@ -298,7 +299,7 @@ func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 		q.tools = nil
 	case word == "required" && len(q.tools) > 0:
 		q.params.MustCall = true
-	case word == "required" && !all: // some of the tools were left out
+	case word == "required" && !all: // tools were left out, so the required call may be one of theirs
 	case object.Type == "function" && known:
 		q.params.MustCall, q.params.MustCallName = true, name
 	case word == "" && object.Type != "function" && !all:
@@ -363,7 +364,7 @@ func paragraphs(texts ...string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// check validates what both APIs have in common.
+// check validates the parts of a query that both APIs have.
 func (q *query) check(models map[string]bool) *apiError {
 	switch {
 	case q.model == "":

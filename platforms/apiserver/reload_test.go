@@ -11,7 +11,7 @@ import (
 )
 
 // A reload takes effect with the next request. The usage of a key is kept while the key stays the same. A running
-// request ends with the model with which it began.
+// request keeps the model with which it began.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})

@@ -11,12 +11,12 @@ import (
 )
 
 // commentInterval is the maximum silence of a stream before a comment follows, because clients and proxies close
-// connections after a longer one.
+// connections that are silent for longer.
 const commentInterval = 15 * time.Second
 
 // reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with
-// its first event or comment; until then, an error is an HTTP status. If the client does not read, a write blocks its
-// caller. After writeTimeout it fails and ends the turn.
+// its first event or comment; until then, an error is sent as an HTTP status. If the client does not read, a write
+// blocks its caller. After writeTimeout, the write fails and the turn ends.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -25,8 +25,8 @@ type reply struct {
 	mu           sync.Mutex
 	headerSent   bool            // the header was sent
 	closed       bool            // the handler has returned, or writing has failed
-	buffer       bytes.Buffer    // written by flush
-	deadline     time.Time       // for writes
+	buffer       bytes.Buffer    // events that flush will write
+	deadline     time.Time       // the current deadline for writes
 	lastWrite    time.Time       // when the last write ended
 	commentTimer *time.Timer     // nil: not a stream
 	onError      func(*apiError) // writes an error into the stream in the API's form
@@ -38,7 +38,7 @@ func (p *reply) stream(onError func(*apiError)) {
 	defer p.mu.Unlock()
 	p.onError, p.lastWrite = onError, time.Now()
 	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
-	p.commentTimer.Reset(commentInterval)                 // The timer starts only now, because comment reads the field.
+	p.commentTimer.Reset(commentInterval)                 // The timer starts only after the field is set, because comment reads the field.
 }
 
 // event adds an event to the buffer. Without a name, it has only data.
@@ -68,7 +68,7 @@ func (p *reply) flush() {
 	p.write()
 }
 
-// comment writes a comment after a silence, and waits for the next silence.
+// comment writes a comment if nothing was written for commentInterval, and sets the timer again.
 func (p *reply) comment() {
 	if !p.mu.TryLock() { // a write is in progress
 		p.commentTimer.Reset(commentInterval)
@@ -94,9 +94,9 @@ func (p *reply) write() {
 		return
 	}
 	now := time.Now()
-	if p.deadline.Sub(now) < writeTimeout*3/4 { // don't set it for each piece
+	if p.deadline.Sub(now) < writeTimeout*3/4 { // do not set the deadline for each piece
 		p.deadline = now.Add(writeTimeout)
-		_ = p.control.SetWriteDeadline(p.deadline) // only test writers have no deadlines
+		_ = p.control.SetWriteDeadline(p.deadline) // an error means that there are no deadlines, as with the writers of some tests
 	}
 	if !p.headerSent {
 		p.headerSent = true
@@ -138,7 +138,7 @@ func (p *reply) document(status int, document any) {
 	p.w.Header().Set("Content-Type", "application/json")
 	p.w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	p.w.WriteHeader(status)
-	_, _ = p.w.Write(body.Bytes()) // a disconnected client will ask again
+	_, _ = p.w.Write(body.Bytes()) // an error means that the client has disconnected; it will ask again
 }
 
 // fail sends an error: as an HTTP status if nothing was sent yet, otherwise as an event.

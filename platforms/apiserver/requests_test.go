@@ -31,7 +31,7 @@ func manyTools(n int) string {
 	return strings.Join(list, ",")
 }
 
-// Every mistake of a client gets its status code and an error body in OpenAI's form.
+// Each kind of invalid request gets the right status code and an error body in OpenAI's form.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

@@ -146,7 +146,8 @@ const (
 	incomplete = "incomplete"
 )
 
-// endStatus returns the status of an item of a finished answer. A limit or a filter makes the last item incomplete.
+// endStatus returns the status of an item of a finished answer. If a limit or a filter ended the answer, its last
+// item is incomplete.
 func endStatus(index int, a *answer, o outcome) string {
 	if (o.stop == agent.StopLength || o.stop == agent.StopFiltered) && index == len(a.items)-1 {
 		return incomplete
@@ -154,7 +155,7 @@ func endStatus(index int, a *answer, o outcome) string {
 	return completed
 }
 
-// outputItem returns an item of an answer: empty if it is in progress, otherwise complete.
+// outputItem returns an item of an answer. An item in progress is still empty; any other item is complete.
 func outputItem(h answerHead, it *item, index int, status string) any {
 	id, text, ended := itemID(h, it.kind, index), "", status != inProgress
 	if ended {

@@ -23,7 +23,7 @@ type responsesRequest struct {
 	Store           *bool           `json:"store"`
 }
 
-// echo holds the fields of a request that its response repeats.
+// echo holds the fields of a request that the response must repeat.
 type echo struct {
 	Model        string            `json:"model"`
 	Instructions *string           `json:"instructions"`
@@ -126,7 +126,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 }
 
 // addResponseTools adds the functions among the tools. It leaves out tools that OpenAI runs, such as web_search,
-// because some clients always offer them. left says that there were some.
+// because some clients always offer them. left says that it left out at least one tool.
 func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiError) {
 	for i, raw := range tools {
 		var t struct {
@@ -186,7 +186,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the asker did not type the URL
+		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the picture's URL counts as not typed by the asker
 			return badRequest(param+".output", "Invalid image in an output: send it as a data URL with base64 data.")
 		}
 		result := toolResult(it.CallID, message.Text)
@@ -200,7 +200,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 		if it.Type == "custom_tool_call" {
 			input, err := json.Marshal(map[string]string{"input": it.Input})
 			if err != nil {
-				panic(fmt.Errorf("encode a text: %w", err)) // any text can be encoded
+				panic(fmt.Errorf("encode a text: %w", err)) // can't fail: JSON can encode any text
 			}
 			call.Arguments = string(input)
 		}
@@ -209,7 +209,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 			return nil
 		}
 		q.messages = append(q.messages, agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{call}})
-	case it.Type == "reasoning": // only the provider that wrote it could read it
+	case it.Type == "reasoning": // omitted, because only the provider that wrote the reasoning could read it
 	case it.Type != "" && it.Type != "message":
 		return badRequest(param+".type", "Invalid value: %q. Supported are messages, function calls and their outputs.", clip(it.Type))
 	case it.Role == "user":

@@ -25,8 +25,8 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event of an error. OpenAI documents the fields at the top level, but sends those below error, which
-// the official SDKs read (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
+// errorEvent is the event of an error. OpenAI documents the fields at the top level, but sends them inside the field
+// error, where the official SDKs read them (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
 	Type     string    `json:"type"`
 	Sequence int       `json:"sequence_number"`
@@ -36,14 +36,15 @@ type errorEvent struct {
 	Error    errorBody `json:"error"`
 }
 
-// responseStream writes an answer as events of the Responses API. Each item is announced before its first piece. A text
-// or reasoning item ends where the next item begins. Calls end with the answer, because their pieces may alternate.
+// responseStream writes an answer as events of the Responses API. Each item is announced before its first piece. A
+// text or reasoning item ends when the next item begins. Calls end only with the answer, because the pieces of
+// several calls may alternate.
 type responseStream struct {
 	answerHead
 	out      *reply
 	answer   *answer // includes the newest event
 	sequence int
-	open     []int // indexes of the items that have not ended
+	open     []int // indexes of the items that have begun and not ended
 }
 
 // stream implements api.
@@ -166,7 +167,8 @@ func (s *responseStream) sendRefusal(text string) {
 	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: message})
 }
 
-// fail implements streamer. The official SDKs raise the error event. Clients that don't know it get a failed response.
+// fail implements streamer. The official SDKs turn the error event into an exception. For clients that ignore this
+// event, fail also sends a response with the status failed.
 func (s *responseStream) fail(err *apiError) {
 	code := err.code
 	if code == "" {

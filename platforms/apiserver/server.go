@@ -21,7 +21,8 @@ import (
 
 // Runner runs turns. *agent.Agent implements it.
 type Runner interface {
-	// Run runs one turn and returns its Result. It calls emit only from its own goroutine, and waits for it.
+	// Run runs one turn and returns its Result. It calls emit only from the goroutine that called Run, and continues
+	// only after emit has returned.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 	// Models returns the names of the models, the default first.
 	Models() []string
@@ -44,45 +45,46 @@ type Store interface {
 
 // Options configures a Server.
 type Options struct {
-	Endpoint       chat.EndpointID // the server's name
+	Endpoint       chat.EndpointID // one for each client; empty: everybody who reaches the address may use the server
 	Listen         string          // host:port
 	Keys           []Key           // empty: everybody who reaches the address may use it
 	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
-	MaxRequests    int             // requests for answers at the same time
+	MaxRequests    int             // maximum number of requests for answers at the same time
 	SessionsByUser bool            // the field user selects a session
 	ShowReasoning  bool            // clients get the model's reasoning
-	TokensPerDay   int             // for all users of the daemon together; 0: no limit
+	TokensPerDay   int             // maximum for all clients and all people of the daemon together; 0: no limit
 	Grace          time.Duration   // how long running requests may continue when the server stops
 	Runner         Runner
 	Store          Store
 	Documents      Documents
-	Usage          func([]agent.ModelUsage) []chat.Usage // converts what a turn used to the stored form
+	Usage          func([]agent.ModelUsage) []chat.Usage // converts the usage of a turn to the stored form
 	Log            *slog.Logger
 }
 
-// Limits of connections. A client that sends slowly or does not read holds a connection and a request no longer than
-// this.
+// Limits of connections. They bound how long a client can occupy a connection and a request by sending slowly or not
+// reading.
 const (
 	headerTimeout = 10 * time.Second // to read the headers of a request
 	bodyTimeout   = time.Minute      // to read the body
-	writeTimeout  = 30 * time.Second // for the client to read what was written last
+	writeTimeout  = 30 * time.Second // for the client to read the data that was written last
 	idleTimeout   = 2 * time.Minute  // between two requests
 	maxHeader     = 16 << 10         // bytes
 	maxBody       = 10 << 20         // bytes
-	// spareConnections are additional connections: idle ones, and those whose request is refused.
+	// spareConnections is the number of connections beyond MaxRequests, for idle connections and for requests that
+	// are refused.
 	spareConnections = 256
 )
 
 var errStopping = errors.New("the server is stopping")
 
-// Server is the OpenAI-compatible server. Its requests share only limits and the store.
+// Server is the OpenAI-compatible server. Its requests have only the limits and the store in common.
 type Server struct {
 	Options
 	*sharedState
 	clients   []*client
 	listener  net.Listener
 	models    map[string]bool
-	successor atomic.Pointer[Server] // answers requests instead of this one after Reload; nil: none
+	successor atomic.Pointer[Server] // the server that answers new requests instead of this one after Reload; nil: none
 }
 
 // sharedState is the state that survives a Reload.
@@ -127,7 +129,7 @@ func (s *Server) current() *Server {
 	return s
 }
 
-// Open opens the address. Requests wait until Serve.
+// Open opens the address. Requests wait until Serve is called.
 func (s *Server) Open(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {
@@ -136,14 +138,14 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon closes the address of a server that will not Serve.
+// Abandon closes the address. It is for a server whose Serve is never called.
 func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends, and then waits for running ones within the grace period. It closes the
-// address.
+// Serve answers requests until ctx ends, and then lets running requests continue for at most Options.Grace. At the
+// end it closes the address.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
@@ -165,7 +167,7 @@ func (s *Server) Serve(ctx context.Context) {
 	grace, cancel := context.WithTimeout(requests, s.current().Grace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
-		end(errStopping) // clients of running requests get an error
+		end(errStopping) // clients of requests that still run get an error
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if srv.Shutdown(last) != nil {

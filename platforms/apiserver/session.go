@@ -17,17 +17,18 @@ import (
 // history is the conversation before a request, and the messages that the request adds.
 type history struct {
 	summary  string
-	context  string // the system and developer messages of earlier responses
+	context  string // the system and developer messages of earlier requests of the conversation
 	messages []agent.Message
-	added    []agent.Message // messages of the request itself
-	entries  []chat.Entry    // stored entries of messages, in a session
+	added    []agent.Message // messages that the request itself contains
+	entries  []chat.Entry    // the stored entries of messages, if the request belongs to a session
 	newest   int64           // number of the session's newest entry; 0: none
 }
 
 var sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
 
-// sessionName returns the session of a request, or "" if the client sends the whole conversation. If the field user
-// would select a session, but the request contains a model's answers, it has a history of its own and no session.
+// sessionName returns the session of a request, or "" if the client sends the whole conversation. With byUser, the
+// request's field user selects the session. If the request contains answers of a model, it has its own history, so
+// the field selects none.
 func sessionName(header string, q *query, byUser bool) (string, *apiError) {
 	switch {
 	case header != "" && q.previous != "":
@@ -61,8 +62,8 @@ func (x *exchange) history(ctx context.Context) (history, *apiError) {
 	}
 }
 
-// sessionHistory reads the session. Clients may send the whole conversation again. The new messages are those after the
-// last answer.
+// sessionHistory reads the session. A client may send the whole conversation again. Then only the messages after the
+// last answer are new.
 func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *apiError) {
 	for i, m := range slices.Backward(h.added) {
 		if isAnswer(m) {
@@ -88,7 +89,8 @@ func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *api
 	return h, nil
 }
 
-// compaction converts a turn's compaction to the stored form; nil: it concerns no stored entries.
+// compaction converts a turn's compaction to the stored form. It returns nil if the compaction replaces no stored
+// entries.
 func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
 		return nil
@@ -96,15 +98,16 @@ func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	return &chat.Compaction{Summary: c.Summary, Upto: h.entries[c.Messages-1].ID}
 }
 
-// storedTurn is what a stored response adds to its conversation.
+// storedTurn is the part of a conversation that is stored with a response.
 type storedTurn struct {
-	Context string `json:"context,omitempty"` // its system and developer messages; instructions are not stored
+	Context string `json:"context,omitempty"` // the request's system and developer messages, but not its instructions
 	// Summary replaces everything before Messages, including earlier responses; empty: nothing was summarized.
 	Summary  string          `json:"summary,omitempty"`
 	Messages []agent.Message `json:"messages"`
 }
 
-// newStoredTurn returns what a turn adds. If the turn summarized messages, it contains all remaining ones.
+// newStoredTurn returns what a turn adds to its conversation. If the turn summarized messages, the result contains
+// the summary and all messages that were not summarized.
 func (x *exchange) newStoredTurn(t agent.Turn, past history, result agent.Result) storedTurn {
 	l := storedTurn{Context: x.query.context, Messages: slices.Concat(past.added, result.Append)}
 	if c := result.Compaction; c != nil {

@@ -23,7 +23,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// recall is a runner that answers with its whole request, so that tests see the history.
+// recall is a runner whose answer repeats the whole request, so that tests see the history.
 func recall(_ context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	var said []string
 	if t.Context != "" {
@@ -101,7 +101,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Requests of one session run one after the other, and each includes the messages of the one before.
+// Requests of one session run one after the other, and each includes the messages of the earlier ones.
 func TestSessionOrder(t *testing.T) {
 	t.Parallel()
 	var running, most atomic.Int64
@@ -224,8 +224,8 @@ func TestStoredResponses(t *testing.T) {
 	}
 }
 
-// A repeated request gets the same response without a new turn, in both APIs, streamed or not. If the body differs, or
-// the first request is still running, it is refused.
+// A repeated request gets the same response without a new turn, in both APIs, streamed or not. If the body differs,
+// or the first request is still running, the repeated request is refused.
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	var turns atomic.Int64
@@ -331,7 +331,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	}
 }
 
-// A request from more than a day ago is answered again.
+// If a request is repeated after more than a day, it is answered by a new turn.
 func TestRepeatsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -365,8 +365,8 @@ func TestTurnsPerMinute(t *testing.T) {
 	}
 }
 
-// If required data can't be stored, the client gets an error before the end. A failure to store optional data, to which
-// no response refers, is ignored.
+// If a session or a response can't be stored, the client gets an error instead of the answer's end. If only the usage
+// can't be stored, the client gets no error.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -390,7 +390,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// Data that was erased while a turn ran is not stored again by the turn.
+// If a person's data is erased while a turn runs, the turn does not store it again.
 func TestForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	var l *lab
@@ -409,7 +409,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// A server that stops gives running requests time to end. After that, their clients get an error.
+// A server that stops gives running requests time to end. If they run longer, their clients get an error.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	for takes, want := range map[time.Duration]string{800 * time.Millisecond: "[DONE]", time.Hour: "shutting_down"} {
@@ -468,7 +468,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The number of concurrent requests is limited. Each request frees its place at its end.
+// The number of concurrent requests is limited. When a request ends, another one is allowed.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})
@@ -528,7 +528,7 @@ func TestClientGone(t *testing.T) {
 			defer close(done)
 			res, err := l.http.Do(r)
 			if err == nil {
-				_, _ = io.Copy(io.Discard, res.Body) // until the client disconnects
+				_, _ = io.Copy(io.Discard, res.Body) // read until the client disconnects
 				_ = res.Body.Close()
 			}
 		}()
@@ -556,8 +556,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A client that closes only its sending side looks like one that has disconnected, but it must not get an empty
-// success.
+// The server can't distinguish a client that closes only its sending side from one that has disconnected. Such a
+// client must not get an empty successful response.
 func TestHalfClosedConnection(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(ctx context.Context, _ agent.Turn, _ func(agent.Event)) (agent.Result, error) {
@@ -588,12 +588,12 @@ func TestHalfClosedConnection(t *testing.T) {
 	}
 }
 
-// inMemory serves over an in-memory network in virtual time, and calls play with a connection to it.
+// inMemory serves over an in-memory network in virtual time, and calls play with a connection to the server.
 func inMemory(t *testing.T, r Runner, play func(net.Conn)) {
 	stopping(t, r, func(conn net.Conn, _ func()) { play(conn) })
 }
 
-// stopping is like inMemory, and play may stop the server.
+// stopping is like inMemory, but play also gets a function that stops the server.
 func stopping(t *testing.T, r Runner, play func(conn net.Conn, stop func())) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.Listen()

@@ -117,7 +117,7 @@ func TestStreamsOfAnyTurn(t *testing.T) {
 	})
 }
 
-// current is the Runner of the newest drawn script.
+// current is a Runner that plays the script that was generated last.
 type current struct{ script *turnScript }
 
 func (c current) Models() []string { return []string{"main"} }
@@ -129,7 +129,8 @@ func (c current) Run(_ context.Context, _ agent.Turn, emit func(agent.Event)) (a
 	return c.script.result, nil
 }
 
-// Reasoning is sent only if the operator enabled it, and telex's own tool calls only to clients that ask for them.
+// Reasoning is sent only if the operator enabled it, and calls of telex's own tools only to clients that ask for such
+// events.
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	l := open(t, says(agent.StopDone,
@@ -151,8 +152,8 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// Text that was sent can't be removed. Thinking without an opening tag gets a closing tag, and an answer that starts
-// over fails.
+// Text that was sent can't be removed. So reasoning without an opening tag gets a closing tag, and an answer that
+// starts over ends with an error.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`
@@ -178,7 +179,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// A turn's ids, times and models are in every event. Times are in seconds.
+// Every event contains the answer's id, time and model. Times are in Unix seconds.
 func TestHeadOfAnswers(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

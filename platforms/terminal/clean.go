@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes everything from s that could control a terminal: control characters of C0 and C1 except line breaks (and
-// so all escape sequences), characters that change the direction of the text, and invalid UTF-8.
+// Clean removes everything from s that could control a terminal: control characters of C0 and C1 except line breaks
+// (and therefore all escape sequences), characters that change the direction of the text, and invalid UTF-8.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if harmful(r) {
@@ -16,7 +16,7 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
-// CleanSource is Clean for text that is shown unchanged: tabs stay.
+// CleanSource is like Clean, but keeps tabs, for text that is shown unchanged.
 func CleanSource(s string) string {
 	lines := strings.Split(s, "\t")
 	for i := range lines {
@@ -25,8 +25,8 @@ func CleanSource(s string) string {
 	return strings.Join(lines, "\t")
 }
 
-// harmful reports whether a terminal may interpret r. Bytes of C1 are commands in terminals that don't use UTF-8, so the
-// code points of C1 count, too.
+// harmful reports whether a terminal may interpret r. Terminals that don't use UTF-8 execute the bytes of C1, so the
+// code points of C1 are harmful too.
 func harmful(r rune) bool {
 	switch {
 	case r == '\n':

@@ -30,7 +30,7 @@ func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
 	w, err := c.attach(hello)
 	if err != nil {
-		_ = conn.Close() // the other error matters more
+		_ = conn.Close() // the first error is the one to report
 		return nil, Welcome{}, err
 	}
 	return c, w, nil
@@ -58,7 +58,8 @@ func (c *Client) Say(id, text string, files ...File) error {
 	return c.write(Frame{Input: &Input{ID: id, Text: text, Files: files}})
 }
 
-// Ask is Say for a client that sends nothing more until the answer. The bot can't ask it questions.
+// Ask is like Say, for a client that sends nothing more until the answer is complete. The bot can't ask such a client
+// questions.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})
@@ -72,7 +73,7 @@ func (c *Client) write(f Frame) error {
 	defer c.writing.Unlock()
 	err := write(c.conn, f)
 	if err != nil {
-		_ = c.conn.Close() // half a frame may have been written
+		_ = c.conn.Close() // a part of the frame may have been written, so the connection is unusable
 	}
 	return err
 }

@@ -9,8 +9,9 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with ANSI escape sequences. Without Colour it writes none, for NO_COLOR (https://no-color.org) and
-// for terminals without them. The zero Dialect is plain. It measures text in terminal cells.
+// Dialect writes text with ANSI escape sequences. Without Colour it writes none, because of NO_COLOR
+// (https://no-color.org) or because the terminal supports none. The zero Dialect writes plain text. The length of a
+// text is measured in terminal cells.
 type Dialect struct {
 	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)
 	Links  bool `json:"links,omitempty"`  // clickable links (OSC 8); otherwise the address follows in brackets
@@ -89,7 +90,7 @@ func (d Dialect) Markdown(source string) string {
 		parts = append(parts, p.Rendered.Text)
 	}
 	if len(parts) == 0 {
-		return Clean(source) // it would show nothing, so show the source
+		return Clean(source) // the rendered answer is empty, so show the source
 	}
 	return strings.Join(parts, "\n")
 }

@@ -116,10 +116,11 @@ func TestLenCountsCells(t *testing.T) {
 	}
 }
 
-// ours are the sequences that the dialect writes.
+// ours matches the escape sequences that the dialect writes.
 var ours = regexp.MustCompile(`\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\`)
 
-// checkText fails the test if a text could command a terminal, or leaves formatting or a link on.
+// checkText fails the test if a text contains escape sequences that are not the dialect's, or does not end its
+// formatting and links.
 func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	t.Helper()
 	text := p.Rendered.Text
@@ -146,7 +147,7 @@ func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	}
 }
 
-// D7, D8: each beginning of an answer, measured without the escape sequences.
+// D7, D8: the properties hold for every prefix of each sample answer, measured without the escape sequences.
 func TestAnswersTerminal(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {

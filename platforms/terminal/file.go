@@ -9,7 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// hold adds the files of an input to its message, and keeps them until it is answered or the client leaves.
+// hold adds the files of an input to its message, and keeps the files until the message is answered or the client
+// leaves.
 func (h *Hub) hold(c *attachedClient, m *chat.Inbound, files []File) error {
 	if len(files) == 0 {
 		return nil

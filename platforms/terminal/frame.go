@@ -9,15 +9,16 @@ import (
 	"io"
 )
 
-// Version is the version of the protocol. A hub refuses clients with another version: both are the same program, so the
-// daemon was not restarted after an update, and the person should know.
+// Version is the version of the protocol. A hub refuses clients with another version. Client and daemon are the same
+// program, so different versions mean that the daemon was not restarted after an update. The refusal tells the person
+// so.
 //
-// Each side ignores unknown fields. So these could be added to version 1: Hello.Client with Welcome.Once for
-// reconnecting clients, Line.ID, Welcome.Commands, Welcome.Config, and Input.Files with Welcome.Files.
+// Each side ignores unknown fields. So an older program of version 1 may lack these fields: Hello.Client and
+// Welcome.Once for reconnecting clients, Line.ID, Welcome.Commands, Welcome.Config, Input.Files and Welcome.Files.
 const Version = 1
 
 // maxFrame is the longest line that either side accepts, in bytes. It has room for the longest message as text and as
-// source, and for the files of an input, which are a third longer in the frame.
+// source, and for the files of an input, which base64 makes a third longer.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
 // Errors about frames.
@@ -29,11 +30,11 @@ var (
 // Frame is one line of the protocol. Exactly one of its fields is set. A client begins with Hello. The hub answers with
 // Welcome, or with Refused and then closes the connection.
 type Frame struct {
-	Hello *Hello `json:"hello,omitempty"` // sent by clients, like the following ones
+	Hello *Hello `json:"hello,omitempty"` // from here on, frames that clients send
 	Input *Input `json:"input,omitempty"`
 	Stop  *Stop  `json:"stop,omitempty"`
 
-	Welcome *Welcome `json:"welcome,omitempty"` // sent by the hub, like the following ones
+	Welcome *Welcome `json:"welcome,omitempty"` // from here on, frames that the hub sends
 	Refused *Refused `json:"refused,omitempty"`
 	Message *Message `json:"message,omitempty"`
 	Deleted *Deleted `json:"deleted,omitempty"`
@@ -46,16 +47,17 @@ type Frame struct {
 type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
-	Dialect Dialect `json:"dialect"`          // the dialect of the messages that it wants
-	Client  string  `json:"client,omitempty"` // its name, random and the same for each connection; empty: it does not reconnect
+	Dialect Dialect `json:"dialect"`          // the dialect that the client wants for its messages
+	Client  string  `json:"client,omitempty"` // the client's random name, equal for all its connections; empty: the client does not reconnect
 }
 
-// Input is what the person typed. The client chooses ID, and Done repeats it. A client with a name uses an ID again only
-// to repeat an input on another connection. If the input was answered meanwhile, Done follows at once.
+// Input is what the person typed. The client chooses the ID, and Done contains it too. A client with a name uses an
+// ID again only to repeat an input on another connection. If that input was answered meanwhile, the hub sends Done at
+// once.
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	Last bool   `json:"last,omitempty"` // the client sends nothing more until the answer, so the bot can't ask it questions
+	Last bool   `json:"last,omitempty"` // the client sends nothing more until the answer is complete, so the bot can't ask it questions
 	// Piped says that the text came from standard input that is not a terminal, so nobody typed it.
 	Piped bool   `json:"piped,omitempty"`
 	Files []File `json:"files,omitempty"` // what the person attached; at most MaxFiles bytes together
@@ -94,15 +96,16 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// Message is the newest state of a message of the bot. The ids of an answer's messages are equal up to the last dot.
+// Message is the newest state of a message of the bot. The ids of all messages of one answer are equal up to the last
+// dot.
 type Message struct {
 	ID     string `json:"id"`
-	Answer string `json:"answer,omitempty"` // the input that it begins to answer; empty for later messages of the answer, and without an input
+	Answer string `json:"answer,omitempty"` // id of the input, if this is the first message of its answer; otherwise empty
 	Text   string `json:"text"`             // in the client's dialect, without cursor
 	Source string `json:"source,omitempty"` // the model's Markdown, without the note
-	Note   string `json:"note,omitempty"`   // the line at the end of Text that telex wrote, not the model
+	Note   string `json:"note,omitempty"`   // the last line of Text, if telex wrote it and not the model
 	Cursor string `json:"cursor,omitempty"` // shown after Text while the message grows
-	Live   bool   `json:"live,omitempty"`   // it will still change
+	Live   bool   `json:"live,omitempty"`   // the message will still change
 }
 
 // Deleted says that a message was deleted.
@@ -161,8 +164,8 @@ func (r reader) next() (Frame, error) {
 	return decodeFrame(r.lines.Bytes())
 }
 
-// decodeFrame decodes a line. It ignores unknown fields. An unknown frame is an error, because ignoring it could lose
-// something.
+// decodeFrame decodes a line. It ignores unknown fields. A frame of an unknown kind is an error, because ignoring it
+// could lose content.
 func decodeFrame(line []byte) (Frame, error) {
 	var f Frame
 	if err := json.Unmarshal(line, &f); err != nil {

@@ -60,7 +60,8 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Whatever arrives, a frame is one thing or an error, and is the same after another trip.
+// Any line decodes to exactly one kind of frame or to an error. A decoded frame stays the same when it is encoded and
+// decoded again.
 func FuzzFrame(f *testing.F) {
 	for _, line := range []string{`{"hello":{"version":1,"session":"main"}}`, `{"input":{"id":"1","text":"\ud800"}}`, `{"stop":{}}`, `{}`, "\x00"} {
 		f.Add([]byte(line))

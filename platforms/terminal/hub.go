@@ -20,14 +20,14 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Endpoint is the name of the terminal's endpoint. It is reserved, since it is also a key of the configuration section
-// streaming.
+// Endpoint is the name of the terminal's endpoint. No platform can have this name, because it is also a key in the
+// configuration section streaming.
 const Endpoint chat.EndpointID = "cli"
 
 // operator is the person at a terminal: anybody who may start the program or reach the daemon's socket.
 const operator chat.UserID = "operator"
 
-// HubOptions are what a Hub is made of.
+// HubOptions configures a Hub.
 type HubOptions struct {
 	Cursor string // shown by clients at the end of previews
 	// History returns the last messages of a session, oldest first; nil: clients show none.
@@ -47,7 +47,7 @@ type Hub struct {
 	opened   chan struct{} // closed when Run has begun
 	open     func()        // closes opened
 	waitOver chan struct{} // closed when the wait for clients of an earlier process is over
-	endWait  func()        // closes late
+	endWait  func()        // closes waitOver
 
 	mu      sync.Mutex
 	accept  func(context.Context, chat.Inbound) error // nil before and after Run
@@ -60,8 +60,8 @@ type attachedClient struct {
 	out     *outbox
 	name    string // empty: it has no name
 	dialect Dialect
-	inputs  map[chat.MessageID]string // the client's ids of its inputs that are not answered yet
-	files   map[chat.MessageID][]File // files of these inputs
+	inputs  map[chat.MessageID]string // ids that the client gave to its unanswered inputs
+	files   map[chat.MessageID][]File // files of the unanswered inputs
 }
 
 // NewHub returns a hub without clients.
@@ -133,8 +133,8 @@ func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// await waits until a client is attached to a session, if clients of an earlier process may still reconnect. It waits
-// only once per session.
+// await waits until a client is attached to a session, if clients of an earlier process may still reconnect. After
+// the first client of the session, or after returnsIn, it no longer waits.
 func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	h.mu.Lock()
 	came := h.arrival(to.Chat)
@@ -185,10 +185,10 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 		return nil
 	}
 	if !dialect.Colour {
-		shown.Text = ansi.Strip(shown.Text) // it was rendered before the client attached
+		shown.Text = ansi.Strip(shown.Text) // the text was rendered before this client attached, with another dialect
 	}
 	shown.Answer = c.inputs[m.ReplyTo]
-	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only such a long message can exceed a frame after JSON encoding
+	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only a message of at least this length can exceed a frame after JSON encoding
 		if _, err := encodeFrame(Frame{Message: &shown}); err != nil {
 			return &chat.SendError{Kind: chat.TooLong, Err: err}
 		}
@@ -231,7 +231,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 		if c != nil {
 			delete(c.files, id)
 		}
-		if c == nil || c.inputs[id] == "" { // the client has left
+		if c == nil || c.inputs[id] == "" { // the client that sent the input has left
 			continue
 		}
 		c.out.put(Frame{Done: &Done{Input: c.inputs[id], Failed: failed}})
@@ -241,7 +241,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckSession returns an error if a name can't be that of a session.
+// CheckSession returns an error if a name is not valid for a session.
 func CheckSession(name string) error {
 	if !sessionName.MatchString(name) {
 		return fmt.Errorf("%q is not a session name: 1 to 64 of the characters a-z, A-Z, 0-9, dot, _ and -", name)
@@ -257,7 +257,7 @@ var (
 	errNotReceiving = errors.New("telex takes nothing just now: it stops, or it can't reach its database")
 )
 
-// take passes an input to the gateway and returns when it is durable.
+// take passes an input to the gateway and returns when the gateway has stored it.
 func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, in Input) error {
 	text := strings.TrimSpace(in.Text)
 	switch {
@@ -293,7 +293,7 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, 
 	return accept(ctx, m)
 }
 
-// attach makes c the client of its session. It returns false if there is one already.
+// attach makes c the client of its session. It returns false if the session already has a client.
 func (h *Hub) attach(session chat.ChatID, c *attachedClient) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -27,7 +27,7 @@ var (
 
 var errDisk = errors.New("secret detail of the disk")
 
-// scene is a hub that hears, and what came of its clients.
+// scene is a running hub, with the messages that it accepted and the results of serving its clients.
 type scene struct {
 	t       *testing.T
 	hub     *Hub
@@ -121,7 +121,7 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m := s.next(c).Message; m == nil || *m != (Message{ID: string(ref.ID), Text: "a b ▌", Note: "n"}) {
-		t.Errorf("final is %+v", m) // a cursor in a final is the model's own
+		t.Errorf("final is %+v", m) // here, the cursor belongs to the model's text, because the message is final
 	}
 	if err := s.hub.Typing(t.Context(), to); err != nil || s.next(c).Typing == nil {
 		t.Errorf("typing is not shown: %v", err)
@@ -141,7 +141,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// Text that only looks like a command stays text, unchanged.
+// Text that only looks like a command is not a command and stays unchanged.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -217,7 +217,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	if err := <-s.served; !errors.Is(err, errFrame) {
 		t.Errorf("Serve = %v, want %v", err, errFrame)
 	}
-	// A client that has disconnected frees its place.
+	// After a client has disconnected, another one can attach.
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,11 +227,11 @@ func TestClientsThatAreRefused(t *testing.T) {
 	s.attach("main")
 }
 
-// Without a client every call succeeds, also on a message of an earlier process.
+// Without a client, every call succeeds, even a call about a message of an earlier process.
 func TestNobodyAttached(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hub.endWait() // nobody comes back any more
+	s.hub.endWait() // do not wait for clients to reconnect
 	to := chat.Target{Chat: "main"}
 	a, b := s.send(to, chat.Outgoing{Text: "a"}), s.send(to, chat.Outgoing{Text: "b"})
 	if a.ID == "" || a == b {
@@ -255,7 +255,7 @@ func TestNobodyAttached(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hub.endWait() // nobody comes back any more
+	s.hub.endWait() // do not wait for clients to reconnect
 	to := chat.Target{Chat: "main"}
 	s.send(to, chat.Outgoing{Text: strings.Repeat("世", textLimit/2)})
 	for _, text := range []string{strings.Repeat("x", textLimit+1), strings.Repeat("世", textLimit/2+1)} {
@@ -265,7 +265,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	s.attach("main")
-	_, err := s.hub.Send(t.Context(), to, chat.Outgoing{Text: "a" + strings.Repeat("\u0301", maxFrame)}) // one cell
+	_, err := s.hub.Send(t.Context(), to, chat.Outgoing{Text: "a" + strings.Repeat("\u0301", maxFrame)}) // one cell, but too many bytes
 	if e := chat.AsSendError(err); e.Kind != chat.TooLong {
 		t.Errorf("a text that no frame holds: %v, want too long", err)
 	}
@@ -276,8 +276,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A slow terminal gets the newest state of each message. One that reads nothing is disconnected, and nobody waits for
-// it.
+// A slow terminal gets the newest state of each message. A terminal that reads nothing is disconnected, and no call
+// waits for it.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	o := newOutbox()
@@ -308,13 +308,14 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// What an earlier process left waits for the client that comes back, and gets to it in the messages that it knows; what it
-// says once more is the same input. Where nobody comes, nothing waits for long.
+// After a restart, calls for a session wait until its client reconnects. The client then gets the messages under the
+// ids that it knows, and an input that it repeats is accepted only once. If no client reconnects, the calls wait only
+// for a short time.
 func TestClientComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
-		synctest.Wait() // it receives
+		synctest.Wait() // wait until the hub receives
 		to, other := chat.Target{Chat: "main"}, chat.Target{Chat: "other"}
 		began := time.Now()
 		var calls sync.WaitGroup
@@ -389,7 +390,7 @@ func TestWelcomeComesFirst(t *testing.T) {
 	}
 }
 
-// The client is told of the end after it has received everything before it.
+// The client receives all earlier frames before it is told that the hub has ended.
 func TestHubEnds(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many frames may wait for a client. The states of one message count once, so only a terminal that
-// reads nothing exceeds it. That client is disconnected.
+// maxWaiting is how many frames may wait for a client. A waiting message counts once, however often it changes. So
+// only a client that reads nothing exceeds this number, and is disconnected.
 const maxWaiting = 1000
 
 // errSlow means that a client does not read.
@@ -17,13 +17,13 @@ var errSlow = errors.New("the terminal does not keep up")
 type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame
-	err     error         // why it accepts no more frames
-	changed chan struct{} // capacity 1: signals a change
+	err     error         // why the outbox accepts no more frames
+	changed chan struct{} // capacity 1: receives a value when frames or err change
 }
 
 func newOutbox() *outbox { return &outbox{changed: make(chan struct{}, 1)} }
 
-// put adds a frame. The newest state of a message replaces one that waits.
+// put adds a frame. The newest state of a message replaces an older state that still waits.
 func (o *outbox) put(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,7 +54,7 @@ func (o *outbox) end(err error) {
 	}
 }
 
-// take blocks for the next frame.
+// take blocks until there is a next frame.
 func (o *outbox) take() (Frame, error) {
 	for {
 		f, ok, err := o.first()

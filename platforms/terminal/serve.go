@@ -19,7 +19,7 @@ var errDetached = errors.New("the client has left")
 // Serve serves one client until it leaves, is refused or is too slow, or until ctx ends, in which case the client is
 // informed. The hub owns conn and closes it. Serve returns no error if the client leaves.
 func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
-	defer func() { _ = conn.Close() }() // the other side has closed it, or learns so that it ended
+	defer func() { _ = conn.Close() }() // the client has closed it already, or learns in this way that the connection has ended
 	frames := newReader(conn)
 	hello, err := h.greet(ctx, conn, frames)
 	if err != nil || hello == nil {
@@ -31,7 +31,7 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	// Messages from now on wait in the outbox: the history may not contain them.
+	// The outbox keeps all messages that arrive from now on, because the history in Welcome may not contain them.
 	if write(conn, Frame{Welcome: h.welcome(ctx, hello.Session)}) != nil {
 		return nil // the client left
 	}
@@ -39,7 +39,7 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	writing.Go(func() {
-		defer func() { _ = conn.Close() }() // ends the reading below
+		defer func() { _ = conn.Close() }() // ends the reading in listen
 		send(conn, c.out)
 	})
 	stop := context.AfterFunc(ctx, func() {
@@ -121,7 +121,8 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 	}
 }
 
-// notTaken returns the line for a person whose input was not accepted. It hides unknown causes, which are in the log.
+// notTaken returns the line for a person whose input was not accepted. It does not show other errors than these; the
+// log contains them.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {

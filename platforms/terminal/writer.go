@@ -11,8 +11,8 @@ import (
 // reset ends all formatting; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
 const reset = "\x1b[0m"
 
-// writer writes one piece. It ends formatting at its end and begins formatting right before the next character. So a
-// growing text is only appended to.
+// writer writes one piece. It writes the end of a format where the format ends, and the beginning of a style only
+// before the next character. So when a text grows, the written text is only appended to.
 type writer struct {
 	dialect Dialect
 	text    string
@@ -79,7 +79,7 @@ func (w *writer) char(r rune) {
 	w.out.WriteRune(r)
 }
 
-// prefix writes the characters at the beginning of a line.
+// prefix writes the bars and indents that begin a line.
 func (w *writer) prefix() {
 	for _, f := range w.active {
 		switch f.Style {
@@ -91,7 +91,7 @@ func (w *writer) prefix() {
 	}
 }
 
-// finish ends the formats that are open at the end of the text, except those that continue later.
+// finish ends the formats that are open at the end of the text, except formats that continue in later text.
 func (w *writer) finish(end int) {
 	for n, f := range slices.Backward(w.active) {
 		if f.Open {

@@ -64,8 +64,8 @@ func (s *Screen) Resize(width, height int) {
 	s.vt.Resize(width, height)
 }
 
-// Reflow changes the size like most terminals: it wraps lines that are too long now, and keeps the cursor at its place
-// in the text. Lines that scroll off the screen are above it. Styles are lost.
+// Reflow changes the size like most terminals: it wraps lines that are too long now, and keeps the cursor at its
+// position in the text. Lines that no longer fit scroll off at the top. Styles are lost.
 func (s *Screen) Reflow(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func text(l uv.Line) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Await waits until the lines satisfy ok, and returns them.
+// Await waits until ok returns true for the lines, and returns the lines.
 func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
 	t.Helper()
 	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a failed test must end

@@ -12,8 +12,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// The first and the longest pause before the next attempt to connect. A daemon waits longer than that for its clients
-// after a start.
+// The first and the longest pause before the next attempt to connect. After its start, a daemon waits longer than the
+// longest pause for its clients.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 2 * time.Second
@@ -21,14 +21,15 @@ const (
 
 // Events of the connection.
 type (
-	awayMsg struct{ err error } // it has ended, or a new attempt failed
+	awayMsg struct{ err error } // the connection has ended, or an attempt to make a new one failed
 	backMsg struct {            // there is a new connection
 		client  hubConn
 		welcome terminal.Welcome
 	}
 )
 
-// listen passes the hub's frames to tell until ctx ends. When a connection ends, it makes another one.
+// listen passes the hub's frames to tell until ctx ends. When a connection ends, listen makes another one, unless
+// o.Again is nil.
 func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Msg)) {
 	for {
 		err := read(ctx, c, tell)
@@ -58,7 +59,7 @@ func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 	}
 }
 
-// comeBack tries to attach until it succeeds or ctx ends.
+// comeBack tries to connect and attach again, until it succeeds or ctx ends.
 func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client, terminal.Welcome, error), tell func(tea.Msg)) (*terminal.Client, terminal.Welcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {
@@ -74,29 +75,31 @@ func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client
 	}
 }
 
-// lose records that the connection has ended. Everything shown stays, and so does what is being typed.
+// lose records that the connection has ended. All shown messages stay visible, and so does the text that the person
+// is typing.
 func (m *model) lose(err error) {
-	if m.leaving { // there is nothing to wait for
+	if m.leaving { // the person is leaving, so nothing is worth waiting for
 		m.ended = err
 		m.settled()
 		return
 	}
 	if m.disconnected == "" {
-		m.gone, m.notice = err, "" // a notice about a key stays while the next attempts fail
+		m.gone, m.notice = err, "" // clear the notice only when the connection ends, not after each failed attempt
 	}
 	m.disconnected, m.typing = "telex is away", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {
 		m.disconnected = refused.Reason
 	}
 	for i := range m.entries {
-		if e := &m.entries[i]; e.cursor != "" { // no answer is being written now
+		if e := &m.entries[i]; e.cursor != "" { // no answer grows while there is no connection
 			e.cursor = ""
 			e.lines = wrap(e.text, m.width)
 		}
 	}
 }
 
-// resume continues over a new connection. It repeats unanswered inputs; a hub accepts each only once.
+// resume continues over a new connection. It repeats the unanswered inputs, because the hub accepts each of them only
+// once.
 func (m *model) resume(c hubConn, w terminal.Welcome) {
 	if m.leaving {
 		return
@@ -116,14 +119,14 @@ func (m *model) resume(c hubConn, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that was completed while there was no connection, in its place. The hub sends unfinished
-// answers by itself.
+// catchUp shows an answer that was completed while there was no connection, where its beginning is shown. Unfinished
+// answers need no catching up, because the hub sends them by itself.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {
 		return
 	}
-	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the common prefix of the ids of its messages
+	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the prefix that the ids of all messages of an answer share
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
 		return answer != "" && strings.HasPrefix(e.id, answer) && e.id != l.ID
 	})

@@ -23,7 +23,7 @@ type next struct {
 	err     error
 }
 
-// returning sets the option with which a client connects again. Each attempt receives its result from to.
+// returning sets the option with which a client connects again. Each attempt receives its result from the channel to.
 func returning(to <-chan next) func(*Options) {
 	return func(o *Options) {
 		o.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) {
@@ -46,8 +46,8 @@ func away(l []string) bool { return screentest.Has("telex is away · trying agai
 
 func idle(l []string) bool { return screentest.Has("Ctrl-D leaves")(l) }
 
-// A second daemon continues an answer. The answer is completed where it began, and text that was typed in the meantime
-// is sent once.
+// A second daemon continues an answer. The answer is completed in the place where it began. Text that the person
+// typed in the meantime is sent once.
 func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -129,7 +129,8 @@ func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	}
 }
 
-// A person who leaves while telex is unreachable leaves at once. The result is an error if an answer is missing.
+// If a person leaves while telex is unreachable, the program ends at once. It ends with an error if an answer is
+// missing.
 func TestLeaveWhileAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -181,7 +182,7 @@ func TestRefusedWhileAway(t *testing.T) {
 	}
 }
 
-// deaf is a hub that records its input and never answers.
+// deaf is a hub that records its inputs and never answers them.
 type deaf struct{ heard []string }
 
 func (d *deaf) Say(id, text string, files ...terminal.File) error {
@@ -193,7 +194,7 @@ func (d *deaf) Say(id, text string, files ...terminal.File) error {
 }
 func (d *deaf) Stop() error { return nil }
 
-// A hub that can't recognize repeated inputs gets no input twice, because it could answer twice.
+// If a hub can't recognize repeated inputs, no input is sent to it twice, because it could answer twice.
 func TestInputIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, again bool }{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
@@ -210,8 +211,8 @@ func TestInputIsNotSentTwice(t *testing.T) {
 	}
 }
 
-// The waits grow up to a maximum, which is shorter than the time for which a new daemon waits for clients. They end
-// with the conversation.
+// The pauses between attempts grow up to a maximum, which is shorter than the time for which a new daemon waits for
+// clients. When the conversation ends, so does a pause.
 func TestReconnectWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,8 +238,8 @@ func TestReconnectWaits(t *testing.T) {
 	})
 }
 
-// A notice about a key stays in the status line while attempts to reconnect fail, because they follow each other
-// quickly.
+// A notice about a key stays in the status line while attempts to reconnect fail. Otherwise nobody could read it,
+// because the attempts follow each other quickly.
 func TestNoticeStaysWhileTelexIsAway(t *testing.T) {
 	m := newModel(nil, terminal.Welcome{}, Options{})
 	m.lose(terminal.ErrClosed)

@@ -11,7 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// attachCommand is the command that attaches a file. The client executes it, with the permissions of its own person.
+// attachCommand is the command that attaches a file. The client reads the file itself, with the permissions of the
+// person who runs it.
 const attachCommand = "/attach"
 
 const attachHelp = attachCommand + " PATH attaches a file to your next message (here in the terminal only)."
@@ -39,7 +40,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 			path = filepath.Join(home, rest)
 		}
 	}
-	info, err := os.Stat(path) // opening a pipe would block
+	info, err := os.Stat(path) // check before opening, because opening a pipe would block
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}
@@ -100,7 +101,7 @@ func (m *model) attach(path string) {
 	}
 }
 
-// note shows a line of the client itself.
+// note shows a line that the client itself wrote.
 func (m *model) note(text string) {
 	m.entries = append(m.entries, entry{text: text, lines: wrap(text, m.width)})
 }

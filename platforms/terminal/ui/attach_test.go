@@ -11,8 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// An attached file is sent with the next message, and only with that one. After an error, the typed line stays as it
-// is.
+// An attached file is sent with the next message and with no later one. After an error, the typed line stays in the
+// input.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

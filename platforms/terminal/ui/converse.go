@@ -25,8 +25,8 @@ type Options struct {
 	Reflows bool
 }
 
-// Converse runs a conversation in a terminal until the person leaves, ctx ends, or the connection ends and can't be made
-// again, which is an error. It restores the terminal and closes c.
+// Converse runs a conversation in a terminal until the person leaves, ctx ends, or the connection ends and can't be
+// replaced. The last case is an error. At the end, Converse restores the terminal and closes c.
 func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options) error {
 	width, _, err := term.GetSize(int(o.Out.Fd()))
 	if err != nil {
@@ -35,7 +35,7 @@ func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	return converse(ctx, c, w, o, linePrinter{o.Out, width}, tea.WithInput(o.In), tea.WithOutput(o.Out))
 }
 
-// linePrinter prints lines that are never redrawn.
+// linePrinter prints final lines, which are never redrawn.
 type linePrinter struct {
 	io.Writer
 	width int
@@ -70,7 +70,8 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	return m.ended
 }
 
-// Reflows reports whether the terminal that the environment describes wraps lines again when it gets narrower. Most do.
+// Reflows reports whether the terminal that the environment describes wraps lines again when it gets narrower. Most
+// terminals do.
 func Reflows(getenv func(string) string) bool {
 	return getenv("TERM") != "linux" && getenv("XTERM_VERSION") == "" && getenv("STY") == "" // exceptions: the Linux console, xterm, screen
 }

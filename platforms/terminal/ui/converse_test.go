@@ -32,8 +32,8 @@ func numbered(lines []string) []string {
 	return list
 }
 
-// A line that was shown once stays visible while the answer grows far beyond the screen into the scrollback. At the end
-// every line is there once, in order.
+// A line that was shown stays on the screen or in the scrollback while the answer grows far beyond the screen. At the
+// end, every line exists once and in order.
 func TestAnswerNeverFlickers(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -125,7 +125,7 @@ func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
 	p := sit(t, c, welcome, 60, 20, nil)
-	p.types("\x03") // the idle status contains the same words; the notice replaces it
+	p.types("\x03") // shows a notice, because the idle status contains the same words as the status before
 	p.screen.Await(t, "how to leave", func(l []string) bool { return l[len(l)-1] == "Ctrl-D leaves" })
 	p.types("why?\r")
 	in := w.hears()
@@ -137,7 +137,7 @@ func TestCtrlC(t *testing.T) {
 	}
 	w.edit(ref, final("because"))
 	w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
-	// In the middle of a frame, the screen may show a line both in its old and in its new place.
+	// While a frame is being drawn, the screen may show a line both in its old and in its new place.
 	p.screen.Await(t, "the idle status and the answer once, without its cursor", func(l []string) bool {
 		return screentest.Has("/help")(l) && screentest.Count(l, "because") == 1 && screentest.Count(l, "▌") == 0
 	})

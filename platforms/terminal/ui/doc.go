@@ -1,8 +1,8 @@
 // Package ui is the user interface of a conversation in a terminal. [Converse] shows a conversation with a growing
-// answer: it prints finished text once, into the terminal's scrollback, and redraws only what may still change. [Ask]
-// prints one answer as plain text that only grows, for pipes. [Chat] does so for each line of its input, for simple
-// terminals.
+// answer: it prints finished text once, into the terminal's scrollback, and redraws only the text that may still
+// change. [Ask] prints one answer as plain text that is only appended to, for pipes. [Chat] does the same for each
+// line of its input, for simple terminals.
 //
-// A model's text can't control the terminal: the hub's dialect cleans formatted text, and this package cleans everything
-// else.
+// A model's text can't control the terminal: the hub's dialect cleans formatted text, and this package cleans all
+// other text.
 package ui

@@ -27,8 +27,8 @@ func (e *editor) insert(s string) {
 	e.at += len(s)
 }
 
-// complete completes the name of a command as far as it is unambiguous. If that adds nothing, it returns the possible
-// names.
+// complete completes the name of a command as far as it is unambiguous. If nothing can be completed, it returns the
+// possible names.
 func (e *editor) complete(names []string) string {
 	begun, ok := strings.CutPrefix(e.text[:e.at], "/")
 	if !ok || e.at < len(e.text) || strings.ContainsAny(begun, " \n") {
@@ -111,7 +111,7 @@ func (e *editor) wordStart() int {
 	return strings.LastIndexFunc(head, unicode.IsSpace) + 1
 }
 
-// up moves a line up, and from the first line to the earlier input.
+// up moves the cursor one line up. In the first line, it shows the previous input instead.
 func (e *editor) up() {
 	if start := e.lineStart(); start > 0 {
 		e.at = start - 1
@@ -122,7 +122,7 @@ func (e *editor) up() {
 	}
 }
 
-// down moves a line down, and from the last line to the later input.
+// down moves the cursor one line down. In the last line, it shows the next input instead.
 func (e *editor) down() {
 	if end := e.lineEnd(); end < len(e.text) {
 		e.at = end + 1
@@ -133,7 +133,7 @@ func (e *editor) down() {
 	}
 }
 
-// recall shows the input that is so many steps back.
+// recall shows the input that is back steps before the new text.
 func (e *editor) recall(back int) {
 	if e.back == 0 {
 		e.draft = e.text
@@ -145,7 +145,7 @@ func (e *editor) recall(back int) {
 	}
 }
 
-// view returns at most so many rows of the text, and the position of the cursor in them.
+// view returns at most most rows of the text, and the position of the cursor in them.
 func (e *editor) view(width, most int) (rows []string, x, y int) {
 	room := max(1, width-len(prompt)-1) // the cursor needs a cell after the text
 	for line := range strings.SplitSeq(e.text, "\n") {

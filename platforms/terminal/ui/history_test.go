@@ -10,7 +10,7 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// The earlier conversation is shown whole and as it looked originally, for any size of the screen.
+// The earlier conversation is shown completely and with its formatting, for any size of the screen.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {

@@ -11,7 +11,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case m.editor.text != "":
 			m.editor.cut(m.editor.at, m.editor.after())
-		case m.leaving: // the second request: leave at once
+		case m.leaving: // the second request to leave: leave at once
 			return tea.Quit
 		default:
 			m.leave()
@@ -30,8 +30,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt handles Ctrl-C. Without a connection it leaves. Otherwise it stops the answer, or clears the input, or tells
-// how to leave.
+// interrupt handles Ctrl-C. Without a connection it ends the program. Otherwise it stops the answer. If there is no
+// answer to stop, it clears the input. If there is no input either, it says how to leave.
 func (m *model) interrupt() {
 	switch {
 	case m.disconnected != "":

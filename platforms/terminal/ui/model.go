@@ -30,8 +30,8 @@ type (
 // tick is the interval of the spinner.
 const tick = 120 * time.Millisecond
 
-// firstFrame is longer than it takes to draw the screen for the first time. Before that, the renderer would lose lines
-// that are printed above its frame, since it assumes that the frame fills the terminal.
+// firstFrame is longer than it takes to draw the screen for the first time. Before its first frame, the renderer
+// would lose lines that are printed above the frame, because it assumes that the frame fills the terminal.
 const firstFrame = 100 * time.Millisecond
 
 // unansweredInput is an unanswered input.
@@ -46,21 +46,21 @@ type entry struct {
 	text   string // cleaned, or written by the dialect
 	cursor string // shown after a growing text
 	live   bool   // it may still change
-	held   bool   // it is final, but another process may continue it, since its answer is not done
+	held   bool   // the message is final, but another process may continue it, because the answer to the input is not complete
 	lines  []string
 }
 
-// model is the state of the screen. Messages pass through it in order. They are entries while they, or an earlier one,
-// may change; then final lines; then the scrollback. Lines stay on the screen until the scrollback has them, so that
-// none disappears in between.
+// model is the state of the screen. Each message is first in entries, while it or an earlier message may change. Its
+// final lines then move to above, and later to the terminal's scrollback. Lines stay on the screen until they are in
+// the scrollback, so that none disappears in between.
 type model struct {
 	client       hubConn
 	dialect      terminal.Dialect
 	session      string
-	name         string          // of the model
-	once         bool            // the hub accepts repeated inputs only once
+	name         string          // name of the model
+	once         bool            // the hub accepts an input only once, even if it is repeated
 	offers       []string        // names of commands
-	files        []terminal.File // for the next input
+	files        []terminal.File // files for the next input
 	takesFiles   bool            // the hub accepts files
 	disconnected string          // why there is no connection now; empty: there is one
 	gone         error           // why the connection ended
@@ -70,13 +70,13 @@ type model struct {
 	begun, drawn  bool // drawing has begun; the first frame was drawn
 	entries       []entry
 	above         []string          // wrapped final lines, which move to the scrollback when there is no room for them
-	printing      int               // number of the first lines of above that are being printed
+	printing      int               // how many lines at the beginning of above are being printed
 	done          map[string]string // text by id of messages that are no longer in entries
 
 	editor  editor
-	asked   int               // number of inputs
+	asked   int               // number of inputs so far
 	waiting []unansweredInput // unanswered inputs
-	typing  bool              // the bot works on something that nobody here asked, such as an earlier process's question
+	typing  bool              // the bot works on a question that was not asked here, such as a question to an earlier process
 	notice  string            // shown in the status line until the next key
 	phase   int               // of the spinner
 	turning bool              // the spinner's next tick is scheduled
@@ -142,8 +142,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
-		// The renderer does not know its first row before something was printed above it. Without this line it would
-		// leave old frames on the screen.
+		// The renderer does not know its first row before a line was printed above it. Without this empty line, the
+		// renderer would leave old frames on the screen.
 		return m, tea.Batch(tea.Println(" "), m.next())
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
@@ -151,7 +151,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.next()
 }
 
-// next returns the commands that follow from the state: print lines, turn the spinner, end the program.
+// next returns the commands that the state requires: to print lines, turn the spinner, or end the program.
 func (m *model) next() tea.Cmd {
 	if m.width == 0 || m.begun && !m.drawn {
 		return nil
@@ -187,8 +187,8 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps the lines that are not in the scrollback yet to a new width. Lines that are being printed count as
-// printed.
+// rewrap wraps the lines that are not in the scrollback yet to a new width. Lines that are being printed are not
+// wrapped again.
 func (m *model) rewrap() {
 	var lines []string
 	for _, l := range m.above[m.printing:] {
@@ -197,8 +197,8 @@ func (m *model) rewrap() {
 	m.above = append(m.above[:m.printing:m.printing], lines...)
 }
 
-// excess returns the number of final lines that have no room on the screen any more. At the end it is all of them, so
-// that the shell's prompt follows them.
+// excess returns the number of final lines for which the screen has no room any more. When the program ends, it
+// returns the number of all final lines, so that the shell's prompt appears below them.
 func (m *model) excess() int {
 	if m.leaving && len(m.entries) == 0 {
 		return len(m.above)
@@ -288,7 +288,7 @@ func (m *model) show(s terminal.Message) {
 		}
 	}
 	if text, known := m.done[s.ID]; known && text == s.Text {
-		return // it can't be removed from the scrollback
+		return // the message is in the scrollback, from which it can't be removed
 	}
 	m.entries = append(m.entries, e)
 }
@@ -329,7 +329,7 @@ func (m *model) say(s unansweredInput) {
 	}
 }
 
-// offers returns the names of commands for completion.
+// offers returns the names of the commands that Tab completes.
 func offers(w terminal.Welcome) []string {
 	if !w.Files || len(w.Commands) == 0 {
 		return w.Commands

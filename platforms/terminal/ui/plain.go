@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// FailedError is a question without a complete answer. The existing part of the answer has been printed.
+// FailedError is a question without a complete answer. The part of the answer that exists has been printed.
 type FailedError struct {
 	Note string // the line with the reason; may be empty
 }
@@ -25,12 +25,12 @@ func (e *FailedError) Error() string {
 	return e.Note
 }
 
-// only is the id of the input of a client that asks once.
+// only is the id of the input of a client that asks a single question.
 const only = "question"
 
-// Ask asks the question in and prints the answer on out while it grows, as Markdown. Before the end it prints only text
-// that extends the printed text. If the final answer differs, Ask says so on trouble and prints the whole answer again.
-// If ctx ends, it stops the answer.
+// Ask asks the question in and prints the answer on out while it grows, as Markdown. Before the end, it prints new
+// text only if that text continues the printed text. If the final answer differs, Ask says so on trouble and prints
+// the whole answer again. If ctx ends, it stops the answer.
 func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
 	in.ID = only
 	if err := c.Ask(in); err != nil {
@@ -38,7 +38,7 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // if it fails, Next fails, too
 	p := printer{out: out, source: make(map[string]string)}
-	ours := false // false while frames belong to another question, such as one of an earlier process
+	ours := false // false while frames belong to an answer to another question, such as one to an earlier process
 	for {
 		f, err := c.Next()
 		if err != nil {

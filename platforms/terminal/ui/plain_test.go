@@ -11,7 +11,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// script is what the hub does after a question.
+// script is what the test makes the hub do after a question.
 type script func(w *world, in chat.Inbound)
 
 func TestAsk(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// follow adapts to a new size before the renderer learns of it: the terminal may have moved the drawn rows, so it erases
-// from where the renderer expects its first row.
+// follow adapts the model and the cursor to a new size, before the renderer learns of the size. The terminal may have
+// moved the drawn rows. So follow moves the cursor, to make the renderer erase the screen from the first drawn row.
 func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 	if m.width == 0 || msg.Width <= 0 {
 		return
@@ -28,7 +28,8 @@ func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 	m.scrolledOff(heights, rows-msg.Height, msg.Width)
 }
 
-// drawnRows returns how many rows each drawn line occupies at a width, and the position of the cursor among the lines.
+// drawnRows returns how many rows each drawn line occupies at the given width, and the column and the line of the
+// cursor.
 func (m *model) drawnRows(width int) (heights []int, x, y int) {
 	v := m.View()
 	if !m.reflows {
@@ -43,10 +44,11 @@ func (m *model) drawnRows(width int) (heights []int, x, y int) {
 	return heights, x, y
 }
 
-// scrolledOff records that the terminal itself moved final lines to the scrollback, in all so many rows of a width. They
-// must not be printed again. Part of the last one may still be on the screen.
+// scrolledOff records that the terminal itself moved final lines to the scrollback. Together they had the given
+// number of rows of the given width. These lines must not be printed again. A part of the last line may still be on
+// the screen.
 func (m *model) scrolledOff(heights []int, rows, width int) {
-	if m.printing > 0 || m.excess() > 0 { // the drawing does not begin with the first of them
+	if m.printing > 0 || m.excess() > 0 { // the first drawn line is not the first line of above
 		return
 	}
 	for len(m.above) > 0 && len(heights) > 0 && heights[0] <= rows {

@@ -11,8 +11,8 @@ import (
 // maxInputRows is the maximum number of rows that show the input.
 const maxInputRows = 6
 
-// reserve is the number of rows of the screen that are never drawn on. That many lines can be printed above the drawing
-// without pushing it off the screen, where the renderer could not redraw it.
+// reserve is the number of rows of the screen that the drawing never uses. So that many lines can be printed above
+// the drawing without pushing a part of it off the screen, where the renderer could not redraw it.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
@@ -41,7 +41,7 @@ func (m *model) room() int {
 	return max(0, m.height-input-1-m.reserve())
 }
 
-// rows returns the drawing: the end of the messages, the input, and the status.
+// rows returns the rows of the drawing: the last rows of the messages, the input, and the status line.
 func (m *model) rows() []string {
 	said := append([]string{}, m.above...)
 	for _, e := range m.entries {
@@ -60,7 +60,7 @@ func (m *model) rows() []string {
 // spinner turns while the bot is working.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// status returns the last line.
+// status returns the status line, which is the last line of the screen.
 func (m *model) status() string {
 	turn := []rune(spinner)
 	at := string(turn[m.phase%len(turn)])

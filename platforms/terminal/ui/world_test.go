@@ -17,10 +17,11 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// patience is the maximum of every wait. It is far longer than any step takes, so only a failing test waits that long.
+// patience is the maximum time of every wait. It is far longer than any step takes, so only a failing test waits that
+// long.
 const patience = 60 * time.Second
 
-// world is a hub, with the test in place of the gateway.
+// world is a hub for which the test plays the gateway.
 type world struct {
 	t     *testing.T
 	hub   *terminal.Hub
@@ -62,7 +63,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 	return w, c, welcome
 }
 
-// hears waits for the next input of the person.
+// hears waits for the person's next input and returns it.
 func (w *world) hears() chat.Inbound {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// sequences matches the sequences that a dialect writes: a style, and a link.
+// sequences matches the escape sequences that a dialect writes, which are styles and links.
 var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[^\x1b]*\x1b\\\\")
 
 const (
@@ -20,8 +20,8 @@ const (
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
 // wrap cuts text into lines of at most width cells. Continued lines are indented like the first one. Each line is
-// complete by itself: a style or a link that continues is ended and begun again, so that any line can be shown without
-// those before.
+// complete by itself: a style or a link that continues is ended and begun again, so that any line can be shown
+// without the previous ones.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
@@ -60,7 +60,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// cutAfter splits a line after its beginning, ignoring sequences.
+// cutAfter splits a line after the text begin, ignoring escape sequences.
 func cutAfter(line, begin string) (string, string) {
 	at := 0
 	for n := len(begin); n > 0; {
@@ -74,7 +74,8 @@ func cutAfter(line, begin string) (string, string) {
 	return line[:at], line[at:]
 }
 
-// blank returns the character for the indent of continued lines: a bar stays, anything else becomes a space.
+// blank returns the character for the indent of continued lines: a bar stays a bar, and any other character becomes a
+// space.
 func blank(r rune) rune {
 	if r == '│' {
 		return r

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A wrapped line continues below its own beginning: quotes keep their bar, lists their indent.
+// The continuation of a wrapped line has the same indentation as its beginning: quotes keep their bar, and list items
+// their indent.
 func TestWrapKeepsIndents(t *testing.T) {
 	t.Parallel()
 	const bold, plain = "\x1b[1m", plainStyle
