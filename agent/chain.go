@@ -112,7 +112,7 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 // nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
 func (r *run) nextModel(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) || r.isCommitted() {
-		// Another model would only circumvent the filter, and committed text can't be taken back.
+		// Another model would only circumvent the filter, and text that the caller already has can't be taken back.
 		return false
 	}
 	next := r.modelIndex + 1

@@ -29,7 +29,7 @@ type outcome struct {
 	Output
 	err     error
 	started bool
-	trace   string // of a panic, for operators
+	trace   string // stack trace of a panic, for operators
 }
 
 // logText returns the reason for a failed call that the log may contain. A tool's own error text goes only to the model: it

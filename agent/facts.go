@@ -33,7 +33,7 @@ const restrictionDuration = 10 * time.Minute
 
 // The restrictions that have a number.
 const (
-	maxRequest = "tokens of a request" // estimated; the provider refused more
+	maxRequest = "tokens of a request" // estimated tokens; the provider refused a larger request
 	maxWindow  = "tokens of a window"  // of a request and its answer, as reported by the provider
 	maxAnswer  = "tokens of an answer" // as the provider counts
 )
@@ -109,7 +109,7 @@ func (l *modelFacts) fitting(window, output int) int {
 	return max(1, int(margin*float64(l.estimated(window-output))))
 }
 
-// room returns the result of fitting, or less if the provider refused such a request.
+// room returns the result of fitting, or less if the provider refused a request of that size.
 func (l *modelFacts) room(window, output int) int {
 	return l.within(maxRequest, l.fitting(window, output))
 }

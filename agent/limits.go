@@ -78,7 +78,7 @@ func (c *clock) restart(limit time.Duration, cause error) {
 	c.resume()
 }
 
-// Sleep waits for d, or less when ctx ends; then it returns the cause.
+// Sleep waits for d. If ctx ends earlier, it returns the cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -37,8 +37,8 @@ func New(o Options) (*Client, error) {
 }
 
 // Run connects to all servers and keeps the connections open. It blocks until ctx has ended, every connection is closed
-// and every child process has exited; the latter takes some seconds at most. Call it once. Problems with servers are
-// logged; they never end Run.
+// and every child process has exited. The processes need some seconds at most to exit. Call it once. Problems with
+// servers are logged; they never end Run.
 func (c *Client) Run(ctx context.Context) {
 	grace := time.AfterFunc(startGrace, func() { close(c.late) })
 	defer grace.Stop()

@@ -173,7 +173,7 @@ type proc struct {
 }
 
 // signal sends a signal to a process, and to the group that it leads. It does not signal other groups: the process may
-// have joined the daemon's.
+// have joined the daemon's group.
 func (p proc) signal(s syscall.Signal) {
 	if p.leads {
 		_ = syscall.Kill(-p.pid, s) // fails if no process is left

@@ -169,8 +169,8 @@ func (r redactor) text(s string) string {
 	return s
 }
 
-// redactedError shows an error without our secrets. It wraps the original so that errors.Is finds context errors; nobody
-// may print the wrapped one.
+// redactedError shows an error without our secrets. It wraps the original so that errors.Is finds context errors; the
+// wrapped error must never be printed.
 type redactedError struct {
 	text string
 	err  error

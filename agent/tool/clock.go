@@ -172,7 +172,8 @@ func parseTime(s string, zone *time.Location) (at time.Time, note string, err er
 	return time.Time{}, "", errors.New("invalid time; use one such as 2026-03-29T14:00 or 2026-03-29T14:00:00+02:00")
 }
 
-// clockChangeNote warns that clocks change at the time that was written as s, so that it is not exact.
+// clockChangeNote warns that clocks change at the time that was written as s, so that this time does not exist or
+// exists twice.
 func clockChangeNote(at time.Time, s, layout string) string {
 	if at.Format(layout) != s {
 		return "Clocks go forward then: " + s + " does not exist in that zone."

@@ -27,7 +27,7 @@ type guardedClient struct {
 	resolver resolver
 	// proxy is as in http.Transport.
 	proxy func(*http.Request) (*url.URL, error)
-	// dial opens the connection. If control is not nil, dial calls it with the IP address before connecting.
+	// dial opens the connection. If checkAddress is not nil, dial calls it with the IP address before connecting.
 	dial func(ctx context.Context, network, address string, checkAddress dialControl) (net.Conn, error)
 	tls  *tls.Config // nil: the system's certificate authorities
 }

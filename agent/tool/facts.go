@@ -30,8 +30,9 @@ type Remembered struct {
 type Facts interface {
 	// Facts returns a person's facts, oldest first.
 	Facts(ctx context.Context, person string) ([]Fact, error)
-	// Add stores a fact for a person, with an ID and the time, unless it is Known or the person's facts are Full. That holds for all
-	// calls together: those of a step run at the same time, and other processes may use the same store.
+	// Add stores a fact for a person, with an ID and the time, unless it is Known or the person's facts are Full. The
+	// check holds for all calls together, although the calls of a step run at the same time and other processes may use
+	// the same store.
 	Add(ctx context.Context, person, text string) (Remembered, error)
 	// Remove deletes a fact and reports whether it existed.
 	Remove(ctx context.Context, person, id string) (bool, error)

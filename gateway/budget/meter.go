@@ -81,8 +81,8 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	return d
 }
 
-// waitForWindow returns the wait until a window of count calls has room for one more and the kept calls. While a
-// slowdown ends, the count grows, so the wait is short and then recomputed.
+// waitForWindow returns the wait until a window of count calls has room for one more call besides the kept ones. While
+// a slowdown ends, the count grows, so the wait is short and then recomputed.
 func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	over := m.running + len(m.arrived) - (count - kept)
 	if over < 0 {

@@ -14,7 +14,7 @@ func TestSlowdown(t *testing.T) {
 		accepted int           // calls in the window at the refusal
 		calm     bool          // no refusal
 		repeated bool          // refused during the previous block
-		level    int           // the expected number of calls that are left
+		level    int           // the expected level: how many calls per window are still allowed
 		hold     time.Duration
 	}
 	for _, c := range []struct {

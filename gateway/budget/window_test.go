@@ -86,7 +86,7 @@ func jobs(t *rapid.T, net network) []job {
 }
 
 // play runs the jobs. It returns the arrivals at the platform, the blocks, the starts, and the number of tickets that
-// are left.
+// are still in the budget at the end.
 func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, left int) {
 	b := New()
 	var mu sync.Mutex
@@ -175,7 +175,7 @@ func crowded(arrivals []arrival, early time.Duration) []string {
 }
 
 // check plays a schedule. It fails on calls that arrive earlier than the platform's limits and blocks allow, and on
-// tickets that are left.
+// tickets that are still in the budget at the end.
 func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
 	schedule := jobs(rt, n)
 	var wrong []string

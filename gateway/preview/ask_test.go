@@ -87,7 +87,7 @@ func (l *lives) again(told ...Status) {
 }
 
 // stopsAsShown stops a reply and keeps what is visible. If restarts is set, a new process does so, with the ending e.
-// stopsAsShown then waits for an hour, so that no further call is to come.
+// stopsAsShown then waits for an hour. After that, no further call is expected.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()
@@ -231,7 +231,7 @@ func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-// A question prevents a stream that has not begun, and stops a stream that is full.
+// A question prevents a stream that has not begun, and stops a stream that has.
 func TestQuestionInsteadOfAStream(t *testing.T) {
 	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {
 		t.Run(name, func(t *testing.T) {

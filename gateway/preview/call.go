@@ -179,7 +179,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	}
 }
 
-// call makes the call and reports rate limits in the answer to the budget.
+// call makes the call and tells the budget of the rate limits that the answer contains.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
 	defer t.Done() // only after Block; otherwise another call could be granted before the block
 	began := time.Now()
@@ -306,8 +306,8 @@ func DraftID(reply string, part int) int64 {
 // maxDrafts exceeds the number of parts that a reply can have.
 const maxDrafts = 1000
 
-// IsDraft reports whether the id belongs to a draft of the reply. It finds the reply for a press on a draft's button, even
-// if an earlier process showed the draft.
+// IsDraft reports whether the id belongs to a draft of the reply. When somebody presses a draft's button, it finds the
+// reply, even if an earlier process showed the draft.
 func IsDraft(reply string, id int64) bool {
 	for part := range maxDrafts {
 		if DraftID(reply, part) == id {

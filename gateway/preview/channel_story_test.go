@@ -45,7 +45,8 @@ func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 	})
 }
 
-// A draft always has the stop button if one is configured. A message has it only under the usual conditions.
+// A draft always has the stop button if one is configured. A message has it only where commands can't be typed (see
+// Config.Button).
 func TestDraftHasTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stop := chat.Action{ID: "stop:1", Label: "Stop"}

@@ -212,7 +212,7 @@ func TestLongTextContinuesInTheNextMessage(t *testing.T) {
 	})
 }
 
-// A sealed part is edited again if the final text differs there.
+// A full part is edited again if the final text differs there.
 func TestFinalMayChangeASealedPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -92,7 +92,7 @@ func (s *state) textsAtEnd() (list []desired) {
 }
 
 // keepsDraft reports whether a message must replace the draft: only the draft shows some of the text, and a draft
-// vanishes. A part behind the seam does not count, since it is laid out again anyway.
+// vanishes. A part that is laid out again anyway (see type seam) does not count.
 func (s *state) keepsDraft() bool {
 	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists() && !s.seam.covers(s.draft.part)
 }
@@ -153,27 +153,28 @@ type seam struct {
 	parts    []markup.Part // the text behind the seam; extra parts get new messages, and extra messages are deleted
 }
 
-// length returns the number of message indexes behind the seam.
+// length returns the number of message indexes behind the seam, that is, of messages that are laid out again.
 func (s seam) length() int { return max(s.messages, len(s.parts)) }
 
-// covers reports whether part i is behind the seam.
+// covers reports whether part i is behind the seam, that is, whether it is laid out again.
 func (s seam) covers(i int) bool { return i >= s.first && i < s.first+s.length() }
 
-// movedUp reports whether earlier messages behind the seam show the text of part i.
+// movedUp reports whether the messages were laid out again in such a way that earlier ones show the text of part i.
 func (s *state) movedUp(i int) bool {
 	texts := s.seam.first + len(s.seam.parts)
 	return s.seam.covers(i) && i >= texts && !slices.ContainsFunc(s.parts[s.seam.first:min(texts, i)], func(m message) bool { return !m.exists() })
 }
 
-// findSeam finds the seam when the final is given up, and again when a search finds a message later.
+// findSeam finds the seam, from which messages are laid out again. It does so when the final is given up, and again
+// when a search finds a message later.
 func (s *state) findSeam() {
 	if s.ending != nil && s.ending.Keep && s.seam.length() == 0 {
 		s.seam = s.layoutSeam()
 	}
 }
 
-// layoutSeam finds the seam when the final is given up. It returns the zero seam if there is nothing to lay out
-// again.
+// layoutSeam finds the boundary between messages with the final and messages with previews when the final is given up.
+// It returns the zero seam if there is nothing to lay out again.
 func (s *state) layoutSeam() seam {
 	last, i := -1, 0
 	for ; i < len(s.parts); i++ {
@@ -210,7 +211,7 @@ func (s *state) layoutSeam() seam {
 	if found.messages == 0 {
 		return seam{}
 	}
-	if last < s.textCount-1 { // otherwise nothing belongs behind the seam
+	if last < s.textCount-1 { // otherwise no text is left for the messages behind the seam
 		found.parts = markup.Layout(firstBytes(s.markdown, end), markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
 	if i < len(s.parts) && len(found.parts) > found.messages { // no new message fits between existing ones
@@ -228,7 +229,7 @@ func firstBytes(text string, n int) string {
 	return text[:end]
 }
 
-// aimBehindSeam returns the aim of part i, which is behind the seam.
+// aimBehindSeam returns the aim of part i, which is laid out again because it is behind the seam.
 func (s *state) aimBehindSeam(i int) desired {
 	d := desired{part: i, aim: aimShow}
 	switch n := i - s.seam.first; {

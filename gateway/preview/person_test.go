@@ -347,7 +347,7 @@ func (p *person) repeats() []string {
 		case c.err == nil:
 			last[k] = c.m
 		case unknown:
-			delete(last, k) // it may be repeated at any time
+			delete(last, k) // a call with an unknown outcome may be repeated at any time
 		}
 	}
 	return out

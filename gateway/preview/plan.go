@@ -85,7 +85,7 @@ func (s *state) planAbsent(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// create creates a message, unless an earlier create must be resolved first or forbids it.
+// create creates a message, unless the outcome of an earlier create must be learned first or rules out another create.
 func (s *state) create(d desired, now time.Time) action {
 	a := action{kind: doSend, desired: d}
 	preview := s.ending == nil && d.part >= 0 && !d.seal

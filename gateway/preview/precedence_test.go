@@ -192,7 +192,8 @@ func TestWaitingDoesNotCountTowardTheDeadline(t *testing.T) {
 	})
 }
 
-// A stopped reply may create messages until it knows which of its messages exist, even if it makes other calls first.
+// Later replies wait for a stopped reply until it knows which of its messages exist, even if it makes other calls
+// first.
 func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

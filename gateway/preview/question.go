@@ -46,8 +46,7 @@ func (s *state) questionText() (text string, code Span) {
 	return text, find(text)
 }
 
-// Shows reports whether a message with room for the cursor has room for the whole question, with a part of it as
-// code.
+// Shows reports whether the cursor and the whole question, with a part of it as code, fit into one message.
 func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool {
 	dialect := e.Sender.Dialect(to)
 	room := e.Sender.Profile(to).TextLimit - dialect.Len(markup.Rendered{Text: cursor})

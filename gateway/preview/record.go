@@ -244,8 +244,8 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	}
 }
 
-// recordVisible is called when the final is given up. It stores what each message shows: its visible content or, behind
-// the seam, the text that is laid out again. Before that, the records contain the final, which people don't see.
+// recordVisible is called when the final is given up. It stores what each message shows: its visible content or, if the
+// message is laid out again, its new text. Before that, the records contain the final, which people don't see.
 func (r *Reply) recordVisible(ctx context.Context) {
 	for i := range r.parts {
 		m := &r.parts[i]
@@ -341,7 +341,7 @@ func (r *Reply) previewSource(a action) (string, bool) {
 		return "", false
 	}
 	text := r.view.Text
-	if r.final != nil { // the text behind the seam comes from the final
+	if r.final != nil { // text that is laid out again comes from the final
 		text = r.markdown
 	}
 	start := 0 // overlapping text in two messages counts once

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The simulation in package sim found these violations. Each test starts with the violated invariant or case.
+// The simulation in package sim found these violations. Each comment starts with the violated invariant or case.
 
 // D1: a part is full above a question and ends in the middle of a paragraph. The model's next text leaves an emphasis
 // in that paragraph open, so the paragraph is laid out differently. The next part still continues after the last word,
@@ -250,8 +250,9 @@ func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// D1: a chat moved while the outcome of the last create was unknown, and the reply was stopped when only its first message was in the
-// new chat. The last one is not sent again there: the one between them is missing.
+// D1: a chat moved while the outcome of the last create was unknown, and the reply was stopped when only its first
+// message was in the new chat. The last message is not sent again there, because the message between the two is
+// missing.
 func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {

@@ -183,8 +183,8 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// The message after the edited message is a stream. The edited message shows words for which the final text has no room
-// there.
+// The message after the edited message is a stream. Some of the words that the edited message showed have no room in it
+// in the final text.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"
 	for limit := 32; limit <= 42; limit += 2 {

@@ -164,7 +164,7 @@ func (s *state) restart() {
 	}
 }
 
-// end sets the ending. Backoff and muting of previews don't apply to a final, and markup that was refused in an
+// end sets the ending. The backoff and the end of previews don't apply to a final, and markup that was refused in an
 // unfinished text is tried again.
 func (s *state) end(e *Ending, now time.Time) {
 	s.ending, s.endedAt = e, now

@@ -336,7 +336,7 @@ const together = time.Second
 func (w *world) judgePieces() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
-			continue // the two places of a chat that moves are two conversations
+			continue // in a chat that moved, the pieces may belong to two conversations
 		}
 		var order []int
 		for i, m := range w.messages {

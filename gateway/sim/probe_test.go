@@ -59,7 +59,7 @@ func (l *life) learn(sent []chat.MessageRef) {
 	k.begun = true
 }
 
-// forget drops the knowledge that may not be stored, after a lost lease.
+// forget drops, after a lost lease, what the process learned and may not have stored.
 func (l *life) forget() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()

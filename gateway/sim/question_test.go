@@ -22,7 +22,7 @@ type question struct {
 	filedIn       *life
 	seen          time.Time // when a person saw it first
 	seenIn        *life     // the newest process in which a person saw it
-	ruled         time.Time // zero: the store has no decision
+	ruled         time.Time // when the store got the decision; zero: it has none
 	verdict       agent.Verdict
 	revised       int // how often the message that its turn answers had been edited
 }

@@ -135,7 +135,8 @@ func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 	}
 }
 
-// longStream is a schedule in which a stream needs several messages, and is split at other places than a text.
+// longStream is a schedule in which a stream needs several messages, and is split at other places than a text that is
+// not streamed.
 func longStream() schedule {
 	var text []string
 	for n := range 24 {
@@ -146,8 +147,8 @@ func longStream() schedule {
 	return s
 }
 
-// D1: a stream is split at other places than a text. If the dead process left a message without an id, the message
-// can't be changed, so the split before it stays.
+// D1: a stream is split at other places than a text that is not streamed. If the dead process left a message without an
+// id, the message can't be changed, so the split before it stays.
 func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -157,8 +158,8 @@ func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: a stream is split at other places than a text, even if its messages can be edited. The next process keeps the
-// splits of the final text. If it moved them, a stop in between would lose words.
+// D1: a stream is split at other places than a text that is not streamed, even if its messages can be edited. The next
+// process keeps the splits of the final text. If it moved them, a stop in between would lose words.
 func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	t.Parallel()
 	s := longStream()

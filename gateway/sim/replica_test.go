@@ -268,7 +268,7 @@ func (l *life) isOver() bool {
 	return l.isDead() || l.id != 0 && (l.isCut(cutAll) || !l.w.store.IsAlive(l.id))
 }
 
-// silent reports whether a process could not store what it learned at a time, until it lost its lease or died.
+// silent reports whether a process could not store what it learned at the given time, before it lost its lease or died.
 func (l *life) silent(at time.Time) bool {
 	lost := l.lost || l.id != 0 && !l.gaveUp && !l.w.store.IsAlive(l.id) // a paused process does not know yet
 	if l.died.IsZero() && !lost {

@@ -52,7 +52,7 @@ type schedule struct {
 	replicas int // number of processes that share the store; 0: one process has its own store
 	cuts     []cut
 	clocks   []time.Duration // how far the clock of each process is ahead
-	losses   map[int]bool    // the coordinating writes of replicas whose responses get lost
+	losses   map[int]bool    // whether the response to a coordinating write of replicas gets lost, by the number of the write
 
 	goesOn string // the reaction to all further questions
 }

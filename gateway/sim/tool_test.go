@@ -217,7 +217,7 @@ func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
 			d = &deed{key: key, turn: r.turn}
 			w.deeds[key] = d
 		}
-		d.plannedCall = c // of the newest run that asked for it, because an earlier request may be lost
+		d.plannedCall = c // as planned by the newest run that asked for the call, because an earlier request may be lost
 		w.counts.add("tool calls: "+c.tool, 1)
 	}
 	r.stage++

@@ -328,7 +328,7 @@ func subsequence(seen, all []string) bool {
 
 // verdicts returns the allowed ends of a turn's reply.
 func (w *world) verdicts(t *turnLog) []verdict {
-	var said [][]string // every prefix that the model wrote
+	var said [][]string // the words of each text that the model wrote
 	for _, r := range t.runs {
 		for _, s := range r.said {
 			said = append(said, words.FindAllString(s, -1))
