@@ -1,23 +1,25 @@
-# telex: everything a developer or CI runs. `make` alone prints what there is.
+# telex: everything that a developer or CI runs. `make` without arguments lists the targets.
 #
-# Needed: Go (go.mod says which) and, for the race detector only, a C compiler.
-# The other tools are pinned in tools/go.mod and built by Go when first used.
+# It needs Go (go.mod says which version) and, only for the race detector, a C compiler.
+# The other tools are pinned in tools/go.mod. Go builds each when it is first used.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
-# `go tool` with the tools' own module, so that their dependencies never enter the binary's.
+# The tools have a separate module, tools/go.mod, so that their dependencies never become dependencies of the binary.
 TOOL := go tool -modfile=tools/go.mod
 
 VERSION := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo unknown)
-# Go itself stamps no commit in a worktree, nor where GOFLAGS says so.
+# The linker gets the commit here, because Go records none in a Git worktree, or if GOFLAGS has -buildvcs=false.
 LDFLAGS := -s -w -X main.version=$(VERSION),$(shell git log -1 --format=%H,%cI 2>/dev/null)
 
-# The race detector needs cgo, and Go reports CGO_ENABLED=1 only where a C compiler is there.
-# One goroutine at a time suffices for it, and two crash it now and then: goroutines of one testing/synctest bubble that find
-# timers expired at the same moment use the detector's record of the timers at the same time (https://go.dev/issue/78156).
-# SQLite in Go is C that was translated: its memory is not Go's, so the detector sees nothing in it and makes it three times as slow.
-# Nothing is waited for at the end of a process, a second by default: what runs on is waited for by the tests.
+# The race detector needs cgo, and Go reports CGO_ENABLED=1 only if there is a C compiler.
+# -cpu=1: the detector also finds races if one goroutine runs at a time. With more, it crashes now and then: goroutines of one
+# testing/synctest bubble that find timers expired at the same moment use its record of the timers at the same time
+# (https://go.dev/issue/78156).
+# -race=false for SQLite: this package was translated from C and does not use Go's memory. The detector would find nothing in it,
+# and make it three times as slow.
+# atexit_sleep_ms=0: by default, the detector waits a second at the end of a process. Here the tests wait for what still runs.
 ifeq ($(shell go env CGO_ENABLED),1)
 RACE := -race -cpu=1 -gcflags=modernc.org/sqlite/lib=-race=false
 export GORACE := atexit_sleep_ms=0
@@ -57,21 +59,23 @@ package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
 
 ## Test.
 
-# How each package is tested, tools/packages.sh reads from the sources:
-#   test-raced        what is concurrent, with the race detector
-#   test-unraced      without it, what is not concurrent, where the detector finds nothing and takes ten times as long; agent and
-#                     gateway, where this run measures the coverage too: counting with the detector takes longer than the second
-#                     run; and of the platforms, cmd/telex and the simulator only the tests that are not for the detector or do less with it
-#   test-environment  once more with streaming switched off by the environment, what can see that: of cmd/telex only the tests in
-#                     which something streams unless the environment says otherwise
-# RAPID_CHECKS is how often a property is checked in a run: what runs twice adds up. The simulator has schedules of its own
-# unless it is told how many, the same ones each time, with one goroutine at a time, so that they
-# go the same way; with the detector it plays the first of them. `make lint` vets, so the runs need not.
+# tools/packages.sh reads from the sources how each package is tested:
+#   test-raced        runs the packages that are concurrent, with the race detector.
+#   test-unraced      runs without the detector. It runs the packages that are not concurrent: the detector would find nothing in
+#                     them and take ten times as long. It also runs agent and gateway again, to measure their coverage: this is
+#                     faster than to count with the detector. Of the platforms, cmd/telex and the simulator, it runs only the
+#                     tests that are not for the detector or do less with it.
+#   test-environment  runs packages that depend on the process's environment again, with streaming switched off there. Of
+#                     cmd/telex, it runs only the tests in which something would otherwise stream.
+# RAPID_CHECKS is how often a run checks a property. In a package that runs twice, the checks of both runs add up. The simulator
+# plays a fixed number of schedules unless RAPID_CHECKS is set. They are the same each time, and go the same way because only one
+# goroutine runs at a time. With the detector, the simulator plays only the first of them. The runs don't vet the code, because
+# `make lint` does.
 .PHONY: test
-test: test-raced test-unraced test-environment cover ## Run every test, whole processes included, with the race detector where there is a C compiler and concurrency.
+test: test-raced test-unraced test-environment cover ## Run all tests, including those of whole processes. With a C compiler, concurrent packages run with the race detector.
 
 RAPID = RAPID_CHECKS=$(or $(RAPID_CHECKS),200)
-# The time is there to end what hangs: a slow machine under load takes more than the ten minutes that Go gives a package.
+# The timeout ends tests that hang. Go's default of ten minutes per package is too short for a slow machine under load.
 TEST = go test -vet=off -shuffle=on -timeout=40m
 SIM = ./gateway/sim
 RACED = $(shell tools/packages.sh raced)
@@ -96,14 +100,15 @@ test-environment:
 	TELEX_STREAMING_ENABLED=false $(TEST) $(filter-out ./cmd/telex,$(ENVIRONMENT))
 	TELEX_STREAMING_ENABLED=false $(TEST) -run='^($(shell tools/packages.sh switched ./cmd/telex))$$' $(filter ./cmd/telex,$(ENVIRONMENT))
 
-# The same set each time, so that a failure is a change's doing. SET=2 is another one, SET=random one that nobody has
-# played, SETS=40 plays so many from SET on. A violation is printed with the command that plays its schedule alone.
+# By default, the same set of schedules is played each time, so that a new failure comes from a change of the code. SET=2 plays
+# another set, SET=random a new one, and SETS=40 plays 40 sets, beginning with SET. A violation is printed with the command that
+# plays its schedule alone.
 .PHONY: sim
-sim: ## Play 24,000 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of each of SETS from SET on, or one SEED. REPLICAS=1 lets several gateways share a store.
+sim: ## Play 24,000 random schedules of the whole gateway in virtual time. REPLICAS=1 lets several gateways share a store; tools/sim.sh explains SET, SETS, SCHEDULES, KIND and SEED.
 	@SET='$(SET)' SETS='$(SETS)' SCHEDULES='$(SCHEDULES)' KIND='$(KIND)' SEED='$(SEED)' REPLICAS='$(REPLICAS)' tools/sim.sh
 
 .PHONY: mutate
-mutate: ## Take the guards out one by one: a test must fail each time; ONLY=name for one of them.
+mutate: ## Remove the checks in the code one by one: a test must fail each time; ONLY=name for one of them.
 	tools/mutate.sh '$(ONLY)'
 
 .PHONY: watch
@@ -115,23 +120,23 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each.
 	FUZZTIME=$(FUZZTIME) tools/fuzz.sh
 
 .PHONY: conformance
-conformance: ## Run the suite that every adapter passes, and print the table of cases and platforms; CASES=D10 for some of them.
+conformance: ## Run the suite that every adapter must pass, and print a table of cases and platforms; CASES=D10 for one case.
 	go run ./platforms/conformance/table -run='$(CASES)'
 
 .PHONY: killtest
-killtest: build ## Kill the built binary at random and at chosen instants, and judge what people are left with; ARGS='-kind twice'.
+killtest: build ## Kill the built binary at random and at chosen moments, and check what people see at the end; ARGS='-kind twice'.
 	go run ./internal/killtest -binary bin/telex -json bin/killtest.json $(ARGS)
 
 .PHONY: cluster
-cluster: build ## Run three daemons on one PostgreSQL for 20 minutes, kill and pause them, restart the database, and judge what 300 people see; ARGS='-rolling'.
+cluster: build ## Run three daemons on one PostgreSQL for 20 minutes, kill and pause them, restart the database, and check what 300 people see; ARGS='-rolling'.
 	go run ./internal/killtest cluster -binary bin/telex -json bin/cluster.json $(ARGS)
 
 .PHONY: test-mcp
-test-mcp: ## Run the MCP client against servers of other makers, from npm; Node.js and the registry are needed.
+test-mcp: ## Run the MCP client against servers by other authors, from npm; Node.js and the registry are needed.
 	go test -count=1 -v -tags=mcpnpm -run='^TestNPM' ./agent/mcp
 
 .PHONY: test-clients
-test-clients: build ## Run other makers' clients of OpenAI's APIs, from npm, against the built daemon; Node.js and the registry are needed.
+test-clients: build ## Run clients of OpenAI's APIs by other authors, from npm, against the built daemon; Node.js and the registry are needed.
 	@command -v npm >/dev/null || { echo 'make test-clients: npm not found: install Node.js 20 or newer'; exit 1; }
 	cd tools/clients && npm ci --no-audit --no-fund --silent && TELEX_BINARY='$(CURDIR)/bin/telex' node --test --test-timeout=120000
 
@@ -164,15 +169,15 @@ test-hostile: ## Run the built program against hostile MCP servers, and print me
 	go test -count=1 -v -run='^TestHostileMCPServers$$' ./cmd/telex
 
 .PHONY: bench
-bench: build ## Measure the built binary against its stand-ins, each figure beside its bar; ARGS='-scenario one'.
+bench: build ## Measure the built binary against its stand-ins, and compare each figure with its limit; ARGS='-scenario one'.
 	go run ./internal/bench -binary bin/telex -json bin/bench.json -assert $(ARGS)
 
 .PHONY: microbench
-microbench: | bin ## Run the Go benchmarks, and compare with BASE=file when given.
+microbench: | bin ## Run the Go benchmarks, and compare them with BASE=file if it is set.
 	go test -run='^$$' -bench=. -benchmem -benchtime=$(BENCHTIME) ./... >bin/bench.txt || { cat bin/bench.txt; exit 1; }
 	@$(if $(BASE),$(TOOL) benchstat $(BASE) bin/bench.txt,grep -E '^(pkg:|Benchmark)' bin/bench.txt)
 
-## Check. Each step says what it found and fails alone, so that one can be run by itself.
+## Check. Each target can be run by itself, and says what it found.
 
 .PHONY: check
 check: lint mods generated layout static unit ## Run every check that is not `make test`.
@@ -183,7 +188,7 @@ fmt: ## Format all Go files.
 	$(TOOL) gofumpt -l -w .
 
 .PHONY: lint
-lint: ## Vet, lint and check the format; .golangci.yml says what and why.
+lint: ## Vet, lint and check the format; .golangci.yml explains the rules.
 	go vet ./...
 	go vet -tags=mcpnpm ./agent/mcp
 	go vet -tags=browser ./cmd/telex
@@ -202,7 +207,7 @@ generated: ## Check that go generate changes nothing.
 	tools/generated.sh
 
 .PHONY: layout
-layout: ## Check the import table and the rules every package follows.
+layout: ## Check the import table and the rules that every package follows.
 	go test -count=1 -run='^TestLayout' ./internal/app
 
 .PHONY: static
@@ -215,11 +220,11 @@ unit: ## Check the systemd unit, where systemd-analyze is installed.
 	tools/unit.sh deploy/telex.service
 
 .PHONY: cover
-cover: test-unraced ## Check that agent, gateway and internal/markup are covered to 85 %.
+cover: test-unraced ## Check that tests cover 85 % of agent, gateway and internal/markup.
 	tools/cover.sh $(COVER_PROFILE) 85 agent gateway internal/markup
 
 .PHONY: clean
-clean: ## Remove what the targets above made.
+clean: ## Remove what the other targets made.
 	rm -rf bin
 
 bin:

@@ -1,8 +1,7 @@
 #!/bin/sh
-# cover.sh PROFILE PERCENT GROUP...: fail when fewer than PERCENT of the statements of a group are
-# covered. A group is a package and those below it. A package counts as covered only by its own tests,
-# because the profile was taken without -coverpkg. What only tests import, a package whose name ends in
-# "test", is none of the product's and is not counted.
+# cover.sh PROFILE PERCENT GROUP...: fail if tests cover less than PERCENT % of the statements of a group. A group is a package
+# with the packages in its subfolders. Only a package's own tests count for it, because the profile was made without -coverpkg.
+# A package whose name ends in "test" is not counted, because only tests import it.
 set -eu
 profile=$1 percent=$2
 shift 2

@@ -2,7 +2,7 @@
 # fuzz.sh: run every fuzz target of the module for $FUZZTIME (10s) each. Go fuzzes one target at a time.
 set -eu
 list=$(go test -list '^Fuzz' ./...)
-# `go test -list` names the targets of a package first and then the package, in an "ok" line.
+# `go test -list` prints the targets of a package, and then a line that begins with "ok" and names the package.
 echo "$list" | awk '/^Fuzz/ {names[n++] = $1} /^ok/ {for (i = 0; i < n; i++) print $2, names[i]; n = 0}' |
 	while read -r package name; do
 		echo "fuzz: $package $name"

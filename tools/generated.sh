@@ -1,6 +1,6 @@
 #!/bin/sh
-# generated.sh: fail when `go generate` changes the tree. It compares before and after, so that it also
-# tells the truth in a tree with changes that are not committed.
+# generated.sh: fail if `go generate` changes a file. It compares the files before and after, so that the result is also right if
+# there are uncommitted changes.
 set -eu
 tree() {
 	git diff HEAD

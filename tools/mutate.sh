@@ -1,9 +1,8 @@
 #!/bin/sh
-# mutate.sh [WORD]: take the guards of the engine and of the agent out one by one, as
-# gateway/sim/testdata/mutations.txt lists them, and see that a test fails each time. The tree stays as
-# it is: the compiler is given the changed file in place of the real one. With WORD, only the mutations
-# whose name has it.
-# Exit 1 when a mutation survives, does not build, or no longer applies. Needed: Go and perl.
+# mutate.sh [WORD]: apply the mutations in gateway/sim/testdata/mutations.txt one by one, and check that a test fails each time.
+# Each mutation removes a check from the gateway or the agent. The files stay as they are: the compiler gets the changed file in
+# place of the real one. With WORD, apply only the mutations that have WORD in their name.
+# Exit with 1 if a mutation survives, does not build, or no longer applies. This needs Go and perl.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -15,7 +14,7 @@ use Cwd;
 
 my ($work, $only) = @ARGV;
 my $list = 'gateway/sim/testdata/mutations.txt';
-# The quickest that catches most goes first. What is random is the same each time.
+# The first stage is the fastest one that catches most mutations. Random tests have fixed seeds, so each run does the same.
 my @stages = (
 	'RAPID_CHECKS=40 RAPID_SEED=1 go test ./gateway/sim',
 	"RAPID_SEED=1 go test -skip='^TestRandomSchedules\$' ./gateway ./gateway/preview ./gateway/budget",
@@ -24,8 +23,8 @@ my @stages = (
 	'RAPID_CHECKS=600 RAPID_SEED=7 go test ./gateway/sim',
 );
 
-# parse reads entries of "= name", "@ file", perhaps "! packages" whose tests are run in place of the stages, and
-# lines that begin with - (old) and + (new).
+# parse reads the mutations. Each has a line "= name", a line "@ file", lines of old code that begin with -, and lines of new code
+# that begin with +. It may have a line "! packages": then the tests of these packages run in place of the stages.
 sub parse {
 	my (@found, $m);
 	open(my $in, '<', $list) or die "$list: $!\n";
@@ -43,13 +42,13 @@ sub parse {
 sub slurp { local $/; open(my $in, '<', $_[0]) or die "$_[0]: $!\n"; return <$in> }
 sub spew { open(my $out, '>', $_[0]) or die "$_[0]: $!\n"; print $out $_[1]; close $out }
 
-# run returns the innermost test that failed first, or nothing; it dies when nothing was tested.
+# run returns the name of the first failed test, of its innermost subtest, or nothing if all tests pass. It dies if no test ran.
 sub run {
 	my ($overlay, $stage) = @_;
 	(my $command = $stage) =~ s/go test/RAPID_NOFAILFILE=1 RAPID_SHRINKTIME=0s go test $overlay -count=1 -failfast -timeout=2m/;
 	return if system("$command >$work/out 2>&1") == 0;
 	my ($failed, $end, @first);
-	open(my $in, '<', "$work/out") or die "$work/out: $!\n"; # it may be long: a story for each failure
+	open(my $in, '<', "$work/out") or die "$work/out: $!\n"; # the output may be long
 	while (my $line = <$in>) {
 		push @first, $line if @first < 20;
 		if ($line =~ /^(\s*)--- FAIL: (\S+)/) { $failed = $2 if !$failed || $1 }
@@ -74,7 +73,7 @@ sub overlay {
 $| = 1;
 my @mutations = grep { index($_->{name}, $only) >= 0 } parse();
 die "no mutation is named like $only\n" unless @mutations;
-my %seen = ($stages[4] => 1); # the first stage with more of the same
+my %seen = ($stages[4] => 1); # this stage is the first one with more schedules
 for my $stage (grep { !$seen{$_}++ } map { @{$_->{stages}} } @mutations) {
 	my $failed = run('', $stage);
 	die "without any mutation, $failed fails\n" if $failed;

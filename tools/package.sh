@@ -1,7 +1,7 @@
 #!/bin/sh
-# package.sh VERSION LDFLAGS: make bin/package/telex_VERSION_ARCH.deb and .rpm of the binary that `go build` makes for $GOARCH.
-# A package's version begins with a digit, so one without a tag becomes 0.0.0+VERSION. Needed: Go.
-# The same commit and the same Go make the same bytes: all times in the packages are that of the commit.
+# package.sh VERSION LDFLAGS: build the binary for $GOARCH, and make bin/package/telex_VERSION_ARCH.deb and .rpm of it. This needs
+# Go. The version of a package must begin with a digit, so a VERSION that is not a tag becomes 0.0.0+VERSION.
+# The same commit and the same version of Go give the same bytes, because all times in the packages are the time of the commit.
 # https://reproducible-builds.org/docs/source-date-epoch/
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ umask 022
 rm -rf bin/package
 mkdir -p bin/package/completions
 CGO_ENABLED=0 go build -trimpath -ldflags "$2" -o bin/package/telex ./cmd/telex
-# What runs here is built for this machine, whatever the package is for.
+# The programs that run here are built for this machine, even if the package is for another one.
 for shell in bash zsh fish; do
 	GOARCH='' GOOS='' CGO_ENABLED=0 go run ./cmd/telex completion "$shell" >"bin/package/completions/$shell"
 done

@@ -1,23 +1,25 @@
 #!/bin/sh
-# packages.sh raced|unraced|environment|tests DIR...|switched DIR: print the packages whose tests run with the race detector,
-# without it, or once more with another environment, or the names of such tests. What the sources say decides, so that no list
-# grows stale, and in doubt a package is raced.
-#   raced        code or tests start a goroutine, use a channel or import what does
-#   unraced      the others; and those with a file that is for tests without the race detector only (go:build !race)
-#   environment  whoever hands on the process's whole environment (os.LookupEnv itself, not a call of it), for no other
-#                package can see a variable of the program's: what one looks up by its name are variables of the tests.
-#                Files for builds with a tag are in no run of make test
-#   tests DIR    of packages, the names of the tests in files for tests without the race detector only, and in files that do
-#                less where it runs (raced), with | between
-#   switched DIR of one package, the names of the tests in which something streams unless the environment says otherwise: the
-#                demo, and a configuration with streaming.enabled and without an endpoint's own setting, which is the stronger
-#                one; streaming is off by default, so that no other test sees a difference
+# packages.sh raced|unraced|environment|tests DIR...|switched DIR: print the packages or tests that a target of the Makefile runs.
+# The script reads the sources to decide, so there is no list that could become outdated.
+#   raced        the packages whose tests run with the race detector. Their code or tests start a goroutine, use a channel, or
+#                import a package that does. In doubt, a package is one of these.
+#   unraced      the packages whose tests run without the race detector: all others, and those with a file that is only for tests
+#                without the detector (go:build !race)
+#   environment  the packages whose tests run again with another environment. They pass on the whole environment of the process:
+#                they use the function os.LookupEnv without calling it. Other packages look up only variables that are for their
+#                tests. Files with a build tag don't count, because make test does not build them.
+#   tests DIR    the names of the tests in these packages, joined by |, that are only for runs without the race detector, or that
+#                are in a file that does less with the detector (it uses the constant raced)
+#   switched DIR the names of the tests in this package, joined by |, in which something streams unless the environment forbids it.
+#                These are tests with the demo, and tests with streaming.enabled in the configuration. A test in which the endpoint
+#                has its own setting is not one of them, because that setting takes precedence over the environment. In all other
+#                tests, nothing streams, because streaming is off by default.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 concurrent='^[[:space:]]*(defer )?go [[:alpha:]_]|\.Go\(|<-|[^[:alpha:]]chan[[:space:]]|AfterFunc|"(sync|sync/atomic|testing/synctest|os/exec|net/http|net/http/httptest)"|/errgroup"'
 
-# folders PATTERN: print the folders with a Go file that has the pattern.
+# folders PATTERN: print the folders that have a Go file in which PATTERN matches.
 folders() { find . -name "*.go" -not -path "*/testdata/*" -exec grep -slE -e "$1" {} + | xargs -n1 dirname | sort -u; }
 
 raced=$(folders "$concurrent")
@@ -39,7 +41,7 @@ environment)
 		xargs -n1 dirname | sort -u
 	;;
 switched)
-	# A test has it itself, or something of its file's that its tests use.
+	# A test counts if its own code has one of these strings, or if code outside of tests in the same file has one.
 	awk '
 		FNR == 1 { f = "" }
 		/^\/\/go:build / { nextfile }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# reproducible.sh: build the packages of the last commit twice, in clones in folders of different names, and compare them.
+# reproducible.sh: build the packages of the last commit twice, in two clones in folders with different names, and compare the
+# files.
 set -eu
 cd "$(dirname "$0")/.."
 commit=$(git rev-parse HEAD)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# unit.sh FILE: verify a systemd unit. `systemd-analyze verify` exits 0 on keys it does not know, so any
-# line it prints is an error, but for the one that the binary is not installed on this machine.
+# unit.sh FILE: verify a systemd unit. `systemd-analyze verify` exits with 0 even if it does not know a key. So every line that it
+# prints counts as an error, except the line that says that telex is not installed on this machine.
 set -eu
 unit=$1
 if ! command -v systemd-analyze >/dev/null; then
@@ -12,7 +12,7 @@ if [ -n "$found" ]; then
 	echo "$found"
 	exit 1
 fi
-# 1.1 when this was written, on a scale to 10 where less is better; the threshold is in tenths.
+# The exposure level of the unit is about 1.1, on a scale from 0 (best) to 10. The threshold is in tenths, so 12 means 1.2.
 if ! report=$(systemd-analyze security --no-pager --offline=true --threshold=12 "$unit" 2>&1); then
 	echo "$report"
 	exit 1

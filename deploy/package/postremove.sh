@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run by dpkg and by rpm after the files are gone. Only "purge" deletes what people wrote: the configuration with its
-# secrets, the store with all conversations, and the user.
+# dpkg and rpm run this after they have deleted the files. Only "purge" deletes data: the configuration with its secrets, the
+# store with all conversations, and the user telex.
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload || true

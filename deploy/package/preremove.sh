@@ -1,5 +1,6 @@
 #!/bin/sh
-# Run by dpkg ("remove" or "upgrade") and by rpm (the number of versions that stay) before the files go.
+# dpkg (with the argument "remove" or "upgrade") and rpm (with the number of versions that stay) run this before they delete the
+# files.
 set -e
 case $1 in
 remove | 0) ;;

@@ -1,4 +1,4 @@
-// The AI SDK with its provider for compatible servers, and with its provider for OpenAI, which speaks Responses.
+// Tests with the AI SDK: with its provider for compatible servers, and with its provider for OpenAI, which uses the Responses API.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";

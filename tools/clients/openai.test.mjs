@@ -1,4 +1,4 @@
-// The official openai package against the built daemon.
+// Tests with the official openai package against the built daemon.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import OpenAI from "openai";

@@ -1,4 +1,4 @@
-// Starts the built daemon and a stand-in of a model provider, as operators do, and stops them.
+// Starts the built daemon and a stand-in for a model provider as separate processes, and stops them.
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ export const key = "telex-clients-key-0123456789";
 const binary = process.env.TELEX_BINARY;
 if (!binary) throw new Error("set TELEX_BINARY to the built program; make test-clients does");
 
-// freePort returns a port that is free a moment later.
+// freePort returns a port that is free when it returns.
 const freePort = () => new Promise((resolve, reject) => {
   const server = createServer();
   server.once("error", reject);
@@ -42,7 +42,7 @@ const stop = (child) => new Promise((resolve) => {
   child.kill("SIGTERM");
 });
 
-// start returns the addresses of both, and a function that ends them.
+// start starts both programs. It returns the daemon's URL, functions that ask the stand-in, and a function that ends both.
 export async function start() {
   const directory = mkdtempSync(join(tmpdir(), "telex-clients-"));
   const [modelPort, port] = [await freePort(), await freePort()];
@@ -62,9 +62,9 @@ admin: {listen: ""}
   const model = `http://127.0.0.1:${modelPort}`;
   return {
     baseURL: `http://127.0.0.1:${port}/v1`,
-    // answer returns what the stand-in answers to a question.
+    // answer returns the stand-in's answer to a question.
     answer: async (question) => (await fetch(`${model}/control/answer?question=${encodeURIComponent(question)}`)).text(),
-    // requests returns the stand-in's records of the requests it got.
+    // requests returns the stand-in's records of the requests that it received.
     requests: async () => (await fetch(`${model}/control/requests`)).json(),
     end: async () => {
       const code = await stop(daemon);

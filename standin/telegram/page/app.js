@@ -1,5 +1,5 @@
-// The chat page of the stand-in: it shows what /control/events tells, and says
-// what a person types. Text is only ever set as text, never as markup.
+// The chat page of the stand-in. It shows the events of /control/events, and sends
+// what a person types. It never inserts text as markup.
 
 import { cancel, edit, editing, fields, give, marked, reply, take } from "./compose.js";
 import { blocks } from "./rich.js";
@@ -116,8 +116,8 @@ function wrap(entity, text) {
   return el("span");
 }
 
-// formatted renders a text with entities; offsets are UTF-16 units, as are
-// those of a JavaScript string.
+// formatted renders a text with entities. Their offsets are in UTF-16 units, as
+// in a JavaScript string.
 function formatted(text, entities) {
   const root = document.createDocumentFragment();
   const sorted = [...(entities || [])].sort((a, b) => a.offset - b.offset || b.length - a.length);
@@ -133,7 +133,7 @@ function formatted(text, entities) {
       build(node.inner || node, e.offset, stop, inside);
       parent.append(node);
       at = stop;
-      // A block brings its own line break.
+      // The element of a block already breaks the line.
       if ((e.type === "pre" || e.type.endsWith("blockquote")) && text[at] === "\n") at++;
     }
     if (at < end) parent.append(text.slice(at, end));
@@ -182,7 +182,7 @@ function bubble(chat, m) {
   return box;
 }
 
-// What one has pasted is folded, so that it leaves the answer below on the screen.
+// A long text of a person is folded, so that the answer below it stays on the screen.
 const isLong = (text) => text.length > 1200 || text.split("\n").length > 14;
 
 function folding(body, m) {
@@ -205,7 +205,7 @@ function tool(name, path, act) {
   const button = el("button", "icon", icon(path));
   button.title = name;
   button.setAttribute("aria-label", name);
-  button.addEventListener("mousedown", (e) => e.preventDefault()); // what is marked stays marked
+  button.addEventListener("mousedown", (e) => e.preventDefault()); // so that the selected text stays selected
   button.addEventListener("click", act);
   return button;
 }
@@ -250,15 +250,15 @@ function fill(li, chat, m) {
 const atBottom = () => $("scroll").scrollHeight - $("scroll").scrollTop - $("scroll").clientHeight < 80;
 const toBottom = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
 
-// Who has scrolled up is left there, and offered the way back.
+// If the person has scrolled up, the page does not scroll to new messages. It shows a button that leads to the bottom.
 let following = true;
-let height = 0; // of the window in which that was found
+let height = 0; // the height of the scroll area when following was set
 const drawWay = () => {
   if ($("scroll").clientHeight === height) following = atBottom();
   $("bottom").hidden = following;
 };
 
-// That window shrinks when the field grows or something is shown above it.
+// The scroll area shrinks when the input field grows, or when something appears above the field.
 new ResizeObserver(() => {
   height = $("scroll").clientHeight;
   if (following) toBottom();
@@ -291,7 +291,7 @@ function drawMessages(follow = true) {
   drawWay();
 }
 
-// draftRow shows a draft. Its elements stay the same while its text grows, so that no press on its button is lost.
+// draftRow shows a draft. It keeps the draft's elements while the text grows, so that no press on the stop button is lost.
 function draftRow(chat, d) {
   let li = document.querySelector(`[data-draft="${d.id}"]`);
   if (!li) {
@@ -305,7 +305,7 @@ function draftRow(chat, d) {
   return li;
 }
 
-// drawLive shows what vanishes by itself: typing and drafts.
+// drawLive shows what disappears by itself: the typing indicator and drafts.
 function drawLive() {
   const chat = chatFor(state.current);
   const now = Date.now();
@@ -347,7 +347,7 @@ function avatar(info) {
   return el("span", `avatar${kind}`, (titleOf(info)[0] || "?").toUpperCase());
 }
 
-// loadMenu asks which commands are offered in the open chat. Somebody may have typed a slash already.
+// loadMenu asks for the commands of the open chat. It then updates the suggestions, because a slash may already be typed.
 async function loadMenu() {
   const id = state.current;
   const commands = (await get(`menu?chat=${id}`)) || [];
@@ -372,12 +372,12 @@ function open(id) {
   $("text").focus();
 }
 
-// setReply begins a reply to a message, or to the part of it that is marked.
+// setReply begins a reply to a message, or to the part of the message that is selected.
 function setReply(m) {
   if (editing()) stopEditing();
   reply(m.id, nameOf(m), preview(m), marked(document.querySelector(`#m${m.id} .body`), last(m).text || ""));
   getSelection().removeAllRanges();
-  $("text").blur(); // the selection returns to the field only with the focus
+  $("text").blur(); // without this, the next line does not move the selection into the field
   $("text").focus();
 }
 
@@ -399,7 +399,7 @@ function write(text) {
   $("text").focus();
 }
 
-// send sends what is in the field, and what belongs to it. What can't be sent comes back, and what was typed meanwhile stays.
+// send sends the text in the field with its file and reply. If this fails, they come back, before what was typed meanwhile.
 async function send() {
   const text = $("text").value.trim();
   const taken = take();
@@ -410,7 +410,7 @@ async function send() {
   give(taken);
 }
 
-// say sends a text with what was taken, and reports whether it was sent.
+// say sends a text with the file and reply that take returned, and reports whether it was sent.
 async function say(text, taken = {}) {
   const chat = chatFor(state.current);
   const body = { chat: state.current, user: ME, first_name: "You", text };
@@ -497,7 +497,7 @@ async function load() {
   const [info, chats] = await Promise.all([get("info"), get("chats")]);
   state.bot = info.bot;
   const histories = await Promise.all(chats.map((c) => get(`history?chat=${c.id}`)));
-  state.chats.clear(); // a stand-in that was started anew knows nothing of the old ones
+  state.chats.clear(); // a restarted stand-in does not have the old chats
   for (const c of EMPTY) chatFor(c.id, c);
   histories.forEach((h, i) => {
     const chat = chatFor(chats[i].id, h.chat);
@@ -527,7 +527,7 @@ function suggest() {
   if (fits.length) choose(0);
 }
 
-// choose marks one of the suggested commands; Enter takes it.
+// choose selects one of the suggested commands, which Enter then uses.
 function choose(at) {
   const list = [...$("suggest").children];
   state.chosen = (at + list.length) % list.length;
@@ -575,8 +575,8 @@ $("toggle").addEventListener("click", () => {
 if (matchMedia("(min-width: 75rem)").matches) $("toggle").click();
 setInterval(drawLive, 1000);
 
-// What happens while the history is read is applied after it; the newest state
-// of a message comes with each event, so that telling it twice does no harm.
+// Events that arrive while the history is read are applied after it. Each event
+// contains the newest state of its message, so it may be applied twice.
 let early = [];
 async function connect() {
   early = [];

@@ -1,8 +1,8 @@
-// What a person is about to send besides the text: the message that is replied to or edited, and a file.
+// What a person is about to send besides the text: the message to reply to or to edit, and a file.
 
 const $ = (id) => document.getElementById(id);
 
-// MOST is the largest file, in bytes: base64 of more is refused by /control/say.
+// MOST is the maximum size of a file in bytes. /control/say refuses the base64 of larger files.
 const MOST = 90 * 2 ** 20;
 
 const NONE = { replyTo: 0, quote: "", editing: 0, who: "", about: "", file: null };
@@ -29,7 +29,7 @@ function set(change) {
 
 export const editing = () => composing.editing;
 
-// cancel forgets the message that is replied to or edited, but no file.
+// cancel removes the message to reply to or to edit, but keeps the file.
 export const cancel = () => set({ ...NONE, file: composing.file });
 
 export const reply = (id, name, text, quote) => set({
@@ -38,7 +38,7 @@ export const reply = (id, name, text, quote) => set({
 
 export const edit = (id, text) => set({ ...NONE, editing: id, who: "Edit your message", about: text });
 
-// take returns what is about to be sent, and forgets it here.
+// take returns what is about to be sent, and removes it from the page.
 export function take() {
   const taken = composing;
   composing = { ...NONE };
@@ -46,13 +46,13 @@ export function take() {
   return taken;
 }
 
-// give brings back what could not be sent, unless something else was begun meanwhile.
+// give restores what take returned and could not be sent, unless the person has begun another reply or edit, or chosen a file.
 export function give(taken) {
   if (!composing.who && !composing.file) composing = taken;
   draw();
 }
 
-// marked returns what is selected in a message, if it is a part of the message's text.
+// marked returns the text that is selected in a message, or "" if it is not a part of the message's text.
 export function marked(body, text) {
   const chosen = getSelection();
   if (!body || chosen.isCollapsed || !body.contains(chosen.getRangeAt(0).commonAncestorContainer)) return "";
@@ -60,7 +60,7 @@ export function marked(body, text) {
   return text.includes(part) ? part : "";
 }
 
-// media is how Telegram's clients send a file of this type.
+// media returns the kind of media as which Telegram's clients send a file of this type.
 const media = (type) => (type === "image/jpeg" ? "photo" : /^(audio|video)\//.test(type) ? type.slice(0, 5) : "document");
 
 const base64 = (file) => new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ const base64 = (file) => new Promise((resolve, reject) => {
   reader.readAsDataURL(file);
 });
 
-// fields returns the fields of /control/say for what was taken.
+// fields returns the fields of /control/say for what take returned.
 export async function fields({ replyTo, quote, editing, file }) {
   if (editing) return { edit_of: editing };
   const said = {};
@@ -80,7 +80,7 @@ export async function fields({ replyTo, quote, editing, file }) {
   return { ...said, media: media(file.type), file_name: file.name, mime_type: file.type, content: await base64(file) };
 }
 
-// choose is called with the file that a person chose, or with none.
+// choose attaches the file that a person chose; file is undefined if there is none.
 function choose(file) {
   const wrong = !file ? "" : file.size > MOST ? `“${file.name}” is too large: the page takes files of up to ${size(MOST)}.`
     : file.size === 0 ? `“${file.name}” is empty.` : "";

@@ -1,4 +1,4 @@
-// Draws formulas: reads the LaTeX that answers have, and writes MathML. Commands that are not known are shown by their names.
+// Draws formulas: converts the LaTeX in answers to MathML. An unknown command is shown by its name.
 
 const SPACE = "http://www.w3.org/1998/Math/MathML";
 
@@ -34,7 +34,7 @@ class Reader {
   get next() { return this.tokens[this.at]; }
   blank() { while (this.next && !this.next.trim()) this.at++; }
 
-  // raw is the text of an argument.
+  // raw returns the source of an argument.
   raw() {
     this.blank();
     if (this.next !== "{") return this.tokens[this.at++] || "";
@@ -50,7 +50,7 @@ class Reader {
 
   argument() { return row(this.raw()); }
 
-  // list reads until one of some tokens, which it leaves there. Limits are put on what is before them.
+  // list reads up to one of the tokens ends, which it does not consume. A subscript or superscript belongs to the item before it.
   list(...ends) {
     const out = [];
     for (this.blank(); this.next && !ends.includes(this.next); this.blank()) {
@@ -104,7 +104,7 @@ class Reader {
     return make("mi", name);
   }
 
-  // table reads the rows of an environment up to its end.
+  // table reads the rows of an environment, such as a matrix, up to its \end.
   table(name) {
     if (name === "array") this.raw();
     const rows = [[]];
@@ -123,7 +123,7 @@ class Reader {
 
 const row = (source) => make("mrow", ...new Reader(source).list());
 
-// formula draws an expression; block puts it on a line of its own.
+// formula draws an expression. If block is true, the expression has its own line.
 export const formula = (expression, block) => {
   const node = make("math", row(expression));
   if (block) node.setAttribute("display", "block");

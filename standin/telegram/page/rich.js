@@ -1,4 +1,4 @@
-// Draws the blocks of a rich message. Text is only ever set as text, never as markup.
+// Draws the blocks of a rich message. It never inserts text as markup.
 
 import { formula } from "./formula.js";
 
@@ -11,7 +11,7 @@ const make = (tag, className, ...children) => {
 
 const FORMATS = { bold: "b", italic: "i", underline: "u", strikethrough: "s", code: "code", marked: "mark" };
 
-// text draws a rich text: a string, a list of texts, or a text with a format. link makes a link of an address.
+// text draws a rich text: a string, a list of texts, or a text with a format. link is a function that makes a link from a URL.
 function text(t, link) {
   if (t == null) return "";
   if (typeof t === "string") return document.createTextNode(t);
