@@ -12,7 +12,7 @@ import (
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	const group, otherGroup = -2002, -2003
-	// Texts of the different people. Each is unique.
+	// Each person says another text.
 	says := []telegram.Incoming{
 		{User: 11, Text: "say: private eleven"},
 		{User: 12, Text: "say: private twelve"},
@@ -37,8 +37,8 @@ func TestAccess(t *testing.T) {
 		t.Run(c.access, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, telegram.Options{}, openai.Options{})
-			// Every list that a case uses includes the last person, so their answer shows that all earlier messages
-			// were handled.
+			// In every case, the person who writes last has access. Their answer shows that all earlier messages were
+			// handled.
 			access := "{default: deny, admins: [\"telegram:user:99\"]}"
 			if c.access != "{}" {
 				access = strings.TrimSuffix(c.access, "}") + ", default: deny}"

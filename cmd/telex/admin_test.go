@@ -20,7 +20,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// adminToken is the key to the admin address in these tests.
+// adminToken is the token with which these tests use the admin address.
 const adminToken = "0123456789abcdef-admin"
 
 // adminDaemon starts a daemon with an admin address and returns the address.
@@ -53,7 +53,7 @@ func fetch(t *testing.T, url, token string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// scrape returns all figures of /metrics: values by name and labels.
+// scrape returns all values of /metrics, by name and labels.
 func scrape(t *testing.T, base, token string) map[string]float64 {
 	t.Helper()
 	status, text := fetch(t, base+"/metrics", token)
@@ -86,7 +86,7 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	p.awaitLog("turn failed", 1)
 	is := scrape(t, base, adminToken)
 	for until := time.Now().Add(patience); is["telex_conversations_active"] > 0 && time.Now().Before(until); {
-		is = scrape(t, base, adminToken) // a turn's end is logged before all of it is stored
+		is = scrape(t, base, adminToken) // the end of a turn is logged before everything about the turn is stored
 	}
 	var sends, edits, refused, requests, completion float64
 	for _, c := range w.telegram.Calls() {
@@ -146,13 +146,13 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 		t.Error(err)
 	}
 	for _, p := range problems {
-		if strings.HasPrefix(p.Metric, "telex_") { // those of Go and of the process are Prometheus' own
+		if strings.HasPrefix(p.Metric, "telex_") { // the other metrics come from Prometheus' own library
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
 }
 
-// A reply of a killed process counts as recovered in the next one, and its tokens only once.
+// A reply that a killed process began counts as recovered in the next process. Its tokens are counted only once.
 func TestRecoveredRepliesAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
@@ -231,7 +231,7 @@ func TestStatusPageOfADaemon(t *testing.T) {
 	}
 }
 
-// If an endpoint's credentials are refused for good, the daemon is not ready, but stays alive.
+// If an endpoint's credentials are refused permanently, the daemon is not ready, but keeps running.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -250,7 +250,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// If the configuration names an admin address, it must be free. The default address may be in use.
+// If the configuration names an admin address that is in use, the daemon does not start. If the default address is in
+// use, it starts.
 func TestTakenAdminAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -263,7 +264,7 @@ func TestTakenAdminAddress(t *testing.T) {
 	if !strings.Contains(p.stderr.String(), "admin.listen: ") {
 		t.Errorf("the error does not name the key: %s", p.stderr.String())
 	}
-	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil { // otherwise another program uses it
+	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil { // if this fails, another program already uses the address
 		defer func() { _ = other.Close() }()
 	}
 	p = w.daemon(sections{admin: "{}"})

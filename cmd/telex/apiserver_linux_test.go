@@ -15,7 +15,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// Ten thousand requests with random bodies get a 4xx status. The daemon neither crashes nor grows.
+// Ten thousand requests with random bodies get a 4xx status. The daemon does not crash, and its memory does not grow.
 func TestAPIServerRandomBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 10_000})

@@ -48,7 +48,7 @@ func userSays(text string) []goopenai.ChatCompletionMessage {
 	return []goopenai.ChatCompletionMessage{{Role: "user", Content: text}}
 }
 
-// streamed asks for a stream and joins it.
+// streamed requests a stream, and returns the joined text and the usage.
 func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletionRequest) (text string, usage *goopenai.Usage, err error) {
 	s, err := c.CreateChatCompletionStream(ctx, r)
 	if err != nil {
@@ -72,8 +72,8 @@ func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletion
 	}
 }
 
-// Another maker's client uses the daemon: models, streamed and complete answers, the client's own tools, usage, errors,
-// and sessions.
+// An independent client library uses the daemon's API: models, streamed and complete answers, the client's own tools,
+// usage, errors, and sessions.
 func TestAPIServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})

@@ -31,7 +31,8 @@ func chatParty(t *testing.T, bench *workbench, name string) (question string, en
 	return question, env, w, daemon
 }
 
-// At a terminal, the question is shown below the answer. A word or a command answers it.
+// At a terminal, the question about a tool call is shown below the answer. The person answers it by a word or a
+// command.
 func TestApprovalAtATerminal(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -73,7 +74,8 @@ func TestApprovalAtATerminal(t *testing.T) {
 	}
 }
 
-// If an answer goes to a pipe, nobody can be asked. The call is refused at once, and stderr and the exit code say so.
+// If an answer goes to a pipe, nobody can be asked for approval. So a call that needs approval is refused at once,
+// and stderr and the exit code say so.
 func TestApprovalInAPipe(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

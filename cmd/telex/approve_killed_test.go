@@ -13,8 +13,8 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// beginParty asks about a person's party, lets the two read-only tools end at once, and waits until the person is asked
-// for approval.
+// beginParty asks about a person's party, lets the calls of the two read-only tools end at once, and waits until the
+// person is asked to approve the third call.
 func beginParty(bench *workbench, n network, model remote, person int, name string) *place {
 	n.t.Helper()
 	bench.letGo("stock", name)
@@ -37,7 +37,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	for _, n := range networks {
 		places = append(places, beginParty(bench, n, model, 1, n.name+", pressed after"))
 	}
-	// Telegram keeps a press for the next process. Discord and Slack tell the person at once that the bot is offline.
+	// Telegram keeps a press for the next process. Discord and Slack do not, and tell the person at once that the bot
+	// is offline.
 	away := beginParty(bench, networks[0], model, 2, "telegram, pressed before")
 	asked := make(map[*place]post)
 	for _, p := range append(places, away) {
@@ -117,8 +118,8 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	}
 }
 
-// A call is approved before a crash, or while no daemon runs. It is made even if its tool server starts later than the
-// daemon.
+// A call is approved before a crash, or while no daemon runs. The call is made even if its tool server starts later
+// than the daemon.
 func TestKilledWithAServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// The model's texts in these tests: before its tools, with the tool that changes something, and at the end.
+// The model's texts in these tests: before its first tools, before the tool that changes something, and at the end.
 const (
 	saysFirst  = "Let me see what there is, and what the rest of it costs."
 	saysSecond = "There is enough of the bread, so that only the cheese has to be ordered."
@@ -19,7 +19,7 @@ const (
 	saysAll    = saysFirst + "\n\n" + saysSecond + "\n\n" + saysLast
 )
 
-// Lines that people see in between.
+// Lines that people see between these texts.
 const (
 	countsStock = "desk: Count what is there"
 	looksUp     = "desk: Look up prices"
@@ -51,7 +51,7 @@ type place struct {
 	person int
 	where  string
 	asked  time.Time
-	party  string // whose party it is
+	party  string // the name in the question, by which the model's rules recognize it
 }
 
 // begin starts a conversation in which the model answers by rules.
@@ -65,7 +65,7 @@ func (n network) begin(model remote, person int, question string, rules []openai
 	return p
 }
 
-// awaitShown waits until the bot's only message there satisfies ok, and returns it.
+// awaitShown waits until the bot's only message in the conversation satisfies ok, and returns it.
 func (p *place) awaitShown(what string, ok func(s shown) bool) (newest post) {
 	p.t.Helper()
 	p.awaitEvent(p.name+": "+what, func() bool {
@@ -79,7 +79,7 @@ func (p *place) awaitShown(what string, ok func(s shown) bool) (newest post) {
 	return newest
 }
 
-// awaitText waits until the bot's newest message there contains the given texts.
+// awaitText waits until the bot's newest message in the conversation contains the given texts.
 func (p *place) awaitText(parts ...string) post {
 	p.t.Helper()
 	return p.awaitShown(fmt.Sprintf("%q", parts), func(s shown) bool {
@@ -87,7 +87,7 @@ func (p *place) awaitText(parts ...string) post {
 	})
 }
 
-// transcript returns everything that a person saw there, with the time since the question.
+// transcript returns everything that a person saw in the conversation, with the time since the question.
 func (p *place) transcript() string {
 	var b strings.Builder
 	for _, m := range p.posts(p.where) {
@@ -103,7 +103,7 @@ func (p *place) transcript() string {
 	return b.String()
 }
 
-// checkFinal checks that the conversation's only message ends as exactly the answer.
+// checkFinal checks that the conversation's only message finally equals the answer.
 func (p *place) checkFinal(answer string) post {
 	p.t.Helper()
 	list := p.posts(p.where)
@@ -116,7 +116,8 @@ func (p *place) checkFinal(answer string) post {
 	return list[0]
 }
 
-// checkStages checks that a message showed the stages one after the other, each with all of its parts at once.
+// checkStages checks that a message showed each stage in turn. A stage is a list of texts that must be visible at the
+// same time.
 func (p *place) checkStages(m post, stages ...[]string) {
 	p.t.Helper()
 	at := 0
@@ -140,7 +141,7 @@ type transport struct {
 	unseen []string
 	// silent lists the platforms on which no tool is shown.
 	silent []string
-	// moved lists the platforms on which the answer becomes a message only when a person is asked.
+	// moved lists the platforms on which the answer becomes a message only when the person is asked for approval.
 	moved []string
 }
 
@@ -158,8 +159,8 @@ func transports() []transport {
 	}
 }
 
-// One answer consists of text, two parallel tools, text, a tool that a person approves with a button, and text. On each
-// platform it is one message, which shows the tools while they run, and at the end only the text.
+// One answer consists of text, two parallel tools, text, a tool that a person approves with a button, and text. On
+// each platform, the answer is one message. It shows the tools while they run, and at the end only the text.
 func TestToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	for _, tt := range transports() {
@@ -179,7 +180,7 @@ func (tt transport) run(t *testing.T) {
 		question, rules := party(n.name)
 		places = append(places, n.begin(model, 1, question, rules))
 	}
-	first := make(map[string]string) // message ids
+	first := make(map[string]string) // by platform: id of the first message
 	for _, p := range places {
 		if bench.awaitCall("prices", p.name); !slices.Contains(tt.unseen, p.name) {
 			first[p.name] = p.awaitText(saysFirst, "⚙ "+countsStock, "⚙ "+looksUp).id
@@ -215,7 +216,7 @@ func (tt transport) run(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// check compares what a person saw, at the end and in between.
+// check checks what a person saw at the end and in between.
 func (tt transport) check(t *testing.T, p *place, bench *workbench, first string) {
 	t.Helper()
 	t.Log(p.transcript())
@@ -242,7 +243,8 @@ func (tt transport) check(t *testing.T, p *place, bench *workbench, first string
 	}
 }
 
-// checkAudit checks that the log has n decisions about calls, and who made them.
+// checkAudit checks that the log contains n decisions about calls, with the given decision and the person who made
+// it.
 func checkAudit(t *testing.T, daemon *process, n int, decision string) {
 	t.Helper()
 	list := daemon.logged("a tool call was decided")

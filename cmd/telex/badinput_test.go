@@ -14,14 +14,14 @@ const (
 	goodPlatforms = "platforms: {telegram: {token: \"1:a\"}}\n"
 )
 
-// Every mistake is reported with its place and nothing is started. The exit code is 78 (EX_CONFIG), on which the
-// systemd unit does not restart.
+// Every mistake in the configuration is reported with its position, and nothing is started. The exit code is 78
+// (EX_CONFIG), after which systemd does not restart the service.
 func TestWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
 		env        []string
-		want       string // of stderr
+		want       string // expected content of stderr
 	}{
 		{name: "empty file", text: "", want: "c.yaml:1:1: the file is empty; start from config.yaml.example\n"},
 		{
@@ -88,7 +88,7 @@ func TestWrongConfiguration(t *testing.T) {
 	}
 }
 
-// wantRefusal checks that a process ended at once with an exit code and printed exactly this.
+// wantRefusal checks that a process ended at once with an exit code and printed exactly stderr.
 func wantRefusal(t *testing.T, p *process, want int, stderr string) {
 	t.Helper()
 	if code := p.exit(patience); code != want {
@@ -160,7 +160,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A failure at run time is not wrong usage.
+// A failure at run time has not the exit code for wrong usage.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	l := listen(t)

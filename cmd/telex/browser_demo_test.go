@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// wide is a window with room for all places.
+// wide is a window that is wide enough to show all chats side by side.
 var wide = screen{1400, 900}
 
 // placeLookers are JavaScript functions with which the tests read the demo's page.
@@ -135,7 +135,7 @@ for (const place of look.places) new MutationObserver(() => {
 		}
 	}
 	for place, texts := range value[map[string][]string](p, `seen`) {
-		for i := 1; i < len(texts) && place != "api"; i++ { // a stream starts over
+		for i := 1; i < len(texts) && place != "api"; i++ { // not for the API, because its client starts the stream over
 			if len(texts[i])+len(cursor)+200 < len(texts[i-1]) {
 				t.Errorf("%s: the answer shrinks from %q to %q", place, texts[i-1], texts[i])
 			}
@@ -149,7 +149,7 @@ for (const place of look.places) new MutationObserver(() => {
 	p.want("an edit is marked as the clients do it", `look.list("telegram").querySelector(".edited").textContent === "edited" && look.list("discord").querySelector(".edited").textContent === "(edited)" && !look.list("slack").querySelector(".edited")`)
 }
 
-// The test approves a call in each chat, and the light turns on. Pictures and documents are sent on all platforms.
+// The person approves a call in each chat, and the light turns on. Pictures and documents are sent on all platforms.
 func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -191,7 +191,7 @@ func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	p.checkNames()
 }
 
-// Failures are visible, and the answer still arrives: from the second model, after 429s, after an outage and over a
+// Failures are visible, and the answer still arrives: by the second model, after 429s, after an outage, or over a
 // slow network.
 func TestBrowserDemoSwitchboard(t *testing.T) {
 	t.Parallel()

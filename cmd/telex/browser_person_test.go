@@ -24,7 +24,7 @@ func (p *page) tool(message, name string) {
 	p.do("click "+name, chromedp.Click(chromedp.CSS("[data-test]")))
 }
 
-// said evaluates a condition about the newest message m of a person in the stand-in.
+// said checks that a condition holds for m, a person's newest message in the stand-in.
 func (p *page) said(what, condition string) {
 	p.t.Helper()
 	p.do("ask for the history", chromedp.Evaluate[chromedp.Void](

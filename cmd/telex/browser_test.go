@@ -192,7 +192,7 @@ func (p *page) press(keys string) {
 	p.t.Helper()
 	p.do(fmt.Sprintf("press %q", keys), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		for _, key := range keys {
-			events := kb.Encode(key) // down, the text if it enters one, up
+			events := kb.Encode(key) // key down, the text if the key enters one, key up
 			down, up := events[0], events[len(events)-1]
 			if len(events) == 3 {
 				down.Text = events[1].Text
@@ -281,7 +281,7 @@ new MutationObserver(() => {
 	t.Logf("%d steps", len(seen))
 }
 
-// The page redraws itself every second. A visible message must survive that.
+// The page redraws itself every second. A line which says that something was not sent must stay visible.
 func TestBrowserKeepsNotSentInSight(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)
@@ -373,7 +373,7 @@ func TestBrowserOffersTheWayToTheBottom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := openPage(t, size)
 			p.want("there is no way to where one is", `!document.getElementById("bottom").checkVisibility()`)
-			p.ask("{{standin rate=1000}} length: 9000") // more than fits into one message
+			p.ask("{{standin rate=1000}} length: 9000") // this answer does not fit into one message
 			p.await("the first message to fill the window", `look.answers().length === 1 && look.scroll().scrollHeight > look.scroll().clientHeight + 200`)
 			p.want("the page follows the answer", `look.atEnd()`)
 			p.do("scroll up", chromedp.Evaluate[chromedp.Void](`look.scroll().scrollTop = 30`))

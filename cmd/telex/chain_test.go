@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// When a model fails, the next one takes over: before any text was shown, and in the middle of an answer, in the same
-// message.
+// When a model fails, the next one takes over in the same message, both before any text was shown and in the middle
+// of an answer.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]string{"refuses": "status=401", "is overloaded": "status=503", "breaks off": "cut=200"} {

@@ -32,8 +32,8 @@ func chatCommand() *cobra.Command {
 			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
 			"is none. The question is the arguments, or without any what is on standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
-			// A reader that has closed the pipe causes an error and an orderly end, not a signal that kills the
-			// process.
+			// If the reader has closed the pipe, writing then returns an error and telex ends in an orderly way.
+			// Otherwise SIGPIPE would kill the process.
 			brokenPipe := make(chan os.Signal, 1)
 			signal.Notify(brokenPipe, syscall.SIGPIPE)
 			defer signal.Stop(brokenPipe)
@@ -95,7 +95,7 @@ func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) 
 	return app.Chat(ctx, cfg, o)
 }
 
-// questionOf returns the arguments, or the content of a pipe. "" means a conversation.
+// questionOf returns the arguments, or the content of a pipe. If the result is "", telex begins a conversation.
 func questionOf(args []string, in *os.File) (string, error) {
 	question := strings.TrimSpace(strings.Join(args, " "))
 	switch {

@@ -22,7 +22,7 @@ func numbered(n int) string {
 	return strings.Join(words, " ")
 }
 
-// checkNumbered checks that each word of such an answer appears once and in order.
+// checkNumbered checks that each word of an answer of numbered appears once and in order.
 func checkNumbered(t *testing.T, lines []string, n int) {
 	t.Helper()
 	var got []string
@@ -40,9 +40,9 @@ func checkNumbered(t *testing.T, lines []string, n int) {
 	}
 }
 
-// A conversation at a terminal survives every kind of end of the daemon. The answer is completed in its place, and text
-// that was typed in between is neither lost nor sent twice. A terminal that connects later shows the answer as it was
-// shown before.
+// A conversation at a terminal survives the end of the daemon, however it ends. The answer is completed where it
+// began. Text that was typed in between is neither lost nor sent twice. A terminal that connects later shows the
+// answer as it was shown before.
 func TestChatOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
 	const words = 60

@@ -54,7 +54,7 @@ func feed(t *testing.T, env []string, stdin string, args ...string) (stdout, std
 			break
 		}
 	}
-	_ = cmd.Wait() // how it ended is in ProcessState
+	_ = cmd.Wait() // ProcessState contains the result
 	return text.String(), trouble.String(), writes, cmd.ProcessState.ExitCode()
 }
 
@@ -83,7 +83,7 @@ func TestChatFails(t *testing.T) {
 		name, in string
 		args     []string
 		code     int
-		out, err string // the whole stdout, and a part of stderr
+		out, err string // the expected stdout, and a part of the expected stderr
 	}{
 		{"refused", "{{standin status=400}} hi", []string{"--demo"}, exitFailed, "", "could not be used"},
 		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "could not be used"},
@@ -101,8 +101,8 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
-// A configuration without platforms works. Its streaming.cli applies, the session lasts, and another session knows
-// nothing of it.
+// A configuration without platforms works. The setting streaming.cli applies, a session keeps its history, and
+// another session does not see it.
 func TestChatKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -128,7 +128,7 @@ func TestChatKeepsItsSession(t *testing.T) {
 	}
 }
 
-// A daemon has the store and can't be reached. Then telex chat fails and says what to do.
+// If a daemon uses the store but can't be reached, telex chat fails and says what to do.
 func TestChatBesideADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -195,7 +195,7 @@ func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen,
 		_, _ = io.Copy(screen, keyboard) // ends when the process has ended
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // mostly it has ended already
+		_ = cmd.Process.Kill() // does nothing if the process has ended
 		_ = cmd.Wait()
 		<-drawn
 		_ = keyboard.Close()
@@ -208,7 +208,7 @@ func exits(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 	defer kill.Stop()
-	_ = cmd.Wait() // how it ended is in ProcessState
+	_ = cmd.Wait() // ProcessState contains the result
 	return cmd.ProcessState.ExitCode()
 }
 
@@ -324,7 +324,7 @@ func TestChatAtADumbTerminal(t *testing.T) {
 	}
 }
 
-// The id that a person sees at the terminal can be found in the log.
+// If a person sees an error's id at the terminal, this id is also in the log.
 func TestChatLogsBesideTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

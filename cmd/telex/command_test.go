@@ -145,7 +145,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A command that only contains others does nothing. Its help is not a result.
+// A command that only groups other commands does nothing. It prints its help to stderr, because the help is not a
+// result.
 func TestCommandsThatNeedAnother(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pair", "store", "sessions", "standin", "config"} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The shells' completion scripts call the program's hidden command __complete. With ":0" the shell also completes
-// files, with ":4" it does not.
+// The shells' completion scripts call the program's hidden command __complete. If the output ends with ":0", the
+// shell also completes files; with ":4" it does not.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

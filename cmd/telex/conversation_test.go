@@ -43,13 +43,14 @@ func TestConversationsAreApart(t *testing.T) {
 	w.wantTexts(1002, "1. system: Be brief.\n2. user: history:")
 }
 
-// D9, F11, F39: the shown text stays and loses its cursor, and the new message is answered.
+// D9, F11, F39: a new message interrupts an answer. The shown text stays without its cursor, and the new message is
+// answered.
 func TestNewMessageInterrupts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := w.daemon(sections{})
 	var took []time.Duration
-	for i := range 3 { // a machine that is busy elsewhere may be late once
+	for i := range 3 { // try three times, because a busy machine may be late once
 		w.ask(slowAnswer)
 		w.await("the answer to grow", func() bool {
 			r := w.replies(ada)
@@ -99,7 +100,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	p := w.daemon(sections{more: "conversations: {busy: queue, max_queued: 3}"})
 	w.ask("words: 150")
 	w.awaitGrowth(1)
-	for i := range 5 { // one more than fits, so she is told once
+	for i := range 5 { // two more than fit; the person is told once
 		w.ask(fmt.Sprintf("say: number %d", i))
 	}
 	p.awaitLog("turn ended", 4)
@@ -149,7 +150,7 @@ func TestStop(t *testing.T) {
 	}
 	checkStopped(t, texts[0], openai.Answer(slowAnswer))
 
-	// Visible text is part of the history.
+	// The visible text of an interrupted answer is part of the history.
 	w.ask("history:")
 	p.awaitLog("turn ended", 2)
 	if got := w.texts(ada)[1]; !strings.Contains(got, "assistant: one two three") || strings.Contains(got, cursor) {

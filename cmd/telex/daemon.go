@@ -60,8 +60,9 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 	}
 }
 
-// passHangups passes on each SIGHUP until ctx ends. If the SIGHUP comes because the daemon's terminal was closed, it
-// ends the daemon. With nohup the daemon continues: nohup redirects its output to a file, so it has no terminal.
+// passHangups passes on each SIGHUP until ctx ends. If the SIGHUP comes because the daemon's terminal was closed,
+// passHangups calls end instead. A daemon under nohup continues, because nohup redirects its output to a file, so it
+// has no terminal.
 func passHangups(ctx context.Context, hangups <-chan os.Signal, reloads chan<- os.Signal, end func()) {
 	attached := hasTerminal()
 	for {
@@ -97,7 +98,7 @@ func reloadCommand() *cobra.Command {
 			if err == nil {
 				err = app.ReloadDaemon(c.Context(), os.LookupEnv, results(c), path)
 			}
-			if refused, ok := errors.AsType[app.RefusedError](err); ok { // its lines begin with their positions in the file
+			if refused, ok := errors.AsType[app.RefusedError](err); ok { // each of its lines begins with its position in the file
 				fmt.Fprintln(os.Stderr, refused)
 				return errSilent
 			}
@@ -106,14 +107,14 @@ func reloadCommand() *cobra.Command {
 	})
 }
 
-// keepName is the command with which the daemon runs its MCP servers.
+// keepName is the name of the hidden command with which the daemon starts each MCP server.
 const keepName = "keep-server"
 
-// keeperCommand returns this program with that command. The path leads to the running program, even after an upgrade
-// has replaced the file.
+// keeperCommand returns the command line that runs this program with the command keepName. The path leads to the
+// running program, even after an upgrade has replaced the file.
 func keeperCommand() []string { return []string{"/proc/self/exe", keepName} }
 
-// keepCommand is only for the daemon, not for people.
+// keepCommand returns the command with the name keepName. Only the daemon uses it.
 func keepCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: keepName, Short: "Run a server of tools for the daemon", Hidden: true, DisableFlagParsing: true,
@@ -125,7 +126,7 @@ func keepCommand() *cobra.Command {
 // needs the memory.
 const gcPercent = 40
 
-// setGCPercent sets the value, unless the environment does.
+// setGCPercent sets GOGC to gcPercent, unless the environment sets it.
 func setGCPercent() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -61,13 +61,14 @@ func demoCommand() *cobra.Command {
 	return c
 }
 
-// defaultModel is the real model if no other is named, and openAI its provider.
+// defaultModel is the model that the demo uses at a real provider if no model is named. openAI is the default
+// provider's URL.
 const (
 	defaultModel = "gpt-5-mini"
 	openAI       = "https://api.openai.com/v1"
 )
 
-// realModel returns the provider of the real model, or none without a URL and a key.
+// realModel returns the real model and its provider. If there is neither a URL nor a key, the result is empty.
 func realModel(env config.Env, baseURL, model string) app.RealModel {
 	const name = "OPENAI_API_KEY"
 	key, _ := env(name)
@@ -85,7 +86,7 @@ func sayInDemo(c *cobra.Command, o app.DemoOptions, say string) error {
 	return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
 		err := d.Say(ctx, c.OutOrStdout(), say)
 		if errors.Is(err, app.ErrNotExact) {
-			return errSilent // Say has reported it
+			return errSilent // Say has already reported the error
 		}
 		return err
 	})
@@ -104,7 +105,7 @@ func standinCommand() *cobra.Command {
 	)
 }
 
-// standin returns the command that runs a stand-in, with the named ones of the stand-ins' flags.
+// standin returns the command that runs a stand-in. It has those flags of addStandinFlags that are named in flags.
 func standin(name, address, short string, flags ...string) *cobra.Command {
 	var o app.StandinOptions
 	var listen string
@@ -129,7 +130,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 	}
 	c.Flags().StringVar(&listen, "listen", address, "address to serve on")
 	c.Flags().Bool("verbose", false, "log every call")
-	all := &cobra.Command{} // only holds the flags of all stand-ins
+	all := &cobra.Command{} // exists only to hold the flags of all stand-ins
 	addStandinFlags(all, &o)
 	for _, flag := range flags {
 		c.Flags().AddFlag(all.Flags().Lookup(flag))

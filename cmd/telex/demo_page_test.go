@@ -34,7 +34,7 @@ func (r remote) send(path string, form url.Values) {
 	}
 }
 
-// The person's own provider replaces the first stand-in, with its key, and can also be made to fail.
+// A real provider, with its key, replaces the first model's stand-in. The demo's page can make it fail too.
 func TestDemoWithARealModel(t *testing.T) {
 	t.Parallel()
 	const key = "sk-of-the-person"
@@ -62,7 +62,7 @@ func TestDemoWithARealModel(t *testing.T) {
 	provider.stop()
 }
 
-// When the demo is killed, its daemon ends, too.
+// When the demo is killed, its daemon ends too.
 func TestDemoTakesTheDaemonAlong(t *testing.T) {
 	t.Parallel()
 	demo := launch{env: []string{"TMPDIR=" + t.TempDir()}}.start(t, "demo")

@@ -22,7 +22,7 @@ var summaryLine = regexp.MustCompile(`^(\d+) message\(s\), (\d+) edit\(s\), (\d+
 // demoReport is what the demo printed.
 type demoReport struct {
 	verbs            []string
-	texts            []string // the end of each change
+	texts            []string // the visible end of the text after each change
 	final            string
 	messages, edits  int
 	limited          int
@@ -107,7 +107,7 @@ func TestDemoWithoutStreaming(t *testing.T) {
 	}
 }
 
-// The text alone does not show which words are bold.
+// Besides the text, the entities are compared, because the text alone does not show which words are bold.
 func TestDemoEntities(t *testing.T) {
 	t.Parallel()
 	for _, streaming := range []string{"true", "false"} {
@@ -139,7 +139,7 @@ func TestDemoServesThePageUntilInterrupted(t *testing.T) {
 	if page := r.get("/"); !strings.Contains(page, "<html") {
 		t.Errorf("the page is no HTML: %.200q", page)
 	}
-	r.url += "/telegram" // the stand-in with its own page
+	r.url += "/telegram" // the stand-in that has a page of its own
 	r.say("say: hello from the page")
 	list := r.awaitReplies(ada, "the answer", func(texts []string) bool { return len(texts) == 1 && texts[0] == "hello from the page" })
 	if len(list) != 1 {

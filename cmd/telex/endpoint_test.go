@@ -12,8 +12,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// closedPort is an address on loopback that refuses connections until open is called. Until then it stays reserved, so
-// that no other process can use it.
+// closedPort is an address on loopback that refuses connections until open is called. Its socket is bound from the
+// beginning, so that no other process can take the port.
 type closedPort struct {
 	t       *testing.T
 	file    int
@@ -82,7 +82,7 @@ func TestUnreachablePlatform(t *testing.T) {
 	p.stop()
 }
 
-// A wrong token stops its endpoint, and no other.
+// A wrong token stops the endpoint that uses it, and no other endpoint.
 func TestWrongToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -200,7 +200,7 @@ func TestPrecedenceOfStreaming(t *testing.T) {
 			if got := len(w.replies(ada)[0].Versions) > 1; got != c.want {
 				t.Errorf("the answer was shown while it was written: %t, want %t", got, c.want)
 			}
-			if !w.model.Requests()[0].Stream { // the request streams anyway, so that a silent model is noticed
+			if !w.model.Requests()[0].Stream { // the request streams anyway, so that telex notices a silent model
 				t.Error("the model was not asked to stream")
 			}
 		})

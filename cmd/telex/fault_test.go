@@ -22,7 +22,7 @@ func TestPlatformFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before func(*world) // prepares the platform
-		during func(*world) // happens once the answer grows
+		during func(*world) // is called once the answer grows
 	}{
 		{
 			name:   "cut after the send took effect",
@@ -99,7 +99,7 @@ func TestDeletedPreview(t *testing.T) {
 	}
 }
 
-// F09, F10: failures of the model that the daemon can hide from the person.
+// F09, F10: if a failure of the model is temporary, the person sees the whole answer and no error.
 func TestModelFaultsThatMend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,7 +134,8 @@ func TestModelFaultsThatMend(t *testing.T) {
 	}
 }
 
-// D9: a lasting failure is reported in one fixed line, with an id that finds the log line.
+// D9: if a failure of the model lasts, the person sees one fixed line. It contains an id by which the log line can be
+// found.
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (
@@ -145,7 +146,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name, do, line string
-		shown          bool // some text was shown before
+		shown          bool // a part of the answer was shown before the failure
 		logged         string
 		requests       int
 		limits         string

@@ -26,14 +26,15 @@ import (
 	"telex/standin/telegram"
 )
 
-// public is an address of the public internet. The daemons of these tests reach it through a proxy of the test.
+// public is an address of the public internet. The daemons of these tests reach it through the test's proxy, which
+// connects to a local server.
 const public = "93.184.215.14"
 
 // hostile is a site at the public address.
 type hostile struct {
 	env             []string     // environment with which a daemon uses the proxy and trusts the site's certificate
 	sent, dripped   atomic.Int64 // bytes
-	read, elsewhere atomic.Int64 // requests for /news; connections that the proxy should have made to other hosts
+	read, elsewhere atomic.Int64 // numbers of requests for /news, and of requests to the proxy for other hosts
 }
 
 // newHostile serves until the test ends. Only root could make a public name resolve to loopback, so the tests use the
@@ -101,7 +102,7 @@ func (h *hostile) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// certified returns a self-signed certificate for an address, in both forms.
+// certified returns a self-signed certificate for an address, as a tls.Certificate and as PEM.
 func certified(t *testing.T, ip string) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -143,7 +144,7 @@ func tunnel(w http.ResponseWriter, to string) {
 	both.Wait()
 }
 
-// toldOf returns the result of a tool in the model's requests of a question's turn.
+// toldOf returns the tool result that the model received in the turn of a question.
 func (w *world) toldOf(question string) (told string) {
 	w.t.Helper()
 	for _, r := range w.model.Requests() {
@@ -165,8 +166,8 @@ func (w *world) toldOf(question string) (told string) {
 	return told
 }
 
-// Servers redirect to internal addresses, send without end, or are very slow. The fetch is refused or limited, and the
-// model is told why.
+// A fetch is refused or limited if the server redirects to an internal address, sends without end, or is very slow.
+// The model is told why.
 func TestFetchHostile(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)
@@ -221,11 +222,11 @@ func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	p := w.daemon(sections{streaming: "{telegram: {enabled: true, edit_interval: 0.3}}", more: "tools: {enabled: [fetch]}"}, site.env...)
 	for i, tt := range []struct {
 		button, decision, told string
-		read                   int64 // how often the page was read in total
+		read                   int64 // how often the page was read so far
 	}{
 		{"Deny", "denied", "Not done: the person denied this call. Do not call it again unless you are asked to.", 0},
 		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 1},
-		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 2}, // text of the model is not text of a person
+		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 2}, // asked again, because the model's text does not count as typed by the person
 	} {
 		w.ask("What is new?")
 		var m telegram.Message

@@ -15,7 +15,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// answersIn returns the chats in which a replica is writing an answer.
+// answersIn returns the chats in which the replica r is writing an answer.
 func (r *replica) answersIn(t *testing.T) (list []int64) {
 	t.Helper()
 	var status struct {
@@ -34,7 +34,7 @@ func (r *replica) answersIn(t *testing.T) (list []int64) {
 	return list
 }
 
-// asked returns the newest model request of a question.
+// asked returns the newest request for a question that the model received.
 func (w *world) asked(question string) (newest openai.Request, ok bool) {
 	for _, r := range w.model.Requests() {
 		if r.Question == question {
@@ -44,9 +44,9 @@ func (w *world) asked(question string) (newest openai.Request, ok bool) {
 	return newest, ok
 }
 
-// wantSoon checks how long events took from the person to the model or the tool, in chats of a replica that does not
-// receive. That may take 200 ms longer than in chats of the receiving replica, whose times are in directly. It compares
-// medians, because the machine may be busy at times.
+// wantSoon compares how long events took from a person to the model or the tool. The times in forwarded are from
+// chats of a replica that does not receive, those in directly from chats of the receiving replica. The median of
+// forwarded may be at most 200 ms longer. Medians are compared because the machine may be busy at times.
 func wantSoon(t *testing.T, what string, forwarded, directly []time.Duration) {
 	t.Helper()
 	slices.Sort(forwarded)
@@ -66,7 +66,7 @@ func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
 	server := pgtest.Start(t, true)
 	_, dsn := server.Create(t, "")
 	w, bench := newWorld(t, telegram.Options{}, openai.Options{}), newWorkbench(t)
-	list := w.replicas(2, dsn, sections{more: bench.section()}) // the first one receives
+	list := w.replicas(2, dsn, sections{more: bench.section()}) // the first replica receives the messages
 	for _, r := range list {
 		r.awaitLog("MCP server tells its tools", 1)
 	}
@@ -85,7 +85,7 @@ func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
 		}
 		return true
 	})
-	var edits, stops [2][]time.Duration // in chats of each replica
+	var edits, stops [2][]time.Duration // by replica: the times in its chats
 	for i, r := range list {
 		owned := r.answersIn(t)
 		if len(owned) < atLeast {

@@ -16,10 +16,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// garbage is a platform that returns the given updates, invalid ones included, until a client has confirmed the last
+// garbage is a platform that returns the given updates, some of them invalid, until a client has confirmed the last
 // one.
 type garbage struct {
-	updates []string // JSON; those that begin with an update_id are numbered from 1
+	updates []string // JSON; updates that begin with an update_id are numbered from 1
 
 	mu    sync.Mutex
 	polls []int    // the requested offsets
@@ -27,7 +27,7 @@ type garbage struct {
 	news  chan struct{}
 }
 
-// ServeHTTP implements the part of the Bot API that a daemon without streaming needs.
+// ServeHTTP implements the part of the Bot API that a daemon needs when it does not stream replies.
 func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	answer := "true"
@@ -75,7 +75,7 @@ func TestGarbageUpdates(t *testing.T) {
 		`{"update_id":4,"message":{"message_id":"x","chat":[],"from":7}}`,
 		`{"update_id":5,"message":{"message_id":9,"date":4102444800,"chat":{"id":1001,"type":"private"},"text":"no sender"}}`,
 		message(6, 10, "say: one"),
-		message(7, 10, "say: one"), // the same message again
+		message(7, 10, "say: one"), // a repetition of the first message
 		`{"update_id":8,"message":{"message_id":11,"date":-1,"from":{"id":1001},"chat":{"id":1001,"type":"private"},"text":"/",` +
 			`"entities":[{"type":"bot_command","offset":-5,"length":2000000000}]}}`,
 		`{"update_id":9,"message":{"message_id":12,"date":4102444800,"from":{"id":1001},"chat":{"id":1001,"type":"no such type"},"text":"x"}}`,

@@ -38,13 +38,14 @@ func newHome(t *testing.T, rules ...openai.Rule) *home {
 	return h
 }
 
-// run starts a daemon with a bot on Telegram and one on Home Assistant. more has further keys of the latter.
+// run starts a daemon with a bot on Telegram and one on Home Assistant. more contains further keys for Home
+// Assistant.
 func (h *home) run(more string) *process {
 	h.t.Helper()
 	s := sections{
 		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}, homeassistant: {url: %q, token: %q%s}}", testToken, h.telegramURL, h.url, houseToken, more),
-		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // does not mention Home Assistant
-		streaming: "{telegram: true, homeassistant: true}",             // Home Assistant can't show it
+		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // needs no entry for Home Assistant
+		streaming: "{telegram: true, homeassistant: true}",             // Home Assistant can't show growing replies
 		more:      "tools: {enabled: [time, ha_states, ha_call_service]}",
 	}
 	p := launch{}.start(h.t, "run", "--config", h.config(s))
@@ -93,7 +94,7 @@ func (h *home) awaitPanel(want ...string) {
 	h.t.Fatalf("the notifications are %q, want %q", h.panel(), want)
 }
 
-// questions returns the model's questions, once for each turn.
+// questions returns the questions that the model received, one for each turn.
 func (h *home) questions() []string {
 	var list []string
 	for _, r := range h.model.Requests() {
@@ -118,13 +119,13 @@ func (h *home) wantGood() {
 	}
 }
 
-// A change of a watched entity becomes an answer, even after a kill, with a stalled socket and during a flood. Other
-// changes do not.
+// A change of a watched entity is answered, even after a kill, a stalled socket or a flood of changes. Changes of
+// other entities are not.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,
 		openai.Rule{Match: "is now open", Times: 1, Do: `say="Somebody is at the door."`},
-		openai.Rule{Match: "is now closed", Times: 1, Do: `say="never" delay=1h`}, // it never ends by itself, so that the daemon can be killed
+		openai.Rule{Match: "is now closed", Times: 1, Do: `say="never" delay=1h`}, // this answer never ends by itself, so that the daemon can be killed before its end
 		openai.Rule{Match: "is now closed", Do: `say="The door is closed."`},
 		openai.Rule{Match: "is now unlocked", Do: `say="Who unlocked it?"`},
 		openai.Rule{Match: "sensor.power", Do: `say="So much power."`},
@@ -159,8 +160,8 @@ func TestHouse(t *testing.T) {
 	}
 	h.house.Burst(flood...)
 	h.await("an answer to the flood", func() bool { return len(h.panel()) > 3 })
-	// One turn starts at once, one after the cooldown, and one more for each cooldown that a slow machine needs to
-	// receive the flood.
+	// During the flood, one turn starts at once and one after the cooldown of a second. On a slow machine the flood
+	// takes longer, and one more turn is allowed for each second.
 	if got, most := len(h.questions())-before, 2+int(time.Since(began)/time.Second); got > most {
 		t.Errorf("a flood started %d turns, want at most %d", got, most)
 	}
@@ -195,8 +196,8 @@ func (h *home) await(what string, ok func() bool) {
 	h.t.Fatalf("waited in vain for %s; the notifications are %q", what, h.panel())
 }
 
-// A person asks on Telegram for light. The model reads the state, the person approves exactly one call, and the light
-// turns on once.
+// A person on Telegram asks to turn on a light. The model reads the state, the person approves exactly one call, and
+// the light turns on once.
 func TestHouseFromTelegram(t *testing.T) {
 	t.Parallel()
 	const question = "Please switch on the light in the kitchen"
@@ -244,7 +245,7 @@ func TestHouseFromTelegram(t *testing.T) {
 	daemon.stop()
 }
 
-// An answer to an event can't change anything, because nobody can be asked for approval. Notifications can go to a
+// An answer to an event can't change anything, because nobody is there to approve it. Here the notifications go to a
 // phone.
 func TestHouseAloneChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -264,7 +265,8 @@ func TestHouseAloneChangesNothing(t *testing.T) {
 	if state, _ := h.house.State("lock.front_door"); state.State != "locked" || h.house.Stats().ByMethod["lock.unlock"] != 0 {
 		t.Errorf("the door is %s", state.State)
 	}
-	// Each notification changes the entity notify.phone. That must start no turn: all questions are about other events.
+	// Each notification changes the entity notify.phone. Such a change must not start a turn, so all questions must
+	// be about other events.
 	for i, entity := range []string{"binary_sensor.hall_motion", kitchen} {
 		h.open(entity, "on")
 		h.await("another notification", func() bool { return len(h.house.History("notify.phone")) > i+1 })

@@ -19,8 +19,8 @@ import (
 // misbehaviour is something that a hostile server does instead of the expected response.
 type misbehaviour struct {
 	name string
-	on   string   // the method whose response it is; "start": when its process begins; "GET": its own stream
-	ways []string // the transports over which it is possible
+	on   string   // the method whose response is replaced; "start": when the server's process begins; "GET": the separate event stream
+	ways []string // the transports over which the misbehaviour is possible
 	do   func(p *peer)
 }
 
@@ -37,7 +37,7 @@ func overHTTP() []string { return []string{byBody, byEvents} }
 func pipeOnly() []string { return []string{byPipe} }
 func bodyOnly() []string { return []string{byBody} }
 
-// misbehaviours returns all of them.
+// misbehaviours returns all misbehaviours.
 func misbehaviours() (list []misbehaviour) {
 	for _, part := range [][]misbehaviour{huge(), slow(), malformed(), lying(), flooding(), webOnly(), forking()} {
 		list = append(list, part...)
@@ -267,7 +267,7 @@ func forking() []misbehaviour {
 		return func(p *peer) {
 			c := exec.CommandContext(context.Background(), "sh", "-c", strings.ReplaceAll(script, "$N", p.word))
 			c.Stderr = os.Stderr
-			_ = c.Run() // any result is fine
+			_ = c.Run() // the result does not matter
 		}
 	}
 	return []misbehaviour{

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// hostileName makes the test binary a hostile server on its standard streams. Further arguments are the case, the file
-// for effects, and a word by which the test finds its processes.
+// hostileName makes the test binary a hostile server on its standard streams. It is followed by three arguments: the
+// case, the file in which tool calls are recorded, and a word by which the test finds the server's processes.
 const hostileName = "hostile-server"
 
 // The transports of a server.
@@ -28,14 +28,14 @@ type peer struct {
 	ctx  context.Context //nolint:containedctx // it is the request's
 	way  string
 	out  io.Writer
-	http http.ResponseWriter // nil: a pipe
+	http http.ResponseWriter // nil if the server is connected by a pipe
 	id   json.RawMessage
 	word string
 
 	redirected bool
 }
 
-// message sends one message in the framing of the transport.
+// message sends one message in the form that the transport requires.
 func (p *peer) message(write func(w io.Writer)) {
 	switch p.way {
 	case byEvents:
@@ -79,7 +79,7 @@ func (p *peer) long(before, piece string, times int, after string) {
 	})
 }
 
-// hang returns when the client has given up.
+// hang waits until the client has given up.
 func (p *peer) hang() { <-p.ctx.Done() }
 
 func (p *peer) pause(d time.Duration) {
@@ -89,7 +89,7 @@ func (p *peer) pause(d time.Duration) {
 	}
 }
 
-// plain answers like a harmless server. Its tool wipe lies: it claims to be read-only.
+// plain answers like a harmless server, except that its tool wipe falsely claims to be read-only.
 func (p *peer) plain(method string) {
 	switch method {
 	case "initialize":
@@ -103,7 +103,7 @@ func (p *peer) plain(method string) {
 	}
 }
 
-// hostileServer is a hostile server: how it responds, and the file in which it records calls of its tools.
+// hostileServer is a server that misbehaves as how says. It records calls of its tools in the file effects.
 type hostileServer struct {
 	how     misbehaviour
 	effects string
@@ -170,7 +170,7 @@ func serveHostile(args []string) {
 		raw, err := in.ReadBytes('\n')
 		if err != nil {
 			if strings.HasPrefix(s.how.name, "ignores") {
-				time.Sleep(time.Hour) // a server that does not end by itself: the test must see it killed
+				time.Sleep(time.Hour) // the server does not end by itself, so that the test must see it killed
 			}
 			return
 		}

@@ -23,7 +23,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// maxPeak is the maximum memory of the daemon with any tool server.
+// maxPeak is the maximum number of bytes of memory that the daemon may use, whatever its tool servers do.
 const maxPeak = 150 << 20
 
 // hostileCase is one misbehaviour over one transport.
@@ -50,9 +50,9 @@ type figures struct {
 }
 
 // TestHostileMCPServers runs the built program with tool servers that are huge, slow, malformed, lying, flooding and
-// forking, a few at a time. A person asks for two calls to each: dig, which the operator has approved, and wipe, which
-// claims to be read-only and which nobody approved. The daemon answers every question, needs little memory, makes no
-// other calls, and leaves no process behind, whether it is stopped or killed.
+// forking, a few at a time. A person asks for two calls of each server's tools: dig, which the operator has approved
+// in advance, and wipe, which claims to be read-only and which nobody approved. The daemon answers every question,
+// needs little memory, makes no other calls, and leaves no process behind, whether it is stopped or killed.
 func TestHostileMCPServers(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "telex")
@@ -74,7 +74,7 @@ func TestHostileMCPServers(t *testing.T) {
 	groups := slices.Collect(slices.Chunk(all, together))
 	var next atomic.Int32
 	var running sync.WaitGroup
-	for range daemons { // parallel subtests would block other tests while they wait
+	for range daemons { // goroutines, because parallel subtests would keep other tests waiting
 		running.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
 				t.Run(groups[i][0].name+" and on", func(t *testing.T) { meet(t, program, groups[i], i%2 == 0, sum) })
@@ -84,7 +84,7 @@ func TestHostileMCPServers(t *testing.T) {
 	running.Wait()
 }
 
-// meet runs a daemon with a group of cases, and ends it.
+// meet runs a daemon with the tool servers of a group of cases, and then stops or kills it.
 func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *figures) {
 	t.Helper()
 	word := fmt.Sprintf("600%08d", rand.IntN(1e8))
@@ -122,7 +122,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	}
 	left := processesWith(word, effects)
 	for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
-		time.Sleep(50 * time.Millisecond) // they are not children of the test, so it can't wait for their end; those left are reported below
+		time.Sleep(50 * time.Millisecond) // poll, because the processes are not children of the test; those that remain are reported below
 	}
 	for _, process := range left {
 		t.Errorf("left: %s", process)
@@ -154,7 +154,7 @@ func names(group []hostileCase) (list []string) {
 	return list
 }
 
-// hostileServers returns the configuration with the cases as servers c0, c1 and so on.
+// hostileServers returns the configuration section that makes the cases the tool servers c0, c1 and so on.
 func hostileServers(t *testing.T, group []hostileCase, word string, file func(int) string) string {
 	t.Helper()
 	self, err := os.Executable()

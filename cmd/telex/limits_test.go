@@ -12,16 +12,16 @@ import (
 	"telex/standin/telegram"
 )
 
-// limitCase is one limit with a small value, and the expected effects of reaching it.
+// limitCase is one turn limit with a small value, and the expected effects of reaching it.
 type limitCase struct {
-	name           string        // of the key
-	models, more   string        // the configuration that sets it; models are settings of the model
-	question       string        // the question that reaches it
-	rules          []openai.Rule // of the model
+	name           string        // name of the limit's key
+	models, more   string        // the configuration that sets the limit; models contains settings of the model
+	question       string        // a question whose answer reaches the limit
+	rules          []openai.Rule // rules for the model's answer
 	line           string        // the line that people see, with {id} for the turn's id
-	stop           string        // the reason in the Result
-	logged, reason string        // the log line and its reason, in addition to the turn's own line
-	told           string        // the text that the model reads; empty: none
+	stop           string        // the expected reason in the Result
+	logged, reason string        // a log line and its reason, besides the line about the turn's end
+	told           string        // a text that the model receives; empty: none
 }
 
 func limitCases(bench *workbench) []limitCase {
@@ -67,8 +67,8 @@ func limitCases(bench *workbench) []limitCase {
 	}
 }
 
-// When a turn reaches a limit, the person and the log are told. The limit is also the reason in the Result, which the
-// turn's last log line contains.
+// When a turn reaches a limit, the person sees a line about it, and the log contains one. The limit is also the
+// reason in the Result, which the turn's last log line contains.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -88,7 +88,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// run reaches the limit and returns its line of the table.
+// run makes a turn reach the limit, and returns a line for the table in the test's log.
 func (c limitCase) run(t *testing.T) string {
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	for _, r := range c.rules {
@@ -135,7 +135,7 @@ func (p *process) awaitEnd() (ended entry) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
 	if !p.stderr.await(ctx, func(text string) bool {
-		entries, _ := entriesOf(text) // judged by log
+		entries, _ := entriesOf(text) // log reports lines that are not JSON
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.text("stop") != "" })
 		if i >= 0 {
 			ended = entries[i]

@@ -22,8 +22,8 @@ import (
 const (
 	exitDone   = 0
 	exitFailed = 1
-	exitUsage  = 2  // a flag or an argument is wrong; also the exit code of a crash of the Go runtime
-	exitConfig = 78 // the configuration is invalid: EX_CONFIG of sysexits.h; the unit does not restart on it
+	exitUsage  = 2  // a flag or an argument is wrong; a crash of the Go runtime has the same code
+	exitConfig = 78 // the configuration is invalid: EX_CONFIG of sysexits.h, after which systemd does not restart the service
 )
 
 // version is set by the release build: the version, or "version,commit,date".
@@ -31,7 +31,8 @@ var version string
 
 func main() { os.Exit(run()) }
 
-// run is main with a result, so that deferred calls happen and tests can call it.
+// run does the work of main and returns the exit code. So deferred calls are executed before the exit, and tests can
+// call run.
 func run() int {
 	out := &resultWriter{Writer: os.Stdout}
 	hangups := make(chan os.Signal, 1)
@@ -39,11 +40,11 @@ func run() int {
 	c.SetOut(out)
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals(c, hangups)...)
 	defer stop()
-	// A second signal ends the process at once.
+	// After the first signal, restore the default behaviour, so that a second signal ends the process at once.
 	defer context.AfterFunc(ctx, stop)()
 	err := c.ExecuteContext(ctx)
 	if err == nil {
-		err = out.err // cobra does not report write errors of its help
+		err = out.err // cobra ignores write errors when it prints help
 	}
 	if err == nil {
 		return exitDone
@@ -51,7 +52,7 @@ func run() int {
 	var wrong config.Errors
 	switch {
 	case errors.Is(err, errSilent), isBrokenPipe(err):
-	case errors.As(err, &wrong): // each line begins with its position in the file
+	case errors.As(err, &wrong): // each line of the error begins with its position in the file
 		fmt.Fprintln(os.Stderr, wrong)
 	default:
 		fmt.Fprintln(os.Stderr, "telex: "+err.Error())
@@ -59,9 +60,9 @@ func run() int {
 	return exitCode(err)
 }
 
-// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of them: closing a terminal
-// sends it, and by default it would end the process at once, unless telex was started with nohup. For the daemon,
-// SIGHUP goes to hangups from the beginning.
+// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of them, because a terminal
+// that is closed sends it, and by default it would end the process at once. If telex was started with nohup, SIGHUP
+// stays ignored. For the daemon, SIGHUP goes to hangups instead.
 func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if command, _, err := c.Find(os.Args[1:]); err == nil && command.Name() == runName {
@@ -72,14 +73,14 @@ func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	return signals
 }
 
-// isBrokenPipe reports whether nobody reads the results any more, as in `telex … | head -1`. That is not an error to
-// report.
+// isBrokenPipe reports whether nobody reads the results any more, as in `telex … | head -1`. This is not reported as
+// an error.
 func isBrokenPipe(err error) bool {
 	failed, ok := errors.AsType[*fs.PathError](err)
 	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
 }
 
-// resultWriter writes the results of commands, and keeps the first error.
+// resultWriter writes the results of commands, and keeps the first write error.
 type resultWriter struct {
 	io.Writer
 	err error
@@ -105,7 +106,7 @@ type exitError struct {
 
 func (e exitError) Unwrap() error { return e.error }
 
-// usageError returns the error for wrong usage: a flag or an argument.
+// usageError returns the error for a wrong flag or argument.
 func usageError(err error) error { return exitError{err, exitUsage} }
 
 func exitCode(err error) int {
@@ -139,9 +140,9 @@ func root(hangups <-chan os.Signal) *cobra.Command {
 	return c
 }
 
-// needsCommand is the action of a command that only contains others.
+// needsCommand is the action of a command that only groups other commands. It prints the help and fails.
 func needsCommand(c *cobra.Command, _ []string) error {
-	c.SetOut(os.Stderr) // there is no result, because nothing was done
+	c.SetOut(os.Stderr) // the help is not a result, because nothing was done
 	if err := c.Help(); err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := ""
-	c.SuggestionsMinimumDistance = 2 // letters; cobra sets its default only for its own suggestions
+	c.SuggestionsMinimumDistance = 2 // maximum edit distance; cobra sets its default only for its own suggestions
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("\nDid you mean %q?", c.CommandPath()+" "+near[0])
 	}

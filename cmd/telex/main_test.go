@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// playsProgram is an environment variable that makes the test binary run telex itself. So the tests run real processes
-// with exactly the code under test, and with the race detector if the tests have it.
+// playsProgram is an environment variable that makes the test binary run telex itself. So the tests run real
+// processes of the code under test, with the race detector if the test binary has it.
 const playsProgram = "TELEX_TEST_PLAYS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 		serveHostile(os.Args[2:])
 		return
 	}
-	// A keeper has the environment of its server.
+	// The command keepName is recognized by its argument, because it has the environment of the MCP server that it
+	// starts.
 	if os.Getenv(playsProgram) != "" || len(os.Args) > 1 && os.Args[1] == keepName {
 		os.Exit(run())
 	}

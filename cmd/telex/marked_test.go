@@ -21,7 +21,8 @@ func tides(t *testing.T) (text string, entities []telegram.Entity) {
 	return unmark(t, strings.TrimSuffix(string(data), "\n"))
 }
 
-// unmark parses a text in which «type» or «type argument» begins an entity and «» ends the innermost open one.
+// unmark parses a text with marks for entities. «type» or «type argument» begins an entity, and «» ends the innermost
+// open entity.
 func unmark(t *testing.T, marked string) (text string, entities []telegram.Entity) {
 	t.Helper()
 	var open []int
@@ -61,7 +62,7 @@ func unmark(t *testing.T, marked string) (text string, entities []telegram.Entit
 	return text, entities
 }
 
-// checkTides compares a version of a message with the expectation.
+// checkTides compares a version of a message with the result of tides.
 func checkTides(t *testing.T, got telegram.Version) {
 	t.Helper()
 	text, entities := tides(t)

@@ -9,7 +9,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// Operators test the configured MCP servers without a daemon: one that works and one that can't be started.
+// Operators can test the configured MCP servers without a daemon. Here, one server works and one can't be started.
 func TestMCPCommands(t *testing.T) {
 	t.Parallel()
 	w, s, b := newWorld(t, telegram.Options{}, openai.Options{}), newState(t), newWorkbench(t)
@@ -20,7 +20,7 @@ func TestMCPCommands(t *testing.T) {
 		name           string
 		code           int
 		args           []string
-		stdout, stderr string // what they contain
+		stdout, stderr string // texts that stdout and stderr must contain
 	}{
 		{"list", 0, []string{"list"}, "gone    away       0      exit status 127", ""},
 		{"a server and its tools", 0, []string{"test", "desk"}, "desk_order   automatic", "desk answered within"},

@@ -32,17 +32,17 @@ admin: {listen: ""}
 
 const allStream = "{enabled: true, telegram: {enabled: true}, discord: {enabled: true}, slack: {enabled: true}}"
 
-// network is one of the platforms for a test.
+// network is one of the platforms in a test.
 type network struct {
 	remote
 	name string
 	// ask sends a question of the i-th person in their own conversation, and returns an id of that conversation.
 	ask func(i int, question string) string
-	// posts returns the bot's messages there, with all their versions, oldest first.
+	// posts returns the bot's messages in the conversation where, with all their versions, oldest first.
 	posts func(where string) []post
 	// press presses a button of a message as the i-th person, by its label.
 	press func(i int, where string, p post, label string)
-	// content returns a file of a message there.
+	// content returns the content of a file in the conversation where.
 	content func(where string, f attached) string
 }
 
@@ -76,7 +76,7 @@ func (s shown) labels() (out []string) {
 // button is a button of a message; id is its id on the platform.
 type button struct{ id, label string }
 
-// sees returns the texts of the bot's messages there, with all their versions, oldest first.
+// sees returns the texts of all versions of the bot's messages in the conversation where, oldest first.
 func (n network) sees(where string) (out [][]string) {
 	for _, p := range n.posts(where) {
 		var versions []string
@@ -94,7 +94,7 @@ func startPlatforms(t *testing.T) (networks []network, model remote, daemon *pro
 	return startPlatformsWith(t, sections{})
 }
 
-// startPlatformsWith does the same with the given section streaming and further sections.
+// startPlatformsWith is like startPlatforms, with the given sections of the configuration.
 func startPlatformsWith(t *testing.T, s sections) (networks []network, model remote, daemon *process) {
 	t.Helper()
 	standin := func(line *regexp.Regexp, args ...string) remote {
@@ -115,7 +115,7 @@ func startPlatformsWith(t *testing.T, s sections) (networks []network, model rem
 	return []network{telegramNetwork(tg), discordNetwork(dc), slackNetwork(sl)}, model, daemon
 }
 
-// await waits until the newest message there is the answer.
+// await waits until the newest message in the conversation where is the answer.
 func (n network) await(where, answer string) (shown [][]string) {
 	n.t.Helper()
 	n.awaitEvent(fmt.Sprintf("%s: the answer %q", n.name, answer), func() bool {
@@ -157,8 +157,8 @@ func telegramNetwork(r remote) network {
 	}
 }
 
-// withDrafts puts the texts of drafts before the versions of the message that replaced the draft. A draft that is still visible
-// has no id.
+// withDrafts puts the texts of each draft before the versions of the message that replaced the draft. A draft that is
+// still visible becomes a post without an id.
 func withDrafts(posts []post, drafts []telegram.Draft) []post {
 	if len(drafts) == 0 {
 		return posts

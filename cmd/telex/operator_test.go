@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// pairing lets in only people with a code.
+// pairing is an access section that lets in only people with an approved code.
 const pairing = "{default: pair}"
 
 var pairCode = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{8}\b`)
@@ -29,7 +29,7 @@ func (s state) command(t *testing.T, code int, args ...string) (stdout, stderr s
 	return p.stdout.String(), p.stderr.String()
 }
 
-// knock sends a message of ada to a bot that does not know her, and returns her pairing code.
+// knock lets ada write to a bot to which she has no access, and returns her pairing code.
 func (w *world) knock(n int) string {
 	w.t.Helper()
 	w.ask("say: let me in")
@@ -111,7 +111,7 @@ func TestPairing(t *testing.T) {
 			if !running {
 				daemon = w.daemon(sections{access: pairing}, s.env)
 			}
-			w.knock(len(w.texts(ada)) + 1) // she has no access again
+			w.knock(len(w.texts(ada)) + 1) // returns only if she gets a code, so she has no access again
 			if n := len(w.model.Requests()); n != 1 {
 				t.Errorf("the model was asked %d times, want once", n)
 			}
@@ -129,7 +129,7 @@ func TestSessions(t *testing.T) {
 			w := newWorld(t, telegram.Options{}, openai.Options{})
 			s := newState(t)
 			daemon := w.daemon(sections{}, s.env)
-			const evil = "say: \u009b31m end" // Telegram itself removes other control characters
+			const evil = "say: \u009b31m end" // Telegram itself removes other control characters, but not this one
 			w.ask(evil)
 			daemon.awaitLog("turn ended", 1)
 			if !running {
@@ -190,7 +190,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Deleting a person deletes their messages everywhere, ends their running turns, and revokes their access.
+// Deleting a person deletes their messages in all conversations, ends their running turns, and revokes their access.
 func TestDeletePerson(t *testing.T) {
 	t.Parallel()
 	const group, bob = -2002, 1002
@@ -224,7 +224,7 @@ func TestDeletePerson(t *testing.T) {
 	}
 }
 
-// A killed daemon leaves its socket file. That affects neither a command nor the next daemon.
+// A killed daemon leaves its socket file. The file disturbs neither a command nor the next daemon.
 func TestStaleSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -274,7 +274,7 @@ func TestTwoDaemons(t *testing.T) {
 		}
 		wantText(t, "the list", p.stdout.String(), codes[i])
 	}
-	// The error of a command for another state directory says where it looked for a daemon.
+	// If a command can't reach the daemon because the runtime directory differs, its error says where it looked.
 	_, stderr := states[0].command(t, exitFailed, "pair", "list")
 	wantText(t, "stderr", stderr, "a telex runs and was not reached by its socket", "XDG_RUNTIME_DIR")
 }
@@ -305,7 +305,7 @@ func TestChatWithDaemon(t *testing.T) {
 	wantText(t, "the list", stdout, "cli:main")
 	stdout, _ = s.command(t, exitDone, "chat", "say: no file")
 	wantText(t, "the answer", stdout, "no file")
-	// Another configuration would have no effect, because the daemon has its own.
+	// A different configuration is refused, because the daemon would not use it.
 	other := w.config(sections{})
 	stdout, stderr := s.command(t, exitUsage, "chat", "--config", other, "say: hello")
 	wantText(t, "stderr", stderr, "telex: a daemon runs with the configuration "+config+", not with "+other, "leave --config out", "STATE_DIRECTORY")

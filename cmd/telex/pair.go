@@ -27,7 +27,7 @@ func pairCommand() *cobra.Command {
 	)
 }
 
-// group returns a command that only contains others.
+// group returns a command that only groups other commands.
 func group(name, short, long string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Long: long, Args: noArgs, RunE: needsCommand}
 	c.AddCommand(commands...)
@@ -45,7 +45,7 @@ func runE(do func(context.Context, config.Env, app.Output) error) func(*cobra.Co
 	return func(c *cobra.Command, _ []string) error { return do(c.Context(), environment(c), results(c)) }
 }
 
-// runEWithArg is like runE, for an operation on the first argument.
+// runEWithArg is like runE, for an operation that needs the command's first argument.
 func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, config.Env, app.Output, T) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		what, err := parse(args[0])
@@ -56,7 +56,8 @@ func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, 
 	}
 }
 
-// environment returns the environment of the process. A flag overrides the variable that names the configuration.
+// environment returns the environment of the process. The flag --config overrides the variable that names the
+// configuration file.
 func environment(c *cobra.Command) config.Env {
 	explicit, _ := c.Flags().GetString("config") // every command has the flag
 	return func(name string) (string, bool) {

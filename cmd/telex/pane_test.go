@@ -22,7 +22,7 @@ texts: {greeting: "Good day.", prompts: "Count | words: 150\nsay: Hello!"}
 admin: {listen: ""}
 `
 
-// paneOf is a thread of the pane as a person sees it.
+// paneOf is a thread in Slack's pane for the app, as a person sees it.
 type paneOf struct {
 	remote
 	user, channel, thread string
@@ -39,7 +39,7 @@ func (p paneOf) sees() (answers []slack.Message, screen slack.Screen) {
 	return answers, screen
 }
 
-// await waits until the bot's n-th message in the thread shows a text.
+// await waits until shows returns true for the bot's n-th message in the thread.
 func (p paneOf) await(n int, what string, shows func(slack.Version) bool) {
 	p.t.Helper()
 	p.awaitEvent(what, func() bool {
@@ -54,14 +54,14 @@ func (p paneOf) suggestedSince(t time.Time) bool {
 	return slices.ContainsFunc(history.Prompts, func(s slack.Prompts) bool { return s.Thread == p.thread && s.From.After(t) })
 }
 
-// pressPrompt waits for a suggestion and presses it.
+// pressPrompt waits for a suggested question with the given label, and presses it.
 func (p paneOf) pressPrompt(label string) {
 	p.t.Helper()
 	p.awaitEvent("the suggestions", func() bool { _, screen := p.sees(); return len(screen.Prompts) == 1 })
 	p.post("/control/prompt", map[string]any{"user": p.user, "ts": p.thread, "button": label})
 }
 
-// checkAnswered checks that the greeting and the whole answer are visible, without a status or prompts.
+// checkAnswered checks that the greeting and the whole answer are visible, without a status or suggested questions.
 func (p paneOf) checkAnswered(title, answer string) {
 	p.t.Helper()
 	p.await(2, "the answer", func(v slack.Version) bool { return v.Shown == answer && !v.Streaming })
@@ -77,8 +77,8 @@ func (p paneOf) checkAnswered(title, answer string) {
 	}
 }
 
-// In TestSlacksPane, people open the assistant's pane, see the greeting and suggestions, and press one. The answer
-// streams, even if the daemon is killed during the greeting and during the stream.
+// In TestSlacksPane, people open the assistant's pane, see the greeting with suggested questions, and press one of
+// them. The answer is a stream. It is complete even if the daemon is killed during the greeting or during the stream.
 func TestSlacksPane(t *testing.T) {
 	t.Parallel()
 	standin := func(name string, args ...string) *process {
@@ -113,7 +113,8 @@ func TestSlacksPane(t *testing.T) {
 	daemon = daemon.again()
 	daemon.awaitLog("receiving", 1)
 	if len(daemon.logged("going on where the last process ended")) > 0 {
-		// It suggests again at the end of the greeting. Pressed before that, they would be shown below the answer.
+		// The second process suggests the questions again after the greeting. If the person pressed one before that,
+		// the new suggestions would be shown below the answer.
 		killed.awaitEvent("the suggestions of the second process", func() bool { return killed.suggestedSince(restarted) })
 	}
 	killed.pressPrompt("Count")

@@ -91,8 +91,8 @@ func memoryOf(t *testing.T, p *process) string {
 	return strings.Join(out, ", ")
 }
 
-// In TestUncertainSends, connections are cut after the platform received a message. No answer is duplicated: the
-// platform is searched, or Telegram is probed (D5, F13).
+// In TestUncertainSends, connections are cut after the platform received a message. No answer is duplicated, because
+// telex searches the platform for the message, or probes on Telegram (D5, F13).
 func TestUncertainSends(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -125,8 +125,8 @@ func TestUncertainSends(t *testing.T) {
 	t.Logf("%d answers, %d creates cut after they took effect", len(networks)*each, len(networks)*each)
 }
 
-// In TestDiscordGatewayDrops, the connection is cut and resumes are refused. A question from that time is answered
-// once.
+// In TestDiscordGatewayDrops, the connection is cut and resumes are refused. A question that was asked meanwhile is
+// answered once.
 func TestDiscordGatewayDrops(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -134,7 +134,7 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	const drops = 20
 	var places, answers []string
 	for i := range drops {
-		if i%10 == 9 { // only the session reports a person's first message, and the session will be lost
+		if i%10 == 9 { // the session will be lost, and only the session reports a person's first message
 			d.await(places[i-1], answers[i-1])
 		}
 		question := fmt.Sprintf("words: %d", 20+i)
@@ -163,7 +163,8 @@ func TestDiscordGatewayDrops(t *testing.T) {
 }
 
 // In TestKilledOnThreePlatforms, the daemon is killed again and again. Every question is answered, even one that was
-// sent while no daemon ran. On platforms that recognize repeated creates, none is answered twice (D10, F43, F44).
+// sent while no daemon ran. On platforms that recognize repeated creates, no question is answered twice (D10, F43,
+// F44).
 func TestKilledOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -199,19 +200,19 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 			}
 		}
 	}
-	ask(0) // from now on, every endpoint has a position to continue from
+	ask(0) // afterwards, every endpoint has a stored position from which to continue
 	await()
 	random := rand.New(rand.NewPCG(20, 26))
 	const kills = 8
 	for round := 1; round <= kills; round++ {
 		ask(round)
-		if random.IntN(2) == 0 { // the answer may have begun when the daemon is killed
+		if random.IntN(2) == 0 { // half of the time, wait, so that the answer may have begun when the daemon is killed
 			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // processes have no virtual time
 		}
 		daemon.signal(syscall.SIGKILL)
 		<-daemon.ended
 		if round%3 == 0 {
-			ask(round + kills) // sent while no daemon runs
+			ask(round + kills) // these questions are sent while no daemon runs
 		}
 		daemon = daemon.again()
 		if round%2 == 0 {

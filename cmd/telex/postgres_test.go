@@ -22,7 +22,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// database returns the configuration section of a database. Its password is in a file.
+// database returns the configuration section of a database. The database's password is in a file.
 func database(t *testing.T, dsn string) sections {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dsn")
@@ -171,8 +171,8 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 	for i := range chats {
 		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)), openai.Answer(question(i, 1)), openai.Answer(question(i, 2)))
 	}
-	// A reply that was taken over may leave a late check to the next process: a second search for a message with an
-	// unknown outcome.
+	// A stopped daemon may leave a delivered turn to the next process, because it must search once more for a message
+	// whose create had an unknown outcome. But it must leave no turn that is running.
 	if left := server.Query(t, "test1", "SELECT id FROM turn WHERE state = 'running'"); len(left) > 0 {
 		t.Errorf("unfinished: %v", left)
 	}
@@ -203,7 +203,7 @@ func probe(t *testing.T, admin, path string) (status int, r readiness) {
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal(body, &r) // /healthz answers in plain text
+	_ = json.Unmarshal(body, &r) // may fail, because /healthz answers in plain text
 	return resp.StatusCode, r
 }
 
@@ -236,8 +236,8 @@ func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 	return pings, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=1000000"}
 }
 
-// A daemon is killed in the middle of answers. The next one completes them, although PostgreSQL may not have noticed
-// the end of the first.
+// A daemon is killed in the middle of answers. The next daemon completes them, although PostgreSQL may not have
+// noticed the end of the first daemon.
 func TestPostgreSQLDaemonKilled(t *testing.T) {
 	t.Parallel()
 	const chats = 5
@@ -289,7 +289,7 @@ func TestPostgreSQLAwayAtTheStart(t *testing.T) {
 	daemon.stop()
 }
 
-// A file is copied into a database, and the daemon continues with it.
+// The store is copied from a file into a database, and the daemon continues with the database.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

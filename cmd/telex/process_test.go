@@ -19,11 +19,12 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// patience is the maximum of every wait in these tests. It is far longer than any step takes, so only a failing test
-// waits that long.
+// patience is the maximum time of every wait in these tests. It is far longer than any step takes, so only a failing
+// test waits that long.
 const patience = 2 * time.Minute
 
-// poll waits until ok holds for something outside the test's process, which can't notify the test.
+// poll waits until ok returns true. It is for conditions outside the test's process, which nothing reports to the
+// test.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // other processes have no virtual time
@@ -101,15 +102,16 @@ type process struct {
 
 // launch says how a process is started.
 type launch struct {
-	env  []string // added to an environment without the variables of the test run
-	dir  string   // working directory; empty: a new one
+	env  []string // variables that are added to an environment without those of the test run
+	dir  string   // working directory; empty: a new directory
 	wrap []string // a command that execs the program
-	// program is the path of another build; empty: this one's.
+	// program is the path of another build of telex; empty: the test binary.
 	program string
-	bare    bool // its output may contain the token, as that of a stand-in does
+	bare    bool // the output may contain the token, like the output of a stand-in
 }
 
-// streamingVariable decides about streaming for endpoints without a setting.
+// streamingVariable is the environment variable that enables or disables streaming for endpoints without a setting of
+// their own.
 const streamingVariable = "TELEX_STREAMING_ENABLED"
 
 // start starts telex with the arguments. At the end of the test the process is killed if it still runs, and its output
@@ -132,13 +134,13 @@ func (l launch) start(t *testing.T, args ...string) *process {
 		p.cmd.Dir = t.TempDir()
 	}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}
-	for _, name := range []string{streamingVariable, "GORACE"} { // CI runs a part of the suite a second time with the first
+	for _, name := range []string{streamingVariable, "GORACE"} { // CI runs some of the tests a second time with the first of these variables
 		if value, set := os.LookupEnv(name); set {
 			p.cmd.Env = append(p.cmd.Env, name+"="+value)
 		}
 	}
 	p.cmd.Env = append(p.cmd.Env, l.env...)
-	if testing.CoverMode() != "" { // otherwise the child complains on stderr
+	if testing.CoverMode() != "" { // otherwise the child prints a warning about coverage to stderr
 		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+t.TempDir())
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
@@ -147,10 +149,10 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.cmd.Wait() // how it ended is in ProcessState
+		_ = p.cmd.Wait() // ProcessState contains the result
 	}()
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // mostly it has ended already
+		_ = p.cmd.Process.Kill() // does nothing if the process has ended
 		<-p.ended
 		p.checkOutput(l.bare)
 	})
@@ -250,7 +252,7 @@ func entriesOf(text string) ([]entry, error) {
 	var errs []error
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") {
-			break // still being written
+			break // the last line is still being written
 		}
 		var e entry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
@@ -285,7 +287,7 @@ func (p *process) awaitLog(part string, n int) []entry {
 	defer cancel()
 	var found []entry
 	if !p.stderr.await(ctx, func(text string) bool {
-		entries, _ := entriesOf(text) // judged by log
+		entries, _ := entriesOf(text) // log reports lines that are not JSON
 		found = containing(entries, part)
 		return len(found) >= n
 	}) {

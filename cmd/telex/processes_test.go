@@ -14,7 +14,7 @@ var (
 	openaiAddress   = regexp.MustCompile(`^openai stand-in on (http://127\.0\.0\.1:\d+)/v1\n$`)
 )
 
-// startStandins starts both stand-ins as processes.
+// startStandins starts the stand-ins of Telegram and of a model as processes.
 func startStandins(t *testing.T, rate string) (platform, model remote) {
 	t.Helper()
 	a := launch{bare: true}.start(t, "standin", "telegram", "--listen", "127.0.0.1:0", "--token", testToken, "--latency", "10ms")
@@ -56,7 +56,7 @@ func TestThreeProcesses(t *testing.T) {
 				t.Errorf("calls were answered 429: %s", stats)
 			}
 			requests := model.requests()
-			if len(requests) != 1 || !requests[0].Stream { // the request streams anyway, so that a silent model is noticed
+			if len(requests) != 1 || !requests[0].Stream { // the request streams anyway, so that telex notices a silent model
 				t.Fatalf("%d requests, want one that streams", len(requests))
 			}
 			if late := list[0].Last().At.Sub(requests[0].LastToken); late > patience { // `make bench` checks the exact limit

@@ -13,10 +13,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// marks are the random marks of framed content.
+// marks matches the random marks around outside content in a model request.
 var marks = regexp.MustCompile(` [0-9a-f]{16}`)
 
-// lastUser returns the last user message of the request with a question: its text and its number of pictures.
+// lastUser returns the text and the number of pictures of the last user message in the model request that contains a
+// question.
 func lastUser(t *testing.T, requests []openai.Request, question string) (text string, pictures int) {
 	t.Helper()
 	for _, r := range requests {
@@ -45,18 +46,18 @@ func lastUser(t *testing.T, requests []openai.Request, question string) (text st
 			}
 			text += p.Text
 		}
-		return strings.NewReplacer("person-ada", "Ada", "person-bob", "Bob").Replace(marks.ReplaceAllString(text, "")), pictures // the names in Slack's stand-in
+		return strings.NewReplacer("person-ada", "Ada", "person-bob", "Bob").Replace(marks.ReplaceAllString(text, "")), pictures // replaces names by those that Slack's stand-in uses
 	}
 	t.Errorf("the model was never asked %q", question)
 	return "", 0
 }
 
-// quoteCase is a place with several people on one platform.
+// quoteCase is a chat with several people on one platform.
 type quoteCase struct {
-	place func(first string) string // returns where the answers appear, by the first message
+	place func(first string) string // returns the conversation in which the answers appear, given the id of the first message
 	// say writes a message and returns its id. about is the id of the message that it refers to; it may be empty.
 	say func(who, text, about string, picture []byte) string
-	// press lets Ada press a button of a message there.
+	// press lets Ada press a button of a message in the conversation.
 	press func(p post, label string)
 	// mention is the prefix of messages to the bot.
 	mention string
@@ -64,9 +65,9 @@ type quoteCase struct {
 	begins string
 }
 
-// In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running thread.
-// The question then includes that message or thread. A chain of replies and a thread continue without a mention. A
-// mention alone gets a line.
+// In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running
+// thread. The question then includes that message or thread. A chain of replies and a thread continue without a
+// mention. A message that contains only a mention gets a fixed line.
 func TestQuotesOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatforms(t)
@@ -98,8 +99,8 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type them, so each
-// call waits for approval, and the asker refuses it.
+// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type them. So
+// each call waits for approval, and the asker denies it.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

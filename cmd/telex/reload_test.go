@@ -42,7 +42,7 @@ func newReloadable(t *testing.T, s sections, env ...string) *reloadable {
 	return r
 }
 
-// account returns an entry of platforms.
+// account returns the entry for one account in the section platforms.
 func (r *reloadable) account(name, token string) string {
 	return fmt.Sprintf("%s: {kind: telegram, token: %q, api_base: %q}", name, token, r.telegramURL)
 }
@@ -83,7 +83,7 @@ func (r *reloadable) answers(question, want string) {
 	})
 }
 
-// asked returns the body of the newest model request.
+// asked returns the body of the newest request that the model received.
 func (r *reloadable) asked() string {
 	list := r.model.Requests()
 	return string(list[len(list)-1].Body)
@@ -139,7 +139,7 @@ func TestReloadSections(t *testing.T) {
 	}
 }
 
-// An invalid file and a change that needs a restart change nothing.
+// If the file is invalid, or a change needs a restart, a reload changes nothing.
 func TestReloadRefused(t *testing.T) {
 	t.Parallel()
 	taken := listen(t)
@@ -197,7 +197,8 @@ func TestReloadRefused(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A reload in the middle of an answer does not affect it: the answer continues, and is shown once, without a cursor.
+// A reload in the middle of an answer does not affect the answer. It continues, and is finally shown once and without
+// a cursor.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const question = "{{standin rate=120}} words: 150"
@@ -237,14 +238,14 @@ func TestReloadToken(t *testing.T) {
 	r.daemon.stop()
 }
 
-// An added endpoint receives messages. A removed one answers its accepted messages and receives no others.
+// An added endpoint receives messages. A removed endpoint answers its accepted messages and receives no others.
 func TestReloadEndpoints(t *testing.T) {
 	t.Parallel()
 	const second = "987654321:CCwhole-process-second-token-0000"
 	other := telegram.New(telegram.Options{Token: second, Latency: 10 * time.Millisecond})
 	otherURL := serve(t, other, listen(t))
 	every := "{enabled: true}"
-	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true") // telegram has no setting, because it will be removed
+	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true") // telegram gets no setting of its own, because it will be removed
 	both := sections{streaming: every, platforms: fmt.Sprintf("{$telegram, other: {kind: telegram, token: %q, api_base: %q}}", second, otherURL)}
 	r.reload(both, "platforms.other added")
 	other.Say(telegram.Incoming{User: ada, FirstName: "Ada", Text: "say: from the other"})
@@ -336,7 +337,8 @@ func (r *reloadable) postStatus(address, key string) int {
 	return resp.StatusCode
 }
 
-// A tool server that stays configured keeps its process. A removed one ends when the turn that uses it has ended.
+// A tool server that stays in the configuration keeps its process. A removed tool server ends after the turn that
+// uses it.
 func TestReloadToolServers(t *testing.T) {
 	t.Parallel()
 	desk, shed := newWorkbench(t), newWorkbench(t)
@@ -378,12 +380,12 @@ func TestReloadToolServers(t *testing.T) {
 	r.daemon.stop()
 }
 
-// onlyPID returns the process id that the server wrote to a file. It must have been started once.
+// onlyPID returns the process id that the server wrote to a file. The server must have been started exactly once.
 func (r *reloadable) onlyPID(file string) int {
 	r.t.Helper()
 	var lines []string
 	poll(r.t, "the start of the server", func() bool {
-		text, _ := os.ReadFile(file) // it may not be there yet
+		text, _ := os.ReadFile(file) // the file may not exist yet
 		lines = strings.Fields(string(text))
 		return len(lines) > 0
 	})
@@ -397,8 +399,8 @@ func (r *reloadable) onlyPID(file string) int {
 	return pid
 }
 
-// Under systemd, the daemon has copies of the configuration and its secrets. Root passes new ones to it. A later
-// SIGHUP, which reads the copies again, does not revert that.
+// Under systemd, the daemon has copies of the configuration and its secrets. Root passes new versions to it. A later
+// SIGHUP reads the daemon's copies again, but does not revert to their content.
 func TestReloadOfAService(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -471,7 +473,7 @@ func TestHangup(t *testing.T) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(shown, terminal) // until it is closed
+		_, _ = io.Copy(shown, terminal) // ends when the terminal is closed
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -500,14 +502,14 @@ func TestHangup(t *testing.T) {
 	}
 }
 
-// closable starts a command on a terminal. Closing that terminal does not wait for a Read.
+// closable starts a command on a terminal. Closing the returned terminal does not wait for a running Read.
 func closable(t *testing.T, cmd *exec.Cmd) *os.File {
 	t.Helper()
 	blocking, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // a process that another test starts at this moment would keep the terminal open
+	syscall.ForkLock.RLock() // otherwise, a process that another test starts at this moment could inherit the terminal and keep it open
 	fd, err := syscall.Dup(int(blocking.Fd()))
 	syscall.CloseOnExec(fd)
 	syscall.ForkLock.RUnlock()

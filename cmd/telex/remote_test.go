@@ -23,7 +23,7 @@ type remote struct {
 }
 
 // awaitAddress waits until the process has printed its address, and returns it. The address is the first group of the
-// expression.
+// expression line.
 func (p *process) awaitAddress(line *regexp.Regexp) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -65,7 +65,7 @@ func (r remote) exchange(method, path string, body io.Reader) string {
 	return string(data)
 }
 
-// post sends an object and returns nothing.
+// post sends an object as JSON, and ignores the response.
 func (r remote) post(path string, object any) {
 	r.t.Helper()
 	body, err := json.Marshal(object)
@@ -75,7 +75,7 @@ func (r remote) post(path string, object any) {
 	r.exchange(http.MethodPost, path, bytes.NewReader(body))
 }
 
-// ask sends an object and reads the response.
+// ask sends an object as JSON, and decodes the response into answer.
 func (r remote) ask(path string, object, answer any) {
 	r.t.Helper()
 	body, err := json.Marshal(object)

@@ -24,7 +24,7 @@ func replicasCommand() *cobra.Command {
 			}
 			err := app.ShowReplicas(c.Context(), os.LookupEnv, results(c))
 			if errors.Is(err, app.ErrNoPlace) {
-				return errSilent // the list shows it
+				return errSilent // the printed list already shows the problem
 			}
 			return err
 		},

@@ -30,19 +30,19 @@ type replica struct {
 	*process
 	state
 	config  string
-	admin   string   // section
-	program string   // path of its program; empty: this one's
+	admin   string   // the section admin of its configuration
+	program string   // path of its program; empty: the test binary
 	more    []string // additional environment variables
 	way     *way
 }
 
-// way is a proxy between a replica and the platform, which records the replica's calls.
+// way is a proxy between a replica and the platform. It records the replica's calls.
 type way struct {
 	mu    sync.Mutex
 	calls []shownCall
 }
 
-// shownCall is a call that people may notice.
+// shownCall is a call whose effect people may see.
 type shownCall struct {
 	at     time.Time
 	method string
@@ -56,7 +56,7 @@ func newWay(t *testing.T, platform string) (*way, string) {
 		t.Fatal(err)
 	}
 	w, pass := &way{}, httputil.NewSingleHostReverseProxy(to)
-	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the caller was killed
+	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the replica that made the call was killed
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		method := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		if strings.HasPrefix(method, "send") || strings.HasPrefix(method, "edit") || strings.HasPrefix(method, "delete") {
@@ -85,12 +85,12 @@ func (w *way) since(at time.Time) (list []shownCall) {
 	return list
 }
 
-// replicas starts daemons that share a database, one after the other. The first one receives.
+// replicas starts daemons that share a database, one after the other. The first daemon receives the messages.
 func (w *world) replicas(n int, dsn string, o sections, env ...string) []*replica {
 	return w.replicasOf("", n, dsn, o, env...)
 }
 
-// replicasOf is replicas with another build of the program.
+// replicasOf is like replicas, for another build of the program.
 func (w *world) replicasOf(program string, n int, dsn string, o sections, env ...string) (list []*replica) {
 	w.t.Helper()
 	for range n {
@@ -125,7 +125,7 @@ func (r *replica) tell(t *testing.T, code int, args ...string) (stdout string) {
 	return stdout
 }
 
-// shared is what telex replicas --json prints.
+// shared is the output of `telex replicas --json`.
 type shared struct {
 	Self       int
 	Error      string
@@ -161,8 +161,8 @@ func (w *world) says(user int64, text string) {
 	w.telegram.Say(telegram.Incoming{User: user, FirstName: "Ada", Text: text})
 }
 
-// asksAll asks a question in each of the first chats, and waits until all answers grow. round is the number of earlier
-// calls.
+// asksAll asks a question in each of as many chats as chats says, and waits until all answers grow. round is the
+// number of earlier calls of asksAll.
 func (w *world) asksAll(chats, round int) {
 	w.t.Helper()
 	for i := range chats {
@@ -178,7 +178,7 @@ func (w *world) asksAll(chats, round int) {
 	})
 }
 
-// answered reports whether the answers to asksAll are complete, with each answer once.
+// answered reports whether all answers to the questions of asksAll are complete, and each is shown once.
 func (w *world) answered(chats, round int) bool {
 	for i := range chats {
 		texts := w.texts(int64(ada + i))
@@ -209,7 +209,8 @@ func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
 	return nil, nil
 }
 
-// gap returns the longest time between two versions of a message after a moment. The first gap starts at that moment.
+// gap returns the longest time between two versions of a message, from the time after on. The time from after to the
+// next version counts too.
 func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	for _, v := range m.Versions {
 		if v.At.After(after) {
@@ -219,7 +220,7 @@ func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	return longest
 }
 
-// Several daemons share the chats. Every operator command works at each of them with the same result.
+// Several daemons share the chats. Each operator command has the same result at each daemon.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
 	const chats = 8
@@ -259,7 +260,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	elsewhere, config := newState(t), w.config(database(t, dsn))
 	wantOwners(t, elsewhere, config, a.sees(t), owned)
 
-	// Each daemon has its own terminal endpoint, whose conversations are kept.
+	// Each daemon has its own endpoint for terminals, and keeps its conversations.
 	for i, r := range list {
 		question := fmt.Sprintf("say: this is terminal %d", i)
 		wantText(t, "chat", r.tell(t, exitDone, "chat", question), fmt.Sprintf("this is terminal %d", i))
@@ -284,8 +285,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	b.stop()
 }
 
-// wantOwners checks which replica owns which chat, as reported on a machine without a daemon. Each chat must have one
-// owner, and counts has the number of chats of each replica.
+// wantOwners checks which replica owns which chat, as `telex` reports it on a machine without a daemon. Each chat
+// must have exactly one owner, and counts contains the expected number of chats of each replica.
 func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) {
 	t.Helper()
 	var list []struct {
@@ -313,8 +314,8 @@ func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) 
 	}
 }
 
-// An operator's command is executed by the daemon that answers in the chat, even if it was given to another daemon or
-// on a machine without one.
+// An operator's command about a chat is executed by the daemon that owns the chat, even if the operator gave it to
+// another daemon, or on a machine without a daemon.
 func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -355,7 +356,7 @@ func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	}
 }
 
-// A client may use any daemon: they have the same sessions and responses.
+// A client of the API may use any daemon, because all daemons have the same sessions and responses.
 func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -421,7 +422,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].tell(t, exitDone, "pair", "revoke", fmt.Sprintf("telegram:user:%d", ada))
 	poll(t, "word of the revocation", func() bool { return !knows() })
 
-	// Three strangers may have requests in total, for any receiving and answering daemons.
+	// At most three pairing requests may be open in total, no matter which daemons receive and answer.
 	const strangers = 8
 	coded := func() (n int) {
 		for i := range int64(strangers) {
@@ -441,7 +442,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	poll(t, "refusals", func() bool { return refused() >= strangers-1-3 })
 	w.await("codes", func() bool { return coded() == 3 })
 	for i, r := range list {
-		poll(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // the codes of the other replicas arrive a moment later
+		poll(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // codes of the other replicas arrive with a delay
 			return len(pairCode.FindAllString(r.tell(t, exitDone, "pair", "list"), -1)) == 3
 		})
 	}
@@ -456,17 +457,17 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].stop()
 }
 
-// A process that stops hands over at once, and the other one continues its growing replies.
+// A process that stops hands over its chats at once. The other process continues the growing replies.
 func TestPostgreSQLReplicaStops(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
 	_, dsn := server.Create(t, "")
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
 	list := w.replicas(2, dsn, sections{more: "shutdown_grace: 6s"})
-	w.says(ada, "words: 120") // longer than the second that a turn has to finish
+	w.says(ada, "words: 120") // takes longer than the second that a stopping process gives its turns
 	w.awaitGrowth(1)
 	owns, other := owner(t, list, ada)
-	if receiver := list[0]; owns != receiver { // stop the replica that receives and owns the chat
+	if receiver := list[0]; owns != receiver { // stop the replica that receives and owns this chat
 		w.says(ada+1, "words: 120")
 		w.await("another answer", func() bool { return len(w.texts(ada+1)) > 0 })
 		owns, other = receiver, owns
@@ -492,7 +493,7 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	if len(w.texts(ada+1)) > 0 {
 		grows = append(grows, ada+1)
 	}
-	w.await("the answers", func() bool { // an interrupted text has no cursor either
+	w.await("the answers", func() bool { // check for the whole answer, because an interrupted text has no cursor either
 		for _, chat := range grows {
 			if w.texts(chat)[0] != openai.Answer("words: 120") {
 				return false
@@ -509,8 +510,8 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
-// recovery is how long the replies of a dead replica may not grow: the lease of 5 s, and the time to take the chat
-// over.
+// recovery is how long the replies of a dead replica may stand still: the lease of 5 s, and the time that another
+// replica needs to take over the chat.
 const recovery = 8 * time.Second
 
 // Another process continues the answers of a killed process within 8 seconds, in the same messages.
@@ -522,7 +523,7 @@ func replicaKilled(t *testing.T) {
 	list := w.replicas(2, dsn, sections{})
 	w.asksAll(chats, 0)
 	killed := time.Now()
-	list[0].signal(syscall.SIGKILL) // the receiver, which owns half of the chats
+	list[0].signal(syscall.SIGKILL) // the replica that receives, and owns half of the chats
 	<-list[0].ended
 	w.says(ada+chats, "say: anybody there?")
 	w.await("an answer of the other one", func() bool { return complete(w.texts(ada+chats), 1) })
@@ -535,7 +536,7 @@ func replicaKilled(t *testing.T) {
 			t.Errorf("the answer in chat %d stood still for %v", ada+i, stood)
 		}
 	}
-	list[0].run(t) // it joins again beside the other one, with a new id
+	list[0].run(t) // it starts again beside the other replica, with a new id
 	poll(t, "both replicas", func() bool {
 		s := list[0].sees(t)
 		return len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID
@@ -544,8 +545,8 @@ func replicaKilled(t *testing.T) {
 	list[1].stop()
 }
 
-// While the database is unreachable for longer than a lease, no answer grows. The answers continue when it is reachable
-// again. No daemon needs a restart: each is alive but not ready.
+// While the database is unreachable for longer than a lease, no answer grows. The answers continue when the database
+// is reachable again. No daemon needs a restart. Meanwhile each daemon is alive but not ready.
 func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	const chats = 4
@@ -588,9 +589,9 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A process is paused for much longer than its lease. When it wakes up, it sends and stores nothing, and then joins
-// again. By then the other process has continued its reply, as fast as after a kill. Meanwhile a process with another
-// database is killed.
+// A process is paused for much longer than its lease. When it continues, it sends and stores nothing, and then
+// registers again. By then the other process has continued its reply, as fast as after a kill. During the pause, a
+// process with another database is killed.
 func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -619,8 +620,8 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 		return rows
 	}
 	before := stored()
-	t.Run("killed", replicaKilled)                      // the pause is long enough for that
-	time.Sleep(time.Until(began.Add(30 * time.Second))) // the pause itself; processes have no virtual time
+	t.Run("killed", replicaKilled)                      // this test fits into the pause
+	time.Sleep(time.Until(began.Add(30 * time.Second))) // wait for the rest of the pause; processes have no virtual time
 	woke := time.Now()
 	paused.signal(syscall.SIGCONT)
 	paused.awaitLog("the lease on the store is lost", 1)

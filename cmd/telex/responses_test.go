@@ -9,7 +9,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// An answer streams through the Responses API like through Chat Completions, and survives the same faults.
+// An answer streams through the Responses API in the same way as through Chat Completions, and survives the same
+// faults.
 func TestAnswersThroughResponses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 150})

@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// The whole conversation is there after a restart, however the process ended.
+// After a restart, the model gets the whole conversation, no matter how the earlier process ended.
 func TestRestartKeepsTheConversation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -56,7 +56,7 @@ func TestStopClosesTheConnection(t *testing.T) {
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 50})
 	p := w.daemon(sections{})
 	var took []time.Duration
-	for i := range 3 { // a machine that is busy elsewhere may be late once
+	for i := range 3 { // try three times, because a busy machine may be late once
 		w.ask("words: 300")
 		n := i + 1
 		w.await("the answer to grow", func() bool {
@@ -81,7 +81,7 @@ func TestStopClosesTheConnection(t *testing.T) {
 	}
 }
 
-// Somebody who is not listed gets one code and nothing else, and is answered once they are let in.
+// A person without access gets one pairing code and nothing else. Once they are let in, they are answered.
 func TestAnUnlistedPerson(t *testing.T) {
 	t.Parallel()
 	const eve = 1066
@@ -144,7 +144,7 @@ func pngOf(t *testing.T, width, height int) []byte {
 	return b.Bytes()
 }
 
-// A daemon that runs is all that a conversation in the terminal needs: no configuration of its own.
+// While a daemon runs, a conversation in the terminal needs no configuration of its own.
 func TestChatThroughTheDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -10,7 +10,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// asked is a request as the model reads it: its system prompt and the texts of all its messages.
+// asked returns what the model reads in a request: the system prompt, and the texts of all messages.
 func asked(t *testing.T, r openai.Request) (system, all string) {
 	t.Helper()
 	var body struct {
@@ -28,7 +28,8 @@ func asked(t *testing.T, r openai.Request) (system, all string) {
 	return body.Messages[0].Content, all
 }
 
-// In a group the model is told where it is, at the end of the configured system prompt, and who speaks, also where it summarizes.
+// In a group, the model is told where it is, at the end of the configured system prompt. It is also told who wrote
+// each message, even when it summarizes the conversation.
 func TestSpeakersReachTheModelAndItsSummaries(t *testing.T) {
 	t.Parallel()
 	const group, prompt = -4242, "Be brief."

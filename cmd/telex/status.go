@@ -18,7 +18,7 @@ func statusCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := app.ShowStatus(c.Context(), os.LookupEnv, results(c))
 			if errors.Is(err, app.ErrNotWell) {
-				return errSilent // the status shows it
+				return errSilent // the printed status already shows the problem
 			}
 			return err
 		},

@@ -10,7 +10,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// An operator sees that an answer grows, and which messages wait, but no text of them.
+// An operator sees that an answer grows, but nothing of its text.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{Rate: 20}), newState(t)
@@ -51,7 +51,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A store in a file has one daemon.
+// With a store in a file, there is one replica.
 func TestReplicasOfAFile(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
@@ -68,7 +68,7 @@ func TestReplicasOfAFile(t *testing.T) {
 	}
 }
 
-// Health checks learn from the exit code that an endpoint has stopped for good.
+// The exit code tells health checks that an endpoint has stopped permanently.
 func TestStatusOfADaemonThatFails(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)

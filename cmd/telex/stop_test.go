@@ -44,8 +44,8 @@ func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 	}
 }
 
-// An answer that is nearly complete is completed, and who writes meanwhile is told, or is asked
-// again by the platform: the message is not lost.
+// When the daemon stops, an answer that is nearly complete is completed. A person who writes meanwhile is told so, or
+// the platform delivers the message again later. No message is lost.
 func TestSignalLetsAnAnswerEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -71,7 +71,7 @@ func TestIdleDaemonEndsAtOnce(t *testing.T) {
 	p := w.daemon(sections{more: "shutdown_grace: 10m"})
 	began := time.Now()
 	p.stop()
-	if took := time.Since(began); took > 20*time.Second { // neither the grace nor what remains of a poll of 30 s
+	if took := time.Since(began); took > 20*time.Second { // it waits neither for the grace period nor for the end of a poll of 30 s
 		t.Errorf("an idle daemon took %v to end", took)
 	}
 }
@@ -83,11 +83,11 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	w.ask(slowAnswer)
 	w.awaitGrowth(1)
 	began := time.Now()
-	// When the first signal has been dealt with can't be seen from outside, so more than one follows.
+	// It can't be seen from outside when the daemon has handled the first signal, so the test repeats the signal.
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for p.running() && time.Since(began) < patience {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended just now
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if the process has just ended
 		<-again.C
 	}
 	p.exit(patience)
@@ -97,7 +97,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// manager plays systemd: it hears what a service tells of itself.
+// manager is systemd for the daemon: it receives the states that a service reports.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type manager struct {
 	t     *testing.T
@@ -107,7 +107,7 @@ type manager struct {
 
 func newManager(t *testing.T) *manager {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "notify") // t.TempDir is too long for a socket's address
+	dir, err := os.MkdirTemp("", "notify") // the path of t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,13 +121,13 @@ func newManager(t *testing.T) *manager {
 		if err := errors.Join(conn.Close(), os.RemoveAll(dir)); err != nil {
 			t.Error(err)
 		}
-		for range m.heard { // until listen has ended
+		for range m.heard { // until listen has returned
 		}
 	})
 	return m
 }
 
-// listen reads until the connection is closed: a service must never wait for its manager.
+// listen reads until the connection is closed, so that the daemon never waits for the manager.
 func (m *manager) listen(conn *net.UnixConn) {
 	defer close(m.heard)
 	var b [256]byte
@@ -140,7 +140,7 @@ func (m *manager) listen(conn *net.UnixConn) {
 	}
 }
 
-// hear returns the next state that was reported.
+// hear waits for the next reported state and returns it.
 func (m *manager) hear() string {
 	m.t.Helper()
 	select {
@@ -158,7 +158,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := launch{
 		env: []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=3000000"},
-		// The shell becomes the program, so that the watchdog's process id is right.
+		// The shell replaces itself by the program, so that WATCHDOG_PID is the program's process id.
 		wrap: []string{"/bin/sh", "-c", `WATCHDOG_PID=$$ exec "$0" "$@"`},
 	}.start(t, "run", "--config", w.config(sections{}))
 	if got := m.hear(); got != "READY=1" {
@@ -182,7 +182,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		case got == "STOPPING=1":
 			stopping = true
 		case got == "WATCHDOG=1" && stopping:
-			alive++ // it still lives while it ends its turns
+			alive++ // the daemon must report that it lives while it ends its turns
 		case got != "WATCHDOG=1":
 			t.Fatalf("it told %q", got)
 		}
@@ -192,7 +192,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-// A daemon whose store hangs does not tell the watchdog that it lives, and one whose store works again does.
+// While the store hangs, the daemon does not report to the watchdog that it lives. When the store works again, it
+// does.
 func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
@@ -234,7 +235,7 @@ func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	p.stop()
 }
 
-// The watchdog of another process is not ours.
+// If WATCHDOG_PID names another process, the daemon reports nothing to the watchdog.
 func TestWatchdogOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

@@ -23,7 +23,7 @@ func newState(t *testing.T) state {
 	return state{dir: dir, file: store.File(dir), env: "STATE_DIRECTORY=" + dir}
 }
 
-// made returns a state directory with an empty store in it.
+// made returns a state directory that contains an empty store.
 func made(t *testing.T) state {
 	t.Helper()
 	s := newState(t)
@@ -37,7 +37,7 @@ func made(t *testing.T) state {
 	return s
 }
 
-// run runs "telex store" with the arguments and returns what it wrote, once it has exited with code.
+// run runs "telex store" with the arguments, checks its exit code, and returns its output.
 func (s state) run(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	p := launch{env: []string{s.env}}.start(t, append([]string{"store"}, args...)...)
@@ -57,7 +57,7 @@ func wantText(t *testing.T, name, text string, parts ...string) {
 	}
 }
 
-// Another daemon can use a backup that was made while a daemon held the store.
+// A backup that was made while a daemon used the store can be used by another daemon.
 func TestStoreBesideDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -131,7 +131,8 @@ func TestStoreRestore(t *testing.T) {
 	wantText(t, "stdout of check", stdout, "  messages known       2\n")
 }
 
-// A command that only reads creates no file: root would own it, and the service's user could not open it.
+// A command that only reads creates no file. If root ran such a command, root would own the file, and the service's
+// user could not open it.
 func TestListingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	s := made(t)
@@ -174,7 +175,7 @@ func TestStoreBackupOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{taken, s.file, s.dir} {
-		before, _ := os.ReadFile(file) // of a directory: nothing
+		before, _ := os.ReadFile(file) // empty for a directory
 		stdout, stderr := s.run(t, exitFailed, "backup", file)
 		if want := "telex: " + file + " is there already, and a backup overwrites nothing: name another file\n"; stdout != "" || stderr != want {
 			t.Errorf("stdout %q, stderr %q, want nothing and %q", stdout, stderr, want)
@@ -225,14 +226,14 @@ func TestStoreUnusable(t *testing.T) {
 		name  string
 		spoil func(t *testing.T, file string)
 		says  string
-		found bool // by the check, which then says so on stdout; else it could not look, and says so on stderr
+		found bool // the check finds the damage and reports it on stdout; otherwise the check itself fails and says why on stderr
 	}{
 		{"empty", patch(func([]byte) []byte { return nil }), ": damaged\n", true},
 		{"no database", patch(func([]byte) []byte { return bytes.Repeat([]byte("text "), page) }), ": damaged\n", true},
 		{"cut off", patch(func(b []byte) []byte { return b[:2*page] }), ": damaged\n", true},
 		{"a page of zeros", patch(func(b []byte) []byte { clear(b[page : 2*page]); return b }), ": damaged\n", true},
 		{
-			// The application id is at 68, https://www.sqlite.org/fileformat.html#the_database_header.
+			// The application id is at offset 68, https://www.sqlite.org/fileformat.html#the_database_header.
 			"of another program", patch(func(b []byte) []byte { clear(b[68:72]); return b }), " is not a store of telex: ", false,
 		},
 		{"of a newer telex", raiseSchema, " is written by a newer telex (schema 999, ", false},
@@ -272,7 +273,7 @@ func TestStoreUnusable(t *testing.T) {
 	}
 }
 
-// raiseSchema makes a store one that a telex of the future wrote.
+// raiseSchema makes a store look as if a newer version of telex had written it.
 func raiseSchema(t *testing.T, file string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)

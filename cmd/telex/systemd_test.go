@@ -16,10 +16,11 @@ import (
 	"time"
 )
 
-// bootTime bounds how long a machine may take to boot or to shut down.
+// bootTime is the maximum time that a machine may take to boot or to shut down.
 const bootTime = 2 * time.Minute
 
-// machine is a Debian that systemd-nspawn boots with its own systemd, in this machine's network.
+// machine is a Debian system that systemd-nspawn boots with its own systemd. It uses the network of the machine that
+// runs the test.
 type machine struct {
 	t    *testing.T
 	root string // its file system
@@ -62,13 +63,13 @@ func (m *machine) stop() {
 	m.boot = nil
 }
 
-// output runs a program on the machine and returns what it printed.
+// output runs a program on the machine and returns its output.
 func (m *machine) output(args ...string) (string, error) {
 	out, err := exec.Command("nsenter", append([]string{"--target=" + m.init, "--all", "--"}, args...)...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-// run runs a program that must succeed.
+// run is like output, for a program that must succeed.
 func (m *machine) run(args ...string) string {
 	m.t.Helper()
 	out, err := m.output(args...)
@@ -81,14 +82,14 @@ func (m *machine) run(args ...string) string {
 // await waits until ok holds.
 func (m *machine) await(what string, ok func() bool) {
 	m.t.Helper()
-	for deadline := time.Now().Add(bootTime); !ok(); time.Sleep(50 * time.Millisecond) { // nothing tells when a unit changes
+	for deadline := time.Now().Add(bootTime); !ok(); time.Sleep(50 * time.Millisecond) { // poll, because nothing reports when a unit changes
 		if time.Now().After(deadline) {
 			m.t.Fatalf("not after %v: %s\n%s", bootTime, what, m.log.String())
 		}
 	}
 }
 
-// write puts a file on the machine that only root can read.
+// write writes a file on the machine, which only root can read.
 func (m *machine) write(path, text string) {
 	m.t.Helper()
 	if err := os.WriteFile(filepath.Join(m.root, path), []byte(text), 0o600); err != nil {
@@ -96,12 +97,12 @@ func (m *machine) write(path, text string) {
 	}
 }
 
-// pid returns the process id of the daemon, "0" if it does not run.
+// pid returns the daemon's process id, or "0" if the daemon does not run.
 func (m *machine) pid() string {
 	return m.run("systemctl", "show", "--property=MainPID", "--value", "telex")
 }
 
-// active waits until the daemon has told systemd that it is ready.
+// active waits until the daemon has reported to systemd that it is ready.
 func (m *machine) active() {
 	m.t.Helper()
 	m.await("telex.service is active", func() bool {
@@ -110,11 +111,11 @@ func (m *machine) active() {
 	})
 }
 
-// disturbance is what happens to the service while it answers.
+// disturbance is an event that happens to the service while it answers.
 type disturbance struct {
 	name  string
 	do    func(*machine)
-	keeps bool // the process
+	keeps bool // the process must stay the same
 }
 
 func disturbances() []disturbance {
@@ -126,7 +127,7 @@ func disturbances() []disturbance {
 	}
 }
 
-// reload changes the configuration, after a change that is wrong.
+// reload first tries to reload an invalid configuration, which must fail, and then a valid one.
 func (m *machine) reload() {
 	m.t.Helper()
 	const path = "/etc/telex/config.yaml"
@@ -146,8 +147,8 @@ func (m *machine) reload() {
 	m.run("systemctl", "reload", "telex")
 }
 
-// disturb asks a question undisturbed, then one for each disturbance, which comes while the answer grows. Each answer must be
-// there in the end: whole, once, without a cursor.
+// disturb asks one question without a disturbance, and then one for each disturbance, which happens while the answer
+// grows. In the end, each answer must be shown once, complete and without a cursor.
 func (m *machine) disturb(platform remote, list ...disturbance) {
 	m.t.Helper()
 	for i, d := range append([]disturbance{{name: "nothing", do: func(*machine) {}}}, list...) {
@@ -176,8 +177,8 @@ platforms: {telegram: {token_file: telegram-token, api_base: "%s"}}
 admin: {listen: ""}
 `
 
-// The package in a booted Debian: install, kill -9, restart, upgrade, reboot, purge. `make test-systemd` says where the
-// package and the Debian are.
+// The package works in a booted Debian: install, kill -9, restart, upgrade, reboot, purge. `make test-systemd` sets
+// the variables that name the package and the Debian system.
 func TestSystemd(t *testing.T) {
 	pkg, err := filepath.Glob(os.Getenv("TELEX_DEB"))
 	if err != nil || len(pkg) != 1 {
@@ -193,7 +194,7 @@ func TestSystemd(t *testing.T) {
 	m.run("dpkg", "--install", "/root/telex.deb")
 	t.Cleanup(func() {
 		if m.boot != nil {
-			_, _ = m.output("dpkg", "--purge", "telex") // the file system serves the next run too
+			_, _ = m.output("dpkg", "--purge", "telex") // a later run uses the same file system
 		}
 	})
 	m.checkInstalled()
@@ -202,7 +203,7 @@ func TestSystemd(t *testing.T) {
 	m.write("/etc/telex/config.yaml", fmt.Sprintf(bootedConfig, model.url, platform.url))
 	m.write("/etc/telex/secrets/telegram-token", testToken+"\n")
 	m.write("/etc/telex/secrets/model-key", testKey+"\n")
-	m.run("telex", "config", "check", "--config", "/etc/telex/config.yaml") // as an administrator, without credentials
+	m.run("telex", "config", "check", "--config", "/etc/telex/config.yaml") // run as an administrator, who has not the service's credentials
 	m.run("systemctl", "enable", "--now", "telex")
 	m.active()
 
@@ -216,7 +217,8 @@ func TestSystemd(t *testing.T) {
 	m.checkPurged()
 }
 
-// The program alone, without a package: telex setup installs the service, which answers, and takes it back.
+// Without the package, `telex setup` installs the program as a service, and the service answers. `telex setup
+// --uninstall` removes the service.
 func TestSystemdSetup(t *testing.T) {
 	program, err := os.ReadFile(os.Getenv("TELEX_PROGRAM"))
 	if err != nil {
@@ -253,13 +255,13 @@ func TestSystemdSetup(t *testing.T) {
 	m.run("rm", "-r", "/etc/telex", "/var/lib/telex", "/var/lib/private/telex")
 }
 
-// lastOfTides returns the end of the stand-in's answer.
+// lastOfTides returns the last 20 bytes of the stand-in's answer about the tides.
 func lastOfTides(t *testing.T) string {
 	text, _ := tides(t)
 	return text[len(text)-20:]
 }
 
-// checkInstalled checks what the package brings, and that only root sees the configuration.
+// checkInstalled checks which files the package has installed, and that only root can read the configuration.
 func (m *machine) checkInstalled() {
 	m.t.Helper()
 	for _, file := range []string{
@@ -281,7 +283,8 @@ func (m *machine) checkInstalled() {
 	}
 }
 
-// checkBareStart starts the service without a configuration, which says so, and without a folder of secrets, which is fine.
+// checkBareStart starts the service without a configuration, which must fail and say so. Then it starts the service
+// without a folder of secrets, which must succeed.
 func (m *machine) checkBareStart() {
 	m.t.Helper()
 	if out, err := m.output("systemctl", "start", "telex"); err == nil || !strings.Contains(out, "Assertion failed") {
@@ -295,7 +298,8 @@ func (m *machine) checkBareStart() {
 	m.run("mkdir", "--mode=0700", "/etc/telex/secrets")
 }
 
-// checkPurged removes the package in two steps: what people wrote goes only with the second one.
+// checkPurged removes the package in two steps. `dpkg --remove` keeps the configuration and the data, and `dpkg
+// --purge` deletes them.
 func (m *machine) checkPurged() {
 	m.t.Helper()
 	m.run("dpkg", "--remove", "telex")

@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// The files of a tool follow the answer unchanged, each as a message of its own: the picture, then the file. The model is told
-// of both.
+// The files that a tool returns are sent unchanged after the answer, each as a separate message: first the picture,
+// then the file. The model is told about both.
 func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const answer = "Here is the plan, and who sits where."
@@ -22,7 +22,7 @@ func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 		bench.letGo("plan", n.name)
 		places = append(places, n.begin(model, 1, question, []openai.Rule{
 			{Match: question, Times: 1, Do: fmt.Sprintf("call=%q", fmt.Sprintf(`desk_plan {"for":%q}`, n.name))},
-			{Match: "Images that the tools returned", Times: 1, Do: fmt.Sprintf("say=%q", answer)}, // a message of its own
+			{Match: "Images that the tools returned", Times: 1, Do: fmt.Sprintf("say=%q", answer)}, // the model gets the picture in a separate message
 		}))
 	}
 	daemon.awaitLog("turn ended", len(places))

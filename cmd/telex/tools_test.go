@@ -13,7 +13,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// A question, two tools side by side, and the answer: in one message, whose final shows nothing of the calls.
+// The model calls two tools in parallel and then answers. Everything is shown in one message, whose final text does
+// not mention the calls.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -45,7 +46,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// fetch reads no private address for anybody. A person must approve addresses that nobody typed.
+// The tool fetch never reads a private address. A person must approve an address that nobody typed.
 func TestFetchIsGuarded(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))
@@ -55,7 +56,7 @@ func TestFetchIsGuarded(t *testing.T) {
 	for i, question := range []string{
 		fmt.Sprintf("call: fetch {\"url\":%q}", inside.URL),
 		"call: fetch {\"url\":\"http://169.254.169.254/latest/meta-data/\"}",
-		"call: fetch {\"url\":\"https://exa\\u006dple.org/stolen\"}", // written by nobody in these letters
+		"call: fetch {\"url\":\"https://exa\\u006dple.org/stolen\"}", // nobody typed the address with exactly these characters
 	} {
 		w.ask(question)
 		if i == 2 {
@@ -104,7 +105,7 @@ func TestMemoryOutlivesTheProcess(t *testing.T) {
 	says(ada, "call: recall {}", "Nothing is remembered about this person.")
 }
 
-// A server of tools that dies is a failed call, and nothing else.
+// If a tool server can't be started, questions are answered nevertheless.
 func TestMCPServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -20,10 +20,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// nextMigration only adds, as the first step of every change of the schema does: programs of the release before can go on.
+// nextMigration only adds a column. The first step of every change of the schema only adds, so that programs of the
+// previous release can continue.
 const nextMigration = "-- +goose Up\nALTER TABLE conversation ADD COLUMN next text NOT NULL DEFAULT '';\n"
 
-// buildRelease builds this program as a release, with further migrations of the database, and returns its path.
+// buildRelease builds telex as a release with further migrations of the database, and returns the program's path.
 func buildRelease(t *testing.T, version string, migrations ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,11 +60,11 @@ func buildRelease(t *testing.T, version string, migrations ...string) string {
 	return program
 }
 
-// Two daemons are upgraded one after the other to a release with a newer schema, while people talk. Meanwhile both releases use the
-// database, and no answer stands still for more than two seconds.
+// Two daemons are upgraded one after the other to a release with a newer schema, while people talk. Meanwhile both
+// releases use the database. No answer stops growing for more than two seconds longer than usual.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	const chats, stood = 6, 1500*time.Millisecond + 2*time.Second // between two edits of Telegram, and two seconds
+	const chats, stood = 6, 1500*time.Millisecond + 2*time.Second // the usual time between two edits on Telegram, and two seconds
 	older, newer := buildRelease(t, "1.0.0"), buildRelease(t, "1.1.0", nextMigration)
 	server := pgtest.Start(t, true)
 	name, dsn := server.Create(t, "")
@@ -93,7 +94,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 		for i, one := range list {
 			want := []string{"1.1.0", "1.1.0"}
 			if round == 0 {
-				want[0] = "1.0.0" // the one that stayed is the oldest
+				want[0] = "1.0.0" // the older replica is listed first, and is not upgraded yet
 			}
 			poll(t, "both versions", func() bool {
 				var got []string
@@ -111,7 +112,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	if after := schema(); after == before {
 		t.Errorf("the schema is %s after the upgrade, as before", after)
 	}
-	// The release before can use the new schema, too: an upgrade can be taken back.
+	// The previous release can use the new schema too, so an upgrade can be undone.
 	list[0].stop()
 	list[0].program = older
 	list[0].run(t)

@@ -18,8 +18,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// TestWebhookFlood: ten thousand requests with random bodies, with the secret and without, whole and cut, get the right
-// status and cost little memory; Ada is answered meanwhile.
+// In TestWebhookFlood, the webhook receives ten thousand requests with random bodies, some without the secret, some
+// cut off. Each gets the right status, and together they cost little memory. Ada is answered meanwhile.
 func TestWebhookFlood(t *testing.T) {
 	t.Parallel()
 	const (
@@ -68,7 +68,7 @@ func noise(t *testing.T, random *rand.Rand, address string) {
 		if got := knock(t, address, hookSecret, string(body)); got != 400 {
 			t.Errorf("noise with the secret: got %d", got)
 		}
-	case 3: // an update of which nothing is as it should be
+	case 3: // an update in which every field is wrong
 		text := fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%q,"text":[%d]},"callback_query":{"id":%d},"x":%q}`,
 			random.Int32(), body[:min(len(body), 20)], random.Int32(), random.Int32(), bytes.ToValidUTF8(body, nil))
 		if got := knock(t, address, hookSecret, text); got != 200 && got != 400 {
@@ -104,7 +104,7 @@ func cut(t *testing.T, address, secret string, body []byte) {
 	}
 }
 
-// resident returns how much memory a process holds, in kB.
+// resident returns the resident memory of a process, in kB.
 func resident(t *testing.T, p *process) (size int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

@@ -24,7 +24,7 @@ func (w *world) hooked() (section, address string) {
 		testToken, w.telegramURL, listens, address, hookSecret), address
 }
 
-// knock posts a body to a webhook as anybody can, and returns the answer's status.
+// knock posts a body to a webhook, as anybody on the internet can, and returns the status of the response.
 func knock(t *testing.T, address, secret, body string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
@@ -43,8 +43,9 @@ func knock(t *testing.T, address, secret, body string) int {
 	return resp.StatusCode
 }
 
-// TestTelegramWebhook: a daemon that Telegram calls answers what waited, what comes, and what came while it was killed; forged
-// updates are refused, repeated ones are answered once; it leaves no webhook behind when it is stopped, and polls afterwards.
+// In TestTelegramWebhook, a daemon receives by a webhook. It answers messages that waited, that arrive, and that
+// arrived after a kill. Forged updates are refused, and repeated updates are answered once. When the daemon stops, it
+// deletes the webhook, and the next daemon can poll.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{GrowingIDs: true, Limits: telegram.NoLimits()}, openai.Options{Rate: 2000})

@@ -11,7 +11,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// Unsigned webhooks are refused, repeated ones are dropped, and neither costs memory.
+// Webhooks without a valid signature are refused, repeated webhooks are dropped, and neither costs memory.
 func TestWhatsAppForged(t *testing.T) {
 	t.Parallel()
 	const requests, mostGrowth = 10_000, 10 << 10 // kB
@@ -33,7 +33,7 @@ func TestWhatsAppForged(t *testing.T) {
 		"broken JSON":  {genuine[:len(genuine)/2], whatsapp.Sign(p.whatsapp.AppSecret(), genuine[:len(genuine)/2]), 200},
 		"too large":    {make([]byte, 4<<20), whatsapp.Sign("x", nil), 413},
 	} {
-		if got, err := p.deliver(c.body, c.signature); got != c.want && err == nil { // a body that is too large may meet a closed door
+		if got, err := p.deliver(c.body, c.signature); got != c.want && err == nil { // if the body is too large, the server may close the connection before it is sent
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestWhatsAppForged(t *testing.T) {
 			}
 		}
 	}
-	flood(1000) // the daemon takes what it needs
+	flood(1000) // afterwards, the daemon's memory has its usual size
 	before := resident(t, daemon)
 	flood(requests)
 	if grown := resident(t, daemon) - before; grown > mostGrowth {

@@ -21,8 +21,8 @@ import (
 type phone struct {
 	*world
 	whatsapp *whatsapp.Server
-	url      string // of the Graph API
-	callback string // where telex listens
+	url      string // URL of the Graph API
+	callback string // URL at which the daemon receives webhooks
 }
 
 func newPhone(t *testing.T) *phone {
@@ -35,14 +35,14 @@ func newPhone(t *testing.T) *phone {
 	return p
 }
 
-// run starts a daemon with a bot on WhatsApp alone, to which Meta's handshake connects the stand-in.
+// run starts a daemon whose only bot is on WhatsApp, and connects the stand-in to it by Meta's handshake.
 func (p *phone) run(more string) *process {
 	p.t.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(p.callback, "http://"), "/whatsapp")
 	d := p.daemon(sections{
 		platforms: fmt.Sprintf("{whatsapp: {access_token: %q, phone_number_id: %q, app_secret: %q, verify_token: %q, listen: %q, api_base: %q}}",
 			p.whatsapp.Token(), whatsapp.PhoneNumberID, p.whatsapp.AppSecret(), p.whatsapp.VerifyToken(), address, p.url),
-		streaming: "{whatsapp: true}", // which nothing can do here
+		streaming: "{whatsapp: true}", // has no effect, because WhatsApp has no edits
 		more:      more,
 	})
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -77,7 +77,7 @@ func (p *phone) shown() []string {
 	return texts
 }
 
-// awaitShown waits until there are so many messages of the bot, and returns the newest.
+// awaitShown waits until there are n messages of the bot, and returns the newest.
 func (p *phone) awaitShown(n int) whatsapp.Message {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*patience)
@@ -97,7 +97,7 @@ func (p *phone) awaitShown(n int) whatsapp.Message {
 	return list[n-1]
 }
 
-// wantGood checks that nobody tried to change a message, that no cursor was shown, and that no limit was broken.
+// wantGood checks that nobody tried to change a message, that no cursor was shown, and that no limit was exceeded.
 func (p *phone) wantGood() {
 	p.t.Helper()
 	if st := p.whatsapp.Stats(); st.Violations.Total() > 0 || st.EditAttempts > 0 || st.Failed > 0 {
@@ -110,7 +110,8 @@ func (p *phone) wantGood() {
 	}
 }
 
-// A picture, a reply to an answer, a tool call that is approved by a button, and an answer across a kill.
+// The bot answers a picture and a reply to its answer. It makes a tool call that is approved by a button, and
+// completes an answer after a kill.
 func TestWhatsApp(t *testing.T) {
 	t.Parallel()
 	p, bench := newPhone(t), newWorkbench(t)
@@ -118,7 +119,7 @@ func TestWhatsApp(t *testing.T) {
 	for _, r := range append(rules,
 		openai.Rule{Match: "And why?", Do: `say="Because it was _drawn_ so."`},
 		openai.Rule{Match: "What is this?", Do: `say="A **grey** picture."`},
-		openai.Rule{Match: "Tell me more", Times: 1, Do: `say="never" delay=1h`}, // until it is killed
+		openai.Rule{Match: "Tell me more", Times: 1, Do: `say="never" delay=1h`}, // this answer grows until the daemon is killed
 		openai.Rule{Match: "Tell me more", Do: `say="There is no more."`},
 	) {
 		if err := p.model.Rule(r); err != nil {
@@ -167,7 +168,7 @@ func TestWhatsApp(t *testing.T) {
 	if m := p.awaitShown(4); m.Shown() != saysAll || bench.runs("order", "Ada") != 1 {
 		t.Errorf("the answer is %q, and the tool ran %d times", m.Shown(), bench.runs("order", "Ada"))
 	}
-	if _, err := p.whatsapp.Press("", ask.ID, "Deny"); err != nil { // too late: it says nothing
+	if _, err := p.whatsapp.Press("", ask.ID, "Deny"); err != nil { // too late, so the press has no effect
 		t.Fatal(err)
 	}
 

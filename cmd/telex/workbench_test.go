@@ -13,13 +13,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// workbench is a server of tools whose calls wait until the test lets them go on:
+// workbench is a tool server whose calls wait until the test lets them end:
 //
 //	stock, prices  read only
 //	plan           reads only, and returns a picture and a file besides
 //	order          changes something: a person must approve it
 //
-// Each takes {"for": NAME}, by which tests tell the calls apart.
+// Each tool takes {"for": NAME}, by which tests distinguish the calls.
 type workbench struct {
 	t       *testing.T
 	url     string
@@ -27,15 +27,15 @@ type workbench struct {
 
 	mu    sync.Mutex
 	gates map[string]*gate
-	door  chan struct{} // calls wait until it is closed; nil: it is open
+	door  chan struct{} // requests wait until this channel is closed; nil: they do not wait
 }
 
-// gate is where the calls of one tool for one name wait.
+// gate makes the calls of one tool for one name wait.
 type gate struct {
 	mu    sync.Mutex
 	runs  int
 	begun chan struct{} // closed by the first call
-	open  chan struct{} // closed by letGo
+	open  chan struct{} // closed by letGo, which ends the calls
 }
 
 // seats is the file that plan makes.
@@ -77,7 +77,7 @@ func newWorkbench(t *testing.T) *workbench {
 	return b
 }
 
-// shut lets nobody in until the returned function is called.
+// shut makes all new requests wait until the returned function is called.
 func (b *workbench) shut() (open func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +91,7 @@ func (b *workbench) shut() (open func()) {
 	}
 }
 
-// admit waits at the door.
+// admit waits while the door is shut. It returns false if the request ends before that.
 func (b *workbench) admit(ctx context.Context) bool {
 	b.mu.Lock()
 	door := b.door
@@ -126,7 +126,7 @@ func (b *workbench) call(ctx context.Context, tool string, arguments json.RawMes
 		return &sdk.CallToolResult{Content: content}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-b.t.Context().Done(): // the caller may be gone already
+	case <-b.t.Context().Done(): // the caller may have ended already
 		return nil, context.Cause(b.t.Context())
 	}
 }
@@ -159,7 +159,7 @@ func (b *workbench) awaitCall(tool, name string) {
 	}
 }
 
-// letGo ends the calls of a tool for a name, those to come too.
+// letGo ends the calls of a tool for a name, including future calls.
 func (b *workbench) letGo(tool, name string) { close(b.gate(tool, name).open) }
 
 // runs returns how often a tool was called for a name.

@@ -16,13 +16,13 @@ import (
 	"telex/standin/telegram"
 )
 
-// ada is who writes in private chats unless a test says otherwise.
+// ada is the person who writes in private chats, unless a test says otherwise.
 const ada = 1001
 
 // cursor is the built-in cursor.
 const cursor = " ▌"
 
-// world is what a daemon lives in: a platform and a model provider on loopback.
+// world is the environment of a daemon: a platform and a model provider on loopback.
 type world struct {
 	t                     *testing.T
 	telegram              *telegram.Server
@@ -30,8 +30,8 @@ type world struct {
 	telegramURL, modelURL string
 }
 
-// newWorld starts both stand-ins. Zero options stand for the token and the key of these tests,
-// 10 ms of latency and 200 tokens a second.
+// newWorld starts both stand-ins. By default, they use the token and the key of these tests, a latency of 10 ms and a
+// rate of 200 tokens per second.
 func newWorld(t *testing.T, to telegram.Options, mo openai.Options) *world {
 	t.Helper()
 	to.Token, to.Latency = cmp.Or(to.Token, testToken), cmp.Or(to.Latency, 10*time.Millisecond)
@@ -67,7 +67,7 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// serve serves until the test ends and returns the address.
+// serve runs a server until the test ends, and returns the server's address.
 func serve(t *testing.T, s interface {
 	Serve(l net.Listener) error
 	Close() error
@@ -87,15 +87,15 @@ func serve(t *testing.T, s interface {
 	return "http://" + l.Addr().String()
 }
 
-// sections are the parts of a configuration; an empty one is that of config.
+// sections contains the sections of a configuration. For an empty section, config uses its default.
 type sections struct {
 	models, streaming, access, platforms string
 	admin                                string // empty: no admin address
 	more                                 string // further sections
 }
 
-// config writes a configuration file for the world: everybody is let in, replies stream, one
-// endpoint called telegram, whatever the environment says.
+// config writes a configuration file for the world. By default, everybody is let in, replies stream, and there is one
+// endpoint, called telegram.
 func (w *world) config(s sections) string {
 	w.t.Helper()
 	text := strings.Join([]string{
@@ -118,7 +118,7 @@ func writeConfig(t *testing.T, text string) string {
 	return path
 }
 
-// daemon starts a daemon on the configuration and waits until it receives.
+// daemon starts a daemon with the configuration, and waits until it receives messages.
 func (w *world) daemon(s sections, env ...string) *process {
 	w.t.Helper()
 	p := launch{env: env}.start(w.t, "run", "--config", w.config(s))
@@ -131,7 +131,7 @@ func (w *world) ask(text string) int {
 	return w.telegram.Say(telegram.Incoming{User: ada, FirstName: "Ada", Text: text})
 }
 
-// replies returns the bot's messages in a chat that are there, oldest first.
+// replies returns the bot's messages in a chat that are not deleted, oldest first.
 func (w *world) replies(chat int64) []telegram.Message {
 	var list []telegram.Message
 	for _, m := range w.telegram.History(chat) {
@@ -142,7 +142,7 @@ func (w *world) replies(chat int64) []telegram.Message {
 	return list
 }
 
-// texts returns what the bot's messages in a chat show.
+// texts returns the texts of the bot's messages in a chat.
 func (w *world) texts(chat int64) []string {
 	var list []string
 	for _, m := range w.replies(chat) {
@@ -151,7 +151,7 @@ func (w *world) texts(chat int64) []string {
 	return list
 }
 
-// await waits until ok holds, which is looked at whenever something happens on the platform.
+// await waits until ok returns true. It calls ok after each event on the platform.
 func (w *world) await(what string, ok func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -168,7 +168,7 @@ func (w *world) await(what string, ok func() bool) {
 	w.t.Fatalf("waited in vain for %s; ada sees %q", what, w.texts(ada))
 }
 
-// awaitGrowth waits until ada's newest answer, the n-th, has been shown and edited.
+// awaitGrowth waits until the n-th answer to ada has been shown and edited.
 func (w *world) awaitGrowth(n int) telegram.Message {
 	w.t.Helper()
 	var newest telegram.Message
@@ -183,7 +183,7 @@ func (w *world) awaitGrowth(n int) telegram.Message {
 	return newest
 }
 
-// wantTexts compares what the bot's messages in a chat show.
+// wantTexts checks the texts of the bot's messages in a chat.
 func (w *world) wantTexts(chat int64, want ...string) {
 	w.t.Helper()
 	got := w.texts(chat)
@@ -197,8 +197,8 @@ func (w *world) wantTexts(chat int64, want ...string) {
 	}
 }
 
-// checkSteps checks that a message was shown while it was written: in so many steps at least,
-// with a cursor on all but the last.
+// checkSteps checks that a message was shown while it was written. It must have at least least versions, all but the
+// last with a cursor.
 func checkSteps(t *testing.T, m telegram.Message, least int) {
 	t.Helper()
 	if len(m.Versions) < least {
@@ -211,8 +211,8 @@ func checkSteps(t *testing.T, m telegram.Message, least int) {
 	}
 }
 
-// checkStopped checks that a message without a cursor shows the beginning of an answer in plain text, and below it that
-// it was stopped. It returns the beginning.
+// checkStopped checks that a message shows the beginning of a plain-text answer without a cursor, and below it the
+// mark of a stopped answer. It returns the beginning.
 func checkStopped(t *testing.T, text, answer string) string {
 	t.Helper()
 	shown, marked := strings.CutSuffix(text, "\n\n(stopped)")
@@ -223,7 +223,7 @@ func checkStopped(t *testing.T, text, answer string) string {
 	return shown
 }
 
-// checkPrefix checks that a message without a cursor shows the beginning of an answer in plain text.
+// checkPrefix checks that a message shows the beginning of a plain-text answer, without a cursor.
 func checkPrefix(t *testing.T, text, answer string) {
 	t.Helper()
 	if strings.Contains(text, strings.TrimSpace(cursor)) || text == "" || !strings.HasPrefix(answer, text) {
