@@ -21,7 +21,7 @@ type streamEvent struct {
 	Response     response           `json:"response"`
 }
 
-// response is a whole answer, or its state at an event.
+// response is a whole answer, or the state of an answer in an event.
 type response struct {
 	Status     string            `json:"status"`
 	Error      json.RawMessage   `json:"error"`

@@ -141,8 +141,8 @@ func canonicalName(name string) string {
 	return string(b)
 }
 
-// parseTime parses a time. A time without an offset is in zone. The note warns if the clocks of that zone changed, so
-// that the time does not exist or exists twice.
+// parseTime parses a time. A time without an offset is in zone. The note warns if the clocks of that zone change at
+// that time, so that the time does not exist or exists twice.
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{

@@ -109,7 +109,7 @@ func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
 	}
 	prune(doc)
 	parser := readability.NewParser()
-	article, err := parser.ParseDocument(doc, u) // works on a copy
+	article, err := parser.ParseDocument(doc, u) // ParseDocument works on a copy of doc
 	text := ""
 	if err == nil && article.Node != nil {
 		if text, err = write(article.Node, u); err != nil {

@@ -30,7 +30,7 @@ type meter struct {
 	arrived      []time.Time // latest possible arrival times of the calls in the window, oldest first
 	refused      []time.Time // times of the refused calls among them, oldest first
 	bucket       *rate.Limiter
-	nextPaced    time.Time // earliest time of the next less urgent call while others wait
+	nextPaced    time.Time // earliest time at which the next preview or typing indicator may go while others wait
 	reservations []reservation
 }
 

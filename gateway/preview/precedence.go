@@ -134,7 +134,7 @@ func (s *state) needsMessages(now time.Time) bool {
 	return slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return s.plan(d, now).needsMessage() })
 }
 
-// needsMessage reports whether a creates a message or searches for one that may exist.
+// needsMessage reports whether the action creates a message or searches for one that may exist.
 func (a action) needsMessage() bool {
 	return a.creates() || a.kind == doFind || a.kind == doType || a.kind == doWait
 }

@@ -200,8 +200,8 @@ func (r *Reply) mayRecordLater(a action) bool {
 	return before.frame.below == "" && a.frame.below == "" && !before.body.blank()
 }
 
-// recordIntent stores the change that action a is about to try, if a creates or changes a message of the reply.
-// It returns false if storing failed.
+// recordIntent stores the change that action a is about to try, if the action creates or changes a message of the
+// reply. It returns false if storing failed.
 func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	r.currentCreate = r.createForFind(a)
 	switch a.kind {
@@ -307,7 +307,7 @@ func (r *Reply) intendedRecord(a action) chat.Part {
 	return p
 }
 
-// sourceAndNote returns the Markdown that a shows and earlier messages don't, and the note below it.
+// sourceAndNote returns the Markdown that action a shows and earlier messages don't, and the note below it.
 func (r *Reply) sourceAndNote(a action) (source, note string) {
 	if source, ok := r.previewSource(a); ok {
 		return source, ""
@@ -330,7 +330,8 @@ func (r *Reply) sourceAndNote(a action) (source, note string) {
 	return cut(r.ending.Text, start, a.body.end), note
 }
 
-// previewSource returns the Markdown that a preview shows and earlier ones don't; false if a shows the final.
+// previewSource returns the Markdown that action a shows and earlier previews don't, or false if the action shows the
+// final.
 func (r *Reply) previewSource(a action) (string, bool) {
 	switch {
 	case a.part < 0:

@@ -30,7 +30,8 @@ func (s *state) find(part int, now time.Time) action {
 	return action{kind: doFind, desired: d}
 }
 
-// createForFind returns the create that a makes, for a later Find; nil if a makes none or Find does not need it.
+// createForFind returns the create that action a makes, for a later Find. It returns nil if the action makes none, or
+// if Find does not need it.
 func (r *Reply) createForFind(a action) *chat.Create {
 	if !a.creates() || r.lateFor == 0 || !r.can(chat.OpFind) {
 		return nil

@@ -23,6 +23,6 @@
 //
 //	make sim                       many schedules, always the same
 //	make sim SET=random SETS=40    many more that nobody has played
-//	make sim SEED=17 KIND=x        the one that failed
+//	make sim SEED=17 KIND=x        the schedule that failed
 //	make sim REPLICAS=1            with several gateways
 package sim

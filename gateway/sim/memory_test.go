@@ -97,7 +97,7 @@ func (w *world) remembered(t *turnLog) bool {
 	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) {
 		return false
 	}
-	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // the question and its answer continued in that turn
+	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // that turn took over the question and its answer
 		return again.replaces == t.id && w.lost(again)
 	})
 }
@@ -236,7 +236,7 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 // readAsRemembered reports whether the visible text of a turn must equal the history word by word.
 func (w *world) readAsRemembered(t *turnLog) bool {
 	if !w.s.calm() && w.finalRun(t) == nil {
-		return false // of an answer that a kill cut off, only the steps are in the history
+		return false // if a kill cut off an answer, only its steps are in the history
 	}
 	if w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete || w.waived(t) {
 		return false

@@ -335,8 +335,8 @@ func (w *world) noteFailed(key string) {
 	d.effects[len(d.effects)-1].failed = time.Now()
 }
 
-// noteCutOff records that a call that only reads is assumed to have ended with its turn. If it failed at that moment,
-// nobody can tell.
+// noteCutOff records that the gateway took a read-only call for one that ended with its turn. If the call failed at
+// that very moment, nobody can tell the difference.
 func (w *world) noteCutOff(t *turnLog, call string) {
 	for _, d := range w.deeds {
 		if n := len(d.effects); n > 0 && d.turn == t.id && (d.key == call || w.s.recount) && d.effects[n-1].failed.Equal(time.Now()) {
