@@ -162,7 +162,7 @@ func (s *Server) access(c *channel) Access {
 	return a
 }
 
-// visibleChannel returns a channel that the bot may see.
+// visibleChannel returns a channel by its id. It refuses the call if the bot may not see the channel.
 func (s *Server) visibleChannel(id string) *channel {
 	rig.RefuseIf(!isSnowflake(id), badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "channel_id"))
 	c := s.channels[id]
@@ -174,7 +174,7 @@ func (s *Server) visibleChannel(id string) *channel {
 // channelOf returns the channel of the call.
 func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r.param("channel")) }
 
-// writableChannel returns the channel of the call if the bot may write there.
+// writableChannel returns the channel of the call. It refuses the call if the bot may not write there.
 func (s *Server) writableChannel(r *request) *channel {
 	c := s.channelOf(r)
 	s.checkWritable(c)

@@ -61,7 +61,7 @@ type CommandOption struct {
 	Options []CommandOption `json:"options,omitempty"`
 }
 
-// Commands returns a copy of the commands of a guild, or of the global ones if guildID is "".
+// Commands returns a copy of the commands of a guild, or of the global commands if guildID is "".
 func (s *Server) Commands(guildID string) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Server) overwriteCommands(r *request, guildID string) any {
 
 func (c Command) sameName(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
 
-// putCommands replaces the commands of a guild. Existing ones keep their ids. It returns how many are new.
+// putCommands replaces the commands of a guild. Existing commands keep their ids. It returns how many are new.
 func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int) {
 	count := make(map[int]int)
 	for i := range list {

@@ -104,7 +104,7 @@ func (r *componentReader) children(f form, most int) {
 	}
 }
 
-// row reads a row of up to five buttons or one select.
+// row reads a row of up to five buttons or one select menu.
 func (r *componentReader) row(f form) {
 	list := f.forms("components", maxRowButtons)
 	f.badIf(len(list) == 0, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.", "components")

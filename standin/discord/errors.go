@@ -38,7 +38,7 @@ const (
 	codeThreadExists        = 160004
 )
 
-// apiError is an error response. A method panics with it; see package rig.
+// apiError is an error response. A method panics with an apiError; see package rig.
 type apiError struct {
 	status  int
 	code    int

@@ -42,7 +42,7 @@ func readBody(r *http.Request) (json.RawMessage, map[int]rig.Upload, *apiError) 
 	payload = bytes.TrimSpace(payload)
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:
-		_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may lose the response; an error here changes nothing
+		_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
 		return nil, nil, requestTooLarge()
 	case err != nil:
 		return nil, nil, fail(http.StatusBadRequest, codeInvalidForm, "Invalid Form Body")

@@ -226,7 +226,7 @@ func (s *Server) detachAll() []net.Conn {
 }
 
 // gatewayViolation is an error of a client for which the platform closes the connection. Handlers of payloads panic
-// with it; see package rig.
+// with a gatewayViolation; see package rig.
 type gatewayViolation struct {
 	code   int
 	detail string // added to the reason

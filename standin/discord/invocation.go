@@ -21,7 +21,7 @@ type Invocation struct {
 }
 
 // Slash uses a slash command as a person and returns the interaction's id. It fails if the person's client would not
-// allow it: no such command there, or invalid options.
+// allow this, because the channel has no such command or the options are invalid.
 func (s *Server) Slash(in Invocation) (string, error) {
 	return s.useCommand(in, slashCommand, func(_ *channel, cmd *Command, data map[string]any) error {
 		options, err := optionValues(cmd.Options, in.Options)

@@ -126,7 +126,7 @@ func effectiveLimits(published, hidden Limits) (Limits, Limits, time.Duration) {
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
-// scope returns the bucket of a kind for a resource; "" is the bot as a whole.
+// scope returns the bucket of a kind for a resource. For the resource "", it is the bucket of the bot as a whole.
 func (l *limiter) scope(kind, resource string) *quota.Scope {
 	name := kind
 	if resource != "" {
@@ -219,7 +219,7 @@ func headers(now time.Time, sc *quota.Scope, h http.Header) {
 	h.Set("X-RateLimit-Bucket", bucketHash(kind))
 }
 
-// bucketHash returns a name like the platform's names of buckets, which contain no resource.
+// bucketHash returns a name for a kind of buckets. As on the platform, the name does not depend on the resource.
 func bucketHash(kind string) string {
 	const prime, offset = 1099511628211, 14695981039346656037
 	h := uint64(offset)
@@ -245,7 +245,8 @@ func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 	s.limiter.scope(bucketInvalid, "").Take(now)
 }
 
-// banned returns the response of the proxy in front of the API to a banned address; nil if the address is not banned.
+// banned returns the response that the proxy in front of the API gives to a banned address. It returns nil if the
+// address is not banned.
 func (s *Server) banned(now time.Time) *rig.Answer {
 	wait, _ := s.limiter.scope(bucketInvalid, "").Wait(now)
 	if wait <= 0 {

@@ -49,8 +49,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server imitates Discord for one bot. It is an http.Handler; Serve adds a real or in-memory listener. All
-// methods may be called from any goroutine.
+// Server imitates Discord for one bot. It is an http.Handler. Serve lets it answer on a listener, real or in memory.
+// All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 

@@ -68,8 +68,8 @@ type Stats struct {
 	Deduplicated int `json:"deduplicated"`
 	// InvalidRequests counts responses 401, 403 and 429, except those with scope shared.
 	InvalidRequests int `json:"invalid_requests"`
-	// Identifies and Resumes count those that succeeded. RefusedResumes counts resumes whose response was that the session
-	// is invalid.
+	// Identifies and Resumes count how many identifies and resumes succeeded. RefusedResumes counts resumes whose response
+	// was that the session is invalid.
 	Identifies     int `json:"identifies"`
 	Resumes        int `json:"resumes"`
 	RefusedResumes int `json:"refused_resumes"`

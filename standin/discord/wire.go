@@ -149,7 +149,7 @@ func (s *Server) wireGuild(g *guild) map[string]any {
 	}
 }
 
-// wire returns a message in the API's form; see gatewayMessage for the gateway's form.
+// wire returns a message in the form of the REST API. gatewayMessage returns it in the form of the gateway.
 func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	v := m.Last()
 	w := &wireMessage{

@@ -25,7 +25,7 @@ const (
 // Outage is a time in which the API does not work.
 type Outage struct {
 	Kind string `json:"kind"`
-	// For is the duration from now on; in JSON it is for_ms.
+	// For is how long the outage lasts from now on. In JSON, for_ms replaces it.
 	For    time.Duration `json:"-"`
 	ForMS  int           `json:"for_ms"`
 	Status int           `json:"status"` // of the response of a 5xx outage; 0 means 502

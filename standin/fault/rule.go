@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Actions of faults with the same meaning on every platform.
+// Actions of faults. They have the same meaning on every platform.
 const (
 	// Latency makes the call slower by Delay before it takes effect.
 	Latency = "latency"
@@ -41,14 +41,13 @@ const (
 	PauseAnswered = "pause_answered"
 )
 
-// Everywhere returns the actions that every platform has, and those in more.
+// Everywhere returns the actions that every platform has, and the actions in more.
 func Everywhere(more ...string) []string {
 	return append(more, Latency, RateLimit, Status, CutBefore, CutAfter, CutMiddle, Hang, DeleteFirst, Malformed, PauseBefore, PauseAfter, PauseAnswered)
 }
 
-// Fault is a rule: which calls C it hits, and what happens to them. If several rules would hit a call, only the one
-// that was added first does. All rules that select the call count it. Not every platform supports every field and
-// action.
+// Fault is a rule: which calls C it hits, and what happens to them. If several rules would hit a call, only the oldest
+// one does. All rules that select the call count it. Not every platform supports every field and action.
 type Fault[C any] struct {
 	// Method selects calls by the method's name. Several names are separated by "|". "" selects all calls.
 	Method string `json:"method"`
@@ -62,7 +61,7 @@ type Fault[C any] struct {
 	Every int `json:"every"`
 	// Times is how often the rule hits; 0: without limit.
 	Times int `json:"times"`
-	// For is how long the rule exists from now on; 0: without limit. In JSON it is for_ms.
+	// For is how long the rule exists from now on; 0: without limit. In JSON, for_ms replaces it.
 	For   time.Duration `json:"-"`
 	ForMS int           `json:"for_ms"`
 
@@ -72,11 +71,11 @@ type Fault[C any] struct {
 	Code        int    `json:"code"`
 	Description string `json:"description"`
 	Error       string `json:"error"`
-	// RetryAfter is in seconds; 1 when 0.
+	// RetryAfter is in seconds; 0 means 1.
 	RetryAfter float64 `json:"retry_after"`
 	// Scope is the scope that a rate limit closes.
 	Scope string `json:"scope"`
-	// Delay is the latency; in JSON it is delay_ms.
+	// Delay is the latency. In JSON, delay_ms replaces it.
 	Delay   time.Duration `json:"-"`
 	DelayMS int           `json:"delay_ms"`
 	// Rate is the rate of a slow download, in bytes per second.

@@ -9,7 +9,7 @@ import (
 
 // When says which of the selected calls a rule hits. The zero value hits all.
 type When struct {
-	Nth, Every int           // only the n-th selected call (from 1); only each n-th one
+	Nth, Every int           // Nth: only the n-th selected call, from 1. Every: each n-th selected call
 	Times      int           // how often the rule hits; 0: without limit
 	For        time.Duration // how long the rule exists from now on; 0: without limit
 }
@@ -44,8 +44,8 @@ func (t *Table[F]) Add(f F, when When) int {
 	return t.next
 }
 
-// Shadow adds a rule that takes precedence over all others until the time until. The others don't count the calls that
-// it hits.
+// Shadow adds a rule that takes precedence over all others until the time until. The other rules don't count the calls
+// that it hits.
 func (t *Table[F]) Shadow(f F, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -36,14 +36,14 @@
 // or auth_invalid, and the person gets the notification http-login about it. The order of messages on a WebSocket: auth
 // first and within ten seconds, increasing ids, supported_features as the first command. The fields of commands and
 // services: a missing field, a wrong type and an unknown field are errors. Entity services need a target. A client that
-// reads too slowly is disconnected. Errors of the client are violations, which Stats counts with details; a correct
+// reads too slowly is disconnected. Errors of the client are violations, which Stats counts with details. A correct
 // client causes none.
 //
 // A client with the feature coalesce_messages gets all waiting messages in one frame, as an array.
 //
 // Setting a state to its present value fires no event. A change of attributes alone keeps last_changed. The event of a
-// new entity has no old_state, and the event of a removed one no new_state. An unavailable entity ignores services.
-// After a restart, the states are the same, but the notifications of the panel are gone.
+// new entity has no old_state, and the event of a removed entity has no new_state. An unavailable entity ignores
+// services. After a restart, the states are the same, but the notifications of the panel are gone.
 //
 // # What is missing
 //

@@ -18,7 +18,7 @@ type Event struct {
 	Old       *State     `json:"old_state,omitempty"`
 	New       *State     `json:"new_state,omitempty"`
 	Violation *Violation `json:"violation,omitempty"`
-	// Sockets is the number of sockets after one was opened or closed.
+	// Sockets is the number of sockets after a socket was opened or closed.
 	Sockets int `json:"sockets,omitempty"`
 }
 

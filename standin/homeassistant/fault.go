@@ -10,11 +10,11 @@ import (
 	"telex/standin/rig"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. The package comment describes the names of calls;
-// several names are separated by "|", and "" matches all. Channel selects calls by Call.Place, and Contains by
-// Call.Text. Scope selects calls by Via: "rest" or "socket". If a fault cuts the connection of a command, the socket
-// ends. The action fault.Status responds to a REST call with the page of a proxy, and to a command with the error
-// unknown_error. fault.Error responds to a command with the code Error, to a REST call with status 500, and to
+// Fault is a rule: which calls it hits, and what happens to them. The package comment lists the names of calls. In
+// Method, several names are separated by "|", and "" matches all calls. Channel selects calls by Call.Place, and
+// Contains by Call.Text. Scope selects calls by Via: "rest" or "socket". If a fault cuts the connection of a command,
+// the socket ends. The action fault.Status responds to a REST call with the page of a proxy, and to a command with the
+// error unknown_error. fault.Error responds to a command with the code Error, to a REST call with status 500, and to
 // authentication with auth_invalid.
 type Fault = fault.Fault[Call]
 

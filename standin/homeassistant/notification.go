@@ -43,8 +43,8 @@ func (n *Notification) clone() Notification {
 	return c
 }
 
-// show adds a notification to the panel, or overwrites one with the same id. The caller holds s.mu. Source:
-// homeassistant/components/persistent_notification/__init__.py.
+// show adds a notification to the panel, or overwrites the notification with the same id. The caller holds s.mu.
+// Source: homeassistant/components/persistent_notification/__init__.py.
 func (s *Server) show(id string, v TextVersion, bot bool) {
 	v.At = time.Now()
 	if id == "" {

@@ -151,7 +151,7 @@ func (s *Server) unregister(k *socket) {
 }
 
 // readSocket handles the client's messages until the connection ends. Commands begin in the order of their arrival. A
-// command that Home Assistant runs as a task does not delay later ones.
+// command that Home Assistant runs as a task does not delay later commands.
 func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket, work *sync.WaitGroup, cut <-chan struct{}) {
 	previous := make(chan struct{})
 	close(previous)

@@ -133,7 +133,7 @@ func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	return h.Cut(spare)
 }
 
-// Drop closes connections and ignores nil ones.
+// Drop closes connections. It ignores nil.
 func (h *Host) Drop(conns []net.Conn) {
 	for _, c := range conns {
 		if c == nil { // of a request to another server that uses the handler
@@ -145,8 +145,8 @@ func (h *Host) Drop(conns []net.Conn) {
 	}
 }
 
-// End is the first half of Close, for callers that must end something of their own at the same moment. It refuses new
-// requests and cuts running ones. It does not wait.
+// End does the first half of what Close does, for callers that must end something of their own at the same moment. It
+// refuses new requests and cuts running ones. It does not wait.
 func (h *Host) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

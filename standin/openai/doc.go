@@ -62,13 +62,13 @@
 //	{{standin status=429 retry_after=2 times=1}} say: better the second time
 //
 // A value with white space or braces is quoted like a Go string. A misspelt setting causes an error with status 400 and
-// the code standin_directive. Only directives in the last user message count. N is a number of tokens unless noted
-// otherwise, and D a duration such as 250ms.
+// the code standin_directive. Only directives in the last user message count. N is a number of tokens unless something
+// else is said, and D is a duration such as 250ms.
 //
 // Settings that select requests, and settings of time:
 //
 //	on=KIND             stream or plain: only requests for an answer that stream, or that don't; chat:
-//	                    both; audio: only transcriptions. Without it, a rule selects all of them.
+//	                    both; audio: only transcriptions. Without on, all requests are selected.
 //	skip=N times=N      (directive only) skip the first N requests with this question, and
 //	                    then select N; rules have fields for it
 //	rate=R              tokens per second, instead of Options.Rate; 0: no pauses
@@ -90,9 +90,9 @@
 //	                    and with null it stays null
 //	call="NAME ARGS"    a tool call; repeat the setting for more calls; say sets the text beside them
 //	again               calls tools even if their results are there, like a model that never stops calling
-//	calls_as=FORM       index (default), gemini (whole, without index, with a signature, ended
-//	                    with stop), ollama (whole, all of index 0), repeat_ids, empty_ids,
-//	                    null_index
+//	calls_as=FORM       how calls are streamed: index (default), gemini (each call whole, without
+//	                    index, with a signature; finish_reason is stop), ollama (each call whole,
+//	                    with index 0), repeat_ids, empty_ids, null_index
 //	usage=on|off|each   usage at the end, never, or also the usage so far in every chunk; without this
 //	                    setting, stream_options.include_usage decides
 //	cached=N            how many of the prompt's tokens count as cached
@@ -131,10 +131,10 @@
 // Without streaming, cut and eof send a part of the document, fail is status 500, and WHERE can't be finish or usage.
 //
 // In the Responses API, the place finish is after the last item and before the event that ends the answer, and usage is
-// after that event. By default, fail sends a response.failed. finish=length and content_filter make an incomplete
-// answer, finish=error a failed one. Reasoning is sent as a summary if the request asks for one, as reasoning_text with
-// think_as=reasoning or both, and otherwise only counted. All forms of calls_as are sent alike. noise sends events of
-// unknown types. as=sse and as=json work as in Chat Completions.
+// after that event. By default, fail sends a response.failed. finish=length and finish=content_filter make the answer
+// incomplete. finish=error makes it a failed answer. Reasoning is sent as a summary if the request asks for one. With
+// think_as=reasoning or think_as=both, it is sent as reasoning_text. Otherwise its tokens are only counted. All forms
+// of calls_as are sent alike. noise sends events of unknown types. as=sse and as=json work as in Chat Completions.
 //
 // Settings of the wire format:
 //

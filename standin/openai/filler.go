@@ -46,8 +46,8 @@ func spell(n int) string {
 	}
 }
 
-// textOfLength returns exactly n characters of Markdown: numbered blocks of every kind, then plain text. It is ASCII, so
-// that bytes, code points and UTF-16 units agree, and it neither begins nor ends with white space.
+// textOfLength returns exactly n characters of Markdown: numbered blocks of every kind, then plain text. It is ASCII,
+// so its length in bytes, code points and UTF-16 units is the same. It does not begin or end with white space.
 func textOfLength(n int) string {
 	if n == 0 {
 		return ""

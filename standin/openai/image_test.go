@@ -42,9 +42,9 @@ func drawn(t *testing.T, kind string, width, height int) []byte {
 // webp returns the header of a WebP picture of 300 x 200 pixels, as the format's specification defines it.
 func webp(kind string) []byte {
 	body := map[string]string{
-		"VP8 ": "\x00\x00\x00\x9d\x01\x2a\x2c\x01\xc8\x00",         // 0x12c, 0xc8
-		"VP8L": "\x2f\x2b\xc1\x31\x00\x00\x00\x00\x00\x00",         // 299 | 199<<14
-		"VP8X": "\x00\x00\x00\x00\x2b\x01\x00\xc7\x00\x00\x00\x00", // 299, 199
+		"VP8 ": "\x00\x00\x00\x9d\x01\x2a\x2c\x01\xc8\x00",         // width 300 is 0x12c, height 200 is 0xc8
+		"VP8L": "\x2f\x2b\xc1\x31\x00\x00\x00\x00\x00\x00",         // (width - 1) | (height - 1) << 14 = 299 | 199<<14
+		"VP8X": "\x00\x00\x00\x00\x2b\x01\x00\xc7\x00\x00\x00\x00", // width - 1 = 299, height - 1 = 199
 	}[kind]
 	return []byte("RIFF\x20\x00\x00\x00WEBP" + kind + "\x0a\x00\x00\x00" + body)
 }

@@ -164,7 +164,7 @@ func callUnits(index int, c madeCall, as string) []unit {
 	}
 	tokens := len(Tokens(c.arguments)) + 1
 	switch as {
-	case "gemini": // no index, everything at once, and a signature that must be sent back
+	case "gemini": // no index, the whole call at once, and a signature that must be sent back
 		whole["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.signature}}
 		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
 	case "ollama": // every call has index 0: https://github.com/ollama/ollama/issues/15457

@@ -68,14 +68,14 @@ type Mark struct {
 type Stats struct {
 	Requests       int `json:"requests"`        // requests for an answer, including refused ones
 	Active         int `json:"active"`          // requests being answered now
-	MaxActive      int `json:"max_active"`      // maximum number at the same time
+	MaxActive      int `json:"max_active"`      // maximum number of requests that were answered at the same time
 	Complete       int `json:"complete"`        // ended with EndComplete
 	Refused        int `json:"refused"`         // ended with EndRefused
 	Cancelled      int `json:"cancelled"`       // ended with EndClientClosed
 	Broken         int `json:"broken"`          // ended with EndCut, EndEOF or EndFailed
 	Tokens         int `json:"tokens"`          // tokens written in all answers
 	Connections    int `json:"connections"`     // connections of Serve that are open now
-	MaxConnections int `json:"max_connections"` // maximum number at the same time
+	MaxConnections int `json:"max_connections"` // maximum number of connections that were open at the same time
 }
 
 // Limits on the memory that records need. Beyond them, the oldest records are dropped.
@@ -108,8 +108,8 @@ func (s *Server) forget(n int) {
 // size returns the size of a request's body in bytes.
 func (r *Request) size() int { return len(r.Body) + len(r.Invalid) }
 
-// Requests returns copies of the records, oldest first: those of the last 5,000 requests, or fewer if their bodies are
-// large.
+// Requests returns copies of the records of the last 5,000 requests, oldest first. If the bodies are large, there are
+// fewer records.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

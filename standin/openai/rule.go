@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Rule changes the answers to matching requests. If several rules match, the oldest one that is not used up applies.
-// Settings in the question take precedence.
+// Rule changes the answers to matching requests. If several rules match, the oldest one applies, except rules that have
+// already applied Times times. Settings in the question take precedence.
 type Rule struct {
 	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty matches all
 	Regex string `json:"regex,omitempty"` // a regular expression (RE2) for the same texts
@@ -60,7 +60,7 @@ type ask struct {
 	kind     string // stream, plain or audio
 }
 
-// behave returns the behaviour for a request, and the number of the rule that applied. settings are those in the
+// behave returns the behaviour for a request, and the number of the rule that applied. settings are the settings in its
 // question.
 func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	s.mu.Lock()

@@ -29,15 +29,15 @@ type Options struct {
 	Models []string     // the existing models, in their order; "*" stands for any name
 	Log    *slog.Logger // gets one line for each request; nil: no log
 	Rate   float64      // tokens per second; 0 means 50, less than 0 sends without pauses
-	// Context is the size of the models' context window in tokens, by the server's own count; 0: no limit. Contexts sets
+	// Context is the size of the models' context window in tokens, as the server counts tokens; 0: no limit. Contexts sets
 	// the size for single models, by name.
 	Context  int
 	Contexts map[string]int
 	Seed     uint64 // changes jitter and ids, never the texts
 }
 
-// Server imitates a model provider. It is an http.Handler and can also serve a listener by
-// itself; both at once are fine. Use New.
+// Server imitates a model provider. It is an http.Handler, and Serve lets it answer on a listener. Both may be used at
+// the same time. Use New.
 type Server struct {
 	opts    Options
 	log     *slog.Logger

@@ -31,7 +31,7 @@ type encoder interface {
 	begin()
 	// unit sends one unit.
 	unit(u unit, unfinished bool)
-	// noise sends meaningless data, of several kinds in turn.
+	// noise sends meaningless data. n selects its kind.
 	noise(n int)
 	// finish sends the part after the last token.
 	finish()

@@ -48,7 +48,7 @@ func TestStreamVariants(t *testing.T) {
 	p := start(t, openai.Options{})
 	type want struct {
 		content, reasoning, other, refusal string
-		finish                             string // "stop" by default; "-" for none
+		finish                             string // "" means "stop"; "-" means none
 		comments                           int
 		noUsage, notDone, unended          bool
 		part                               string // part of the raw body

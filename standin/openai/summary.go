@@ -14,7 +14,7 @@ var (
 )
 
 // summary returns the answer to "Summarize …": the sentences of the whole conversation that keepRE matches, each once
-// and in their order, and a line that counts the others. A summary of this summary keeps the same sentences.
+// and in their order, and a line that counts the other sentences. A summary of this summary keeps the same sentences.
 func summary(talk []said) string {
 	var kept []string
 	seen := map[string]bool{}

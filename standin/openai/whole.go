@@ -31,7 +31,7 @@ func (r *Request) isPlain(b behaviour) bool {
 	return b.as == "json" || b.as == "" && !r.Stream
 }
 
-// sendWhole sends the answer as one JSON document, after the time that its tokens take.
+// sendWhole waits as long as a stream of the answer would take. Then it sends the answer as one JSON document.
 func (x *exchange) sendWhole() {
 	if x.b.commentInterval > 0 {
 		// To send comments during the wait, the body must begin before the answer is complete.

@@ -156,7 +156,7 @@ type Stats struct {
 	TooManyRequests int `json:"too_many_requests"`
 }
 
-// Fill returns limits with zero fields replaced by those of d.
+// Fill returns limits in which the values of d replace zero fields.
 func Fill[L any](limits, d L) L {
 	to, from := reflect.ValueOf(&limits).Elem(), reflect.ValueOf(d)
 	for i := range to.NumField() {

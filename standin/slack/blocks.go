@@ -47,7 +47,7 @@ type Button struct {
 // parsedBlocks are the blocks of a message as the platform stores them.
 type parsedBlocks struct {
 	list        []object // with generated ids
-	visibleText string   // their texts, one per line, as mrkdwn or Markdown
+	visibleText string   // the texts of the blocks, one per line, as mrkdwn or Markdown
 	buttons     []Button
 	total       int // length of all texts
 }

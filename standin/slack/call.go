@@ -50,7 +50,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, method string
 	s.learnBase(r)
 	var refused *rig.Answer
 	if aerr != nil {
-		_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may lose the response; an error here changes nothing
+		_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
 		call.Error = aerr.code
 		refused = new(aerr.answer())
 	}

@@ -163,8 +163,8 @@ func (p *pendingDelivery) call() *Call {
 	}
 }
 
-// deliver makes attempts until one is acknowledged or none is left. o is the envelope of the first attempt, or nil if
-// it was not queued yet.
+// deliver makes attempts until the app acknowledges one, or no further attempt is left. o is the envelope of the first
+// attempt, or nil if it was not queued yet.
 func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, rule *Fault) {
 	var out outcome
 	waits := retryAfter()

@@ -15,7 +15,7 @@ type Event struct {
 	Command   *CommandRun `json:"command,omitempty"`
 	Violation *Violation  `json:"violation,omitempty"`
 	Info      *Channel    `json:"info,omitempty"`
-	// Sockets is the number of sockets after one was opened or closed.
+	// Sockets is the number of sockets after a socket was opened or closed.
 	Sockets int `json:"sockets,omitempty"`
 }
 

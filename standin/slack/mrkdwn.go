@@ -8,7 +8,7 @@ import (
 )
 
 // units returns the length of a text in UTF-16 units. The platform says "characters", which may mean code points or
-// UTF-16 units; UTF-16 units are the stricter interpretation.
+// UTF-16 units. To assume UTF-16 units is stricter.
 func units(text string) int {
 	n := 0
 	for _, r := range text {

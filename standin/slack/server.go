@@ -81,9 +81,8 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Server imitates Slack for one app in one workspace. It is an http.Handler;
-// Serve adds a real or in-memory listener. All methods may be called from any
-// goroutine.
+// Server imitates Slack for one app in one workspace. It is an http.Handler. Serve lets it answer on a listener, real
+// or in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 

@@ -28,7 +28,7 @@ type Attachment struct {
 	// FileSize is the size in bytes that the platform announces, right or wrong. 0 means the length of Content. -1 means
 	// that the platform announces no size, neither in the message nor in the headers of the download.
 	FileSize int64 `json:"file_size"`
-	// Width and Height are in pixels; 0 means those of Content, or usual ones.
+	// Width and Height are in pixels; 0 means the size of Content, or a usual size if Content is no image.
 	Width  int `json:"width"`
 	Height int `json:"height"`
 	// Duration is in seconds; 0 means 3.

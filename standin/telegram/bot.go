@@ -44,7 +44,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 		aerr := badRequest("can't parse request: " + err.Error())
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			aerr = tooLarge()
-			_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may lose the response; an error here changes nothing
+			_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
 		}
 		refused = new(aerr.answer())
 	}

@@ -40,7 +40,7 @@ func (o *output) rune(r rune) {
 	o.units += max(1, utf16.RuneLen(r))
 }
 
-// next returns the character at pos and the offset of the following one.
+// next returns the character at pos and the offset of the next character.
 func next(text string, pos int) (rune, int) {
 	r, n := utf8.DecodeRuneInString(text[pos:])
 	return r, pos + n

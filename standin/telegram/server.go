@@ -49,8 +49,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server imitates the Bot API for one bot. It is an http.Handler; Serve adds a real or in-memory listener. All methods
-// are safe for concurrent use.
+// Server imitates the Bot API for one bot. It is an http.Handler. Serve lets it answer on a listener, real or in
+// memory. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 

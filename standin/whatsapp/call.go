@@ -71,7 +71,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	call := &Call{Call: rig.Call{At: time.Now()}}
 	req := &request{now: call.At, call: call, http: r}
 	req.malformed = s.read(req)
-	_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; an error here changes nothing
+	_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
 	s.Locked(func() { call.User = s.userOf(req.fields) })
 	s.Answer(w, r, call, cut, nil, func() rig.Answer { return s.invoke(req) })
 }

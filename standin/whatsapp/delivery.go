@@ -131,7 +131,7 @@ func (d *Delivery) call() *Call {
 	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
 }
 
-// deliver makes attempts until one gets status 200, or the time for attempts is over.
+// deliver makes attempts until the app responds with status 200, or the time for attempts is over.
 func (s *Server) deliver(ctx context.Context, c *pendingDelivery, rule *Fault) {
 	if !c.waitForTurn(ctx, rule) {
 		return

@@ -74,7 +74,7 @@ func knownErrors() map[int]apiError {
 	}
 }
 
-// fail returns a known error. Empty details mean the default ones.
+// fail returns a known error. Empty details mean the default details.
 func fail(code int, details string) *apiError {
 	e, ok := knownErrors()[code]
 	if !ok {

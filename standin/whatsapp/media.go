@@ -70,7 +70,7 @@ func mimesOf(kind string) []string {
 	return nil
 }
 
-// maxSize returns the maximum size of media of a type in bytes. The source is that of mimesOf.
+// maxSize returns the maximum size of media of a type in bytes. For the source, see mimesOf.
 func maxSize(mimeType string) int {
 	const mb = 1 << 20
 	switch {

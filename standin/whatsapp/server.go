@@ -37,7 +37,7 @@ type Options struct {
 	AppSecret string
 	// VerifyToken is sent to the callback URL in the handshake; DefaultVerifyToken if empty.
 	VerifyToken string
-	// PhoneNumberID is the id of the business's number; the constant of that name if empty.
+	// PhoneNumberID is the id of the business's number; the constant PhoneNumberID if empty.
 	PhoneNumberID string
 	// BaseURL is the base URL of the server for links to media. If empty, it is the URL at which the last call arrived.
 	// Before the first call, it is the TCP listener's address.
@@ -79,8 +79,8 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Server imitates the WhatsApp Cloud API for one business number. It is an http.Handler; Serve adds a real or
-// in-memory listener. All methods are safe for concurrent use.
+// Server imitates the WhatsApp Cloud API for one business number. It is an http.Handler. Serve lets it answer on a
+// listener, real or in memory. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
