@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Access of people whom no pattern matches.
+// These values say what happens to people whom no pattern matches.
 const (
 	AccessDeny  = "deny"
 	AccessPair  = "pair" // they get a code that an admin can approve
@@ -23,8 +23,8 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// NoAccessReason returns why nobody has access, or "" if somebody has. It is not an error, because people may have
-// access through earlier pairing codes.
+// NoAccessReason returns why nobody has access, or "" if somebody has. The reason is not an error, because people may
+// already have been let in by pairing codes.
 func (a Access) NoAccessReason() string {
 	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
 		return ""
@@ -32,7 +32,7 @@ func (a Access) NoAccessReason() string {
 	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`
 }
 
-// AccessLimits limits the usage; 0 means no limit.
+// AccessLimits limits how much people may use; 0 means no limit.
 type AccessLimits struct {
 	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
 	TokensPerDay      int `yaml:"tokens_per_day" min:"0" max:"1000000000"`         // per person
@@ -56,7 +56,7 @@ type Pattern struct {
 	ID       string // the platform's own id; empty for everyone
 }
 
-// String returns the pattern as written in the file.
+// String returns the pattern in the form of the file.
 func (p Pattern) String() string {
 	if p.Kind == PatternEveryone {
 		return p.Endpoint + ":*"
@@ -105,7 +105,7 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 	d.checkPattern(path, n, *p)
 }
 
-// Ids of people and chats, by platform.
+// These expressions match ids of people and chats, by platform.
 var (
 	telegramID = regexp.MustCompile(`^-?[0-9]+$`)
 	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes

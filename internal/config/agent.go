@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// ReasoningSummary is the value that shows the model's reasoning.
+// ReasoningSummary is the value of show_reasoning with which people see summaries of the model's reasoning.
 const ReasoningSummary = "summary"
 
 // Agent configures how a turn runs.

@@ -18,11 +18,11 @@ type APIServer struct {
 	Keys        []APIKey `yaml:"keys"`   // empty: everybody who reaches the address may use it, which must be a loopback address
 	CORSOrigins []string `yaml:"cors_origins"`
 	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // at the same time
-	// SessionsByUser says that a request's field user selects a session, like the header X-Telex-Session.
+	// SessionsByUser means that a request's field user selects a session, like the header X-Telex-Session.
 	SessionsByUser bool `yaml:"sessions_by_user"`
 }
 
-// APIKey is a client's key for the API server, and the client's limits. In the file, it is a mapping or just the key.
+// APIKey is a client's key for the API server, with the client's limits. The file contains a mapping or just the key.
 type APIKey struct {
 	Secret         `yaml:"key" required:"true"`
 	Name           string `yaml:"name"`                                      // in logs and in the usage; generated from the key if it is not set

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Bundle is a configuration file with its secret files. One process reads it for another one that may not read the
-// files.
+// Bundle is a configuration file with its secret files. A process reads them and passes them to another process that
+// may not read the files.
 type Bundle struct {
 	File    string            `json:"file"`
 	Text    []byte            `json:"text"`
@@ -37,7 +37,7 @@ func ReadBundle(path string) (p Bundle, err error) {
 	return p, nil
 }
 
-// Parse parses the bundle. Secret files with relative paths are those of the bundle.
+// Parse parses the bundle. A relative path of a secret file names a file in the bundle.
 func (p Bundle) Parse(env Env) (*Config, error) {
 	if p.Secrets == nil {
 		p.Secrets = make(map[string][]byte)
@@ -45,7 +45,7 @@ func (p Bundle) Parse(env Env) (*Config, error) {
 	return parse(p.File, p.Text, env, p.Secrets)
 }
 
-// IsCopy reports whether the file is systemd's copy, made when the service started.
+// IsCopy reports whether the file is the copy that systemd made when it started the service.
 func (c *Config) IsCopy(env Env) bool {
 	dir := env.Value(envCredentials)
 	return dir != "" && filepath.Dir(c.file) == filepath.Clean(dir)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A relative name means only a file of the bundle, never one in the reader's own folders.
+// A relative path names only a file in the bundle, never a file in a folder of the process that parses the bundle.
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	dir, creds := t.TempDir(), t.TempDir()

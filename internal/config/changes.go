@@ -48,7 +48,7 @@ func (c *changes) value(path string, a, b reflect.Value) {
 			c.structure(path, a, b)
 		}
 	}
-	if len(*c) == before { // nothing else differs, or only the order
+	if len(*c) == before { // only the order of a list differs, or the key has no parts
 		c.add(path, "changed")
 	}
 }
@@ -59,10 +59,10 @@ func convertTo[T any](v reflect.Value) T {
 	return out
 }
 
-// entry is an element of a list whose elements have names.
+// entry is an element of a list whose elements have unique names.
 type entry struct {
 	name  string
-	value reflect.Value // of a struct
+	value reflect.Value // the element, which is a struct
 }
 
 func namedEntries[T any](list []T, name func(T) string) (out []entry) {
@@ -126,7 +126,7 @@ func (c *Config) needsRestart(path string, before *Config) bool {
 	switch {
 	case strings.HasPrefix(path, "store."), path == "log.format":
 		return true
-	case path == adminListen: // without an address, there are no metrics to keep
+	case path == adminListen: // if there was no address before, the daemon has no metrics that could be shown now
 		return before.Admin.Listen == ""
 	}
 	for _, e := range before.Endpoints {

@@ -21,9 +21,9 @@ platforms:
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		old, new string   // replaced in baseText
-		want     []string // by Changes
-		refused  string   // by CheckReload; empty: nothing
+		old, new string   // the part of baseText to replace, and its replacement
+		want     []string // expected result of Changes
+		refused  string   // expected error of CheckReload; empty: none
 	}{
 		{"", "", nil, ""},
 		{`"1:a"`, `"1:b"`, []string{"platforms.telegram.token changed"}, ""},

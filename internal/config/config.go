@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Config is the complete, validated configuration: defaults, file and environment. It must not be changed after Parse
+// Config is the complete, validated configuration: defaults, file and environment. Nobody may change it after Parse
 // has returned it.
 type Config struct {
 	Models           []Model        `yaml:"models" required:"true"` // a fallback chain: the first one is used, the others if it fails
@@ -13,22 +13,22 @@ type Config struct {
 	StreamingSection StreamingRules `yaml:"streaming"` // as written; Streaming returns the settings of an endpoint
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
-	// Texts replaces the fixed lines that people see. CheckTexts compares its keys with the existing ones.
+	// Texts replaces fixed lines that people see. CheckTexts checks that its keys exist.
 	Texts     map[string]string `yaml:"texts"`
 	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
 	Store     Store             `yaml:"store"`
-	// ShutdownGrace is the maximum duration of a stop after the first signal.
+	// ShutdownGrace is the maximum duration of an orderly stop, counted from the first signal.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
 
-	// Warnings are possible mistakes that don't prevent the start, each as "file:line:column: sentence".
+	// Warnings are possible mistakes, each as "file:line:column: sentence". The daemon starts nevertheless.
 	Warnings []string `yaml:"-"`
 
 	file         string
 	positions    map[string]position // position of every key in the file
-	sensitive    []Secret            // masked inside other texts
-	envStreaming *bool               // TELEX_STREAMING_ENABLED; nil: not set
+	sensitive    []Secret            // secret values, which are masked inside other texts
+	envStreaming *bool               // value of TELEX_STREAMING_ENABLED; nil: not set
 }
 
 // Admin configures the address for probes, metrics and the status page.

@@ -2,14 +2,14 @@ package config
 
 import "time"
 
-// The effect of a message that arrives during a turn.
+// These values say what a message does that arrives during a turn.
 const (
 	BusyInterrupt = "interrupt" // it stops the running turn; in groups only if the same person asked
 	BusyQueue     = "queue"     // the message waits
 	BusySteer     = "steer"     // it is added to the running turn
 )
 
-// The effect of an edit of the question while it is answered.
+// These values say what happens if the question is edited while it is answered.
 const (
 	EditRestart = "restart" // the answer starts again in the same message
 	EditIgnore  = "ignore"

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// Formats of credentials, as far as the platforms document them. They detect values that were pasted into the wrong
-// key. Only the platform knows whether a token is valid.
+// These expressions match the formats of credentials that the platforms document. They detect a value that was pasted
+// into the wrong key. Only the platform knows whether a token is valid.
 var (
 	// telegramToken matches a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	// telegramSecret matches valid values of secret_token: https://core.telegram.org/bots/api#setwebhook
 	telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-	// discordToken matches three parts in base64url, the first of which is the bot's id:
+	// discordToken matches three parts in base64url, separated by dots. The first part is the bot's id:
 	// https://docs.discord.com/developers/reference#authentication
 	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
 	// The prefixes of Slack's tokens determine their kind: https://docs.slack.dev/authentication/tokens
 	slackBotToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
 	slackAppToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
-	// phoneNumberID matches Meta's id of a phone number, and graphVersion the version in a URL of its API:
-	// https://developers.facebook.com/docs/graph-api/guides/versioning
+	// phoneNumberID matches the id that Meta gives a phone number. graphVersion matches the version in a URL of
+	// Meta's API: https://developers.facebook.com/docs/graph-api/guides/versioning
 	phoneNumberID = regexp.MustCompile(`^[0-9]+$`)
 	graphVersion  = regexp.MustCompile(`/v[0-9]+\.[0-9]+$`)
 )
 
-// validateEndpoints validates each account, and checks that no two are equal, because two receivers with one token
-// would disturb each other forever.
+// validateEndpoints validates each account. It also checks that no two endpoints use the same account, because two
+// receivers with one token would disturb each other forever.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(map[[3]string]string) // by a value that only one endpoint may have: that endpoint
+	first := make(map[[3]string]string) // the first endpoint with a value that only one endpoint may have
 	for _, e := range endpoints {
 		at := join("platforms", e.Name)
 		own := func(key, what, hint string, id [3]string) {
@@ -88,7 +88,7 @@ func (d *decoder) validateTelegram(at string, t *Telegram) {
 	}
 }
 
-// validateTelegramHook validates a webhook. own says that the Bot API is a local server, which accepts any URL.
+// validateTelegramHook validates a webhook. own means that the Bot API is a local server, which accepts any URL.
 // https://core.telegram.org/bots/api#setwebhook
 func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8644")
@@ -142,7 +142,7 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 	d.validateSlackMode(at, s)
 }
 
-// validateSlackMode checks that exactly one way of receiving is configured: Socket Mode or HTTP.
+// validateSlackMode checks that exactly one way to receive is configured: Socket Mode or HTTP.
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
@@ -180,7 +180,7 @@ func (d *decoder) validateListen(at, address, example string) {
 	}
 }
 
-// slackHint returns the kind of a token that was set under a wrong key.
+// slackHint says what kind of token was set under a wrong key.
 func slackHint(token, key string) string {
 	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
 	is := ""

@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// The tokens that the stand-ins print.
+// These are the tokens that the stand-ins print.
 const (
 	standinDiscord  = "MTAwMDAwMDAwMDAwMDAwMDAx.standin.ForLocalUseOnly-000000000000000000"
 	standinSlackBot = "xoxb-standin-local-use-only"
 	standinSlackApp = "xapp-standin-local-use-only"
 )
 
-// One invalid account per rule, with the exact message. "hidden" marks values that must not be shown.
+// TestAccountErrors tests one invalid account for each rule, with the exact message. Values that contain "hidden"
+// must not be shown.
 func TestAccountErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -25,7 +26,7 @@ func TestAccountErrors(t *testing.T) {
 	)
 	tests := []struct {
 		name, text string
-		want       []string // without the file's name
+		want       []string // expected errors, without the file's name
 	}{
 		{"no Discord token", "  discord: {threads: true}\n", []string{
 			`4:3: missing key "token" in platforms.discord; add "token: ${NAME}" or "token_file: PATH"`,
@@ -152,7 +153,8 @@ access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:use
 	}
 }
 
-// A token that could not stand in an address, or was cut while it was copied, is seen before anything is called.
+// A token that is not valid in a URL, or that was cut off when it was copied, is reported before any platform is
+// called.
 func TestTokensThatWereCut(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

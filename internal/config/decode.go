@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Short names of YAML's own tags.
+// These are the short names of YAML's standard tags.
 const (
 	nullTag  = "!!null"
 	boolTag  = "!!bool"
@@ -24,23 +24,23 @@ type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder decodes YAML nodes into a Config and collects the errors. A path identifies a value: the keys and indexes
-// that lead to it, joined by dots.
+// decoder decodes YAML nodes into a Config and collects the errors. A path identifies a value. It consists of the
+// keys and indexes that lead to the value, joined by dots.
 type decoder struct {
 	file      string
-	dir       string // where relative secret files are, if there are no credentials
+	dir       string // directory of secret files with relative paths, if there are no systemd credentials
 	env       Env
 	bundled   map[string][]byte // secret files of a bundle, by name; nil: read the files
-	endpoints map[string]string // name to kind, known before anything refers to an endpoint
+	endpoints map[string]string // kind of each endpoint by its name, known before other sections are decoded
 	errs      Errors
 	warnings  Errors
 	positions map[string]position
 	invalid   map[string]bool   // paths with an error, and their parents
-	raw       map[string]string // texts as written in the file, before environment variables are expanded
+	raw       map[string]string // texts as the file contains them, before environment variables are expanded
 	sensitive []Secret          // all secret values found so far
 }
 
-// customDecoder is a type with its own decoding.
+// customDecoder is a type that decodes itself.
 type customDecoder interface {
 	decode(d *decoder, path string, n *yaml.Node)
 }
@@ -84,7 +84,7 @@ func (d *decoder) isSet(path string) bool {
 	return ok
 }
 
-// value decodes one node into v, which holds the default. It reports whether v was set.
+// value decodes one node into v, which contains the default. It reports whether v was set.
 func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool {
 	before := len(d.errs)
 	d.dispatch(path, resolve(n), v, t)
@@ -182,7 +182,7 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 	d.requireKeys(path, n, v)
 }
 
-// requireKeys reports missing required keys. The types check for empty values.
+// requireKeys reports missing required keys. Empty values are checked when a value is decoded.
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
@@ -201,7 +201,7 @@ func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// endpointRule decodes the keys of streaming that are endpoint names.
+// endpointRule decodes a key of the section streaming that is the name of an endpoint.
 func (d *decoder) endpointRule(path string, p pair, v reflect.Value) bool {
 	rules, ok := reflect.TypeAssert[*StreamingRules](v.Addr())
 	if !ok {
@@ -221,7 +221,7 @@ func (d *decoder) endpointRule(path string, p pair, v reflect.Value) bool {
 	return true
 }
 
-// keyHint returns a hint for an unknown key.
+// keyHint returns a hint about an unknown key.
 func (d *decoder) keyHint(key string, v reflect.Value) string {
 	keys := d.keysAt(v)
 	if v.Type() == reflect.TypeFor[StreamingRules]() && nearest(key, keys) == "" {
@@ -230,7 +230,7 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt returns the keys of a struct, for suggestions.
+// keysAt returns the valid keys of a struct, for suggestions.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -265,7 +265,7 @@ func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, t tags) {
 	v.Set(out)
 }
 
-// mapping decodes a mapping with free keys.
+// mapping decodes a mapping whose keys the user chooses.
 func (d *decoder) mapping(path string, n *yaml.Node, v reflect.Value) {
 	out := reflect.MakeMap(v.Type())
 	for _, p := range d.pairs(path, n) {
@@ -285,8 +285,8 @@ type pair struct {
 	value   *yaml.Node
 }
 
-// pairs returns the keys of a mapping in order, without duplicates. A section without content has none, because all its
-// lines may be commented out.
+// pairs returns the keys of a mapping and their values, in order and without duplicates. A section without content
+// has none: all its lines may be commented out.
 func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	n = resolve(n)
 	if isNull(n) {
@@ -318,7 +318,7 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// resolve resolves an alias. The result has the position of the alias.
+// resolve returns the node to which an alias refers, with the position of the alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -330,7 +330,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
 
-// kindOf returns the kind of a node, without its value.
+// kindOf says what kind of value a node is, without showing the value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -358,7 +358,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// displayPath formats a path for people: models[0].api_key.
+// displayPath returns a path in the form for people: models[0].api_key.
 func displayPath(path string) string {
 	if path == "" {
 		return "the file"
@@ -377,7 +377,7 @@ func displayPath(path string) string {
 	return b.String()
 }
 
-// in returns where a key is, for error messages.
+// in says in which section a key is, for error messages.
 func in(path string) string {
 	if path == "" {
 		return "at the top level"

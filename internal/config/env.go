@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Environment variables that the package itself reads. ${NAME} in the file may read any other.
+// These are the environment variables that this package reads itself. ${NAME} in the file may name any other
+// variable.
 const (
 	envConfig      = "TELEX_CONFIG"
 	envStreaming   = "TELEX_STREAMING_ENABLED"
@@ -37,8 +38,8 @@ func (e Env) Value(name string) string {
 }
 
 // Find returns the path of the configuration file: the explicit one, otherwise $TELEX_CONFIG, otherwise the first of
-// ./config.yaml and /etc/telex/config.yaml that exists. It does not check the first two, so that reading them reports
-// the error. It wraps [ErrNotFound] if there is no file.
+// ./config.yaml and /etc/telex/config.yaml that exists. It does not check whether the explicit path or $TELEX_CONFIG
+// exists; reading the file reports that. If there is no file, the error wraps [ErrNotFound].
 func Find(explicit string, env Env) (string, error) {
 	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
 }
@@ -51,7 +52,7 @@ func find(explicit string, env Env, usual ...string) (string, error) {
 		return path, nil
 	}
 	for _, path := range usual {
-		// Any error but "does not exist" belongs to this file, and must not be skipped.
+		// After any error but "does not exist", the file must not be skipped: reading it reports the error.
 		if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return path, nil
 		}

@@ -9,9 +9,9 @@ import (
 
 // Error is one error in a configuration.
 type Error struct {
-	File    string // as given to Load or Parse, or the name of an environment variable
-	Line    int    // from 1; 0 if the error has no position in the file
-	Column  int    // from 1, in characters
+	File    string // as passed to Load or Parse, or the name of an environment variable
+	Line    int    // counted from 1; 0 if the error has no position in the file
+	Column  int    // counted from 1, in characters
 	Message string // one line, without secrets
 	Hint    string // how to fix it; may be empty
 }
@@ -42,7 +42,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the single errors, for errors.As.
+// Unwrap returns each error, for errors.As.
 func (es Errors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -59,8 +59,8 @@ func (es Errors) sorted() Errors {
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
 
-// err returns the errors as an error, or nil if there are none. A plain conversion would make a non-nil error of an
-// empty list.
+// err returns the errors as an error, or nil if there are none. A direct conversion would make an empty list a
+// non-nil error.
 func (es Errors) err() error {
 	if len(es) == 0 {
 		return nil

@@ -55,8 +55,8 @@ func TestExampleStatesDefaults(t *testing.T) {
 	}
 }
 
-// With every setting switched on, the example meets no complaint but "not built yet", and holds every key
-// of the schema.
+// If every setting of the example is switched on, the only allowed error is "not built yet", and the example contains
+// every key of the schema.
 func TestExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -80,7 +80,7 @@ func TestExampleKnowsTheSchema(t *testing.T) {
 	}
 }
 
-// The sections of platforms that are built run as they stand in the example, once they are switched on.
+// Each section of the example for a supported platform is valid as it is, once it is switched on.
 func TestExampleSections(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -112,7 +112,7 @@ func exampleEnv(name string) (string, bool) {
 	case envStreaming, envCredentials:
 		return "", false
 	}
-	// Of the shape that the platform gives them.
+	// The values have the format that the platform uses.
 	switch {
 	case strings.HasPrefix(name, "DISCORD_"):
 		return "MTIzNDU2Nzg5MDEyMzQ1Njc4.value.of-" + name, true
@@ -128,7 +128,7 @@ func exampleEnv(name string) (string, bool) {
 
 var switchedOff = regexp.MustCompile(`^( *)#(\S.*|  .*)$`)
 
-// uncomment switches on the settings of the example: lines whose # has no space behind it, or two.
+// uncomment switches on the settings of the example: lines whose # is followed by no space or by two.
 func uncomment(text string) (string, int) {
 	lines, count := strings.Split(text, "\n"), 0
 	head := true
@@ -142,19 +142,20 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether an indented comment continues a sentence: the comment before it does not end with a full stop.
+// prose reports whether line i continues the sentence of the comment before it, which then does not end with a full
+// stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])
 	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")
 }
 
-// decodeText runs all of Parse and gives the decoder.
+// decodeText does what Parse does, and also returns the decoder.
 func decodeText(text string) (*decoder, *Config) {
 	d := newDecoder("config.yaml", exampleEnv)
 	return d, d.parse([]byte(text))
 }
 
-// anyPlace reports whether a path with * for an index or a name stands in the file.
+// anyPlace reports whether the file contains a path. In the pattern, * stands for an index or a name.
 func (d *decoder) anyPlace(pattern string) bool {
 	want := strings.Split(pattern, ".")
 	for path := range d.positions {
@@ -166,7 +167,7 @@ func (d *decoder) anyPlace(pattern string) bool {
 	return false
 }
 
-// inOtherEndpoint reports whether a key of a kind of platform stands in an endpoint that has another name.
+// inOtherEndpoint reports whether the file has this key of a kind of platform in an endpoint with another name.
 func (d *decoder) inOtherEndpoint(path string) bool {
 	parts := strings.Split(path, ".")
 	if parts[0] != "platforms" || len(parts) < 3 {
@@ -180,7 +181,7 @@ func (d *decoder) inOtherEndpoint(path string) bool {
 	return false
 }
 
-// settingsOf returns the settings of an endpoint of one kind.
+// settingsOf returns an endpoint's settings as the type of its kind.
 func settingsOf[T any](e Endpoint) *T {
 	s, ok := e.Settings.(*T)
 	if !ok {
@@ -211,7 +212,7 @@ func schemaPaths() map[string]field {
 		case reflect.Struct:
 			for _, f := range fieldsOf(t) {
 				out[join(prefix, f.key)] = f
-				// The terminal's own keys are those of an endpoint.
+				// The terminal has the same keys as an endpoint.
 				if prefix+"."+f.key != "streaming.cli" {
 					walk(join(prefix, f.key), f.typ)
 				}
@@ -223,7 +224,7 @@ func schemaPaths() map[string]field {
 	return out
 }
 
-// The bounds in the tags are numbers, and lists of values are not empty: nothing checks that at run time.
+// The bounds in the tags are numbers, and every number has bounds. Nothing checks this when the program runs.
 func TestSchemaTags(t *testing.T) {
 	t.Parallel()
 	var walk func(typ reflect.Type)
@@ -258,7 +259,7 @@ func TestSchemaTags(t *testing.T) {
 	}
 }
 
-// The example's own file name works with the error type.
+// Load fails for a file that does not exist, and for a directory.
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	_, err := Load("testdata/none.yaml", nil)

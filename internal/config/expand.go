@@ -8,11 +8,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference matches ${NAME} with its name, or the beginning of a reference. After another $, it is text.
+// reference matches ${NAME} and its name, or the beginning of a wrong reference. After another $, it is literal text.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 
 // expand replaces ${NAME} by environment variables; $${ means a literal ${. It works on one parsed scalar, so a value
-// with YAML syntax stays a value. It reports errors, and ok is then false.
+// with YAML syntax stays a text. If it reports an error, ok is false.
 func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	before := len(d.errs)
 	text = reference.ReplaceAllStringFunc(n.Value, func(found string) string {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Parse never panics, says the place of everything it refuses, and shows no value of the environment; what it
-// accepts, Show prints without the secrets and Parse takes again.
+// Parse never panics, gives the position of everything that it refuses, and shows no value of the environment. What
+// Parse accepts, Show prints without secrets, and Parse accepts this output again.
 func FuzzParse(f *testing.F) {
 	example, err := os.ReadFile(exampleFile)
 	if err != nil {

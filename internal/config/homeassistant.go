@@ -33,8 +33,8 @@ func (c *Config) Home() *HomeAssistant {
 	return found[0]
 }
 
-// NoAccessReason returns why nobody has access, or "" if somebody has or nobody needs it: the watch keys decide which
-// messages of a Home Assistant are answered, and programs need keys.
+// NoAccessReason returns why nobody has access, or "" if somebody has. For some endpoints no access rule is needed:
+// the watch keys decide which messages of a Home Assistant are answered, and programs need keys.
 func (c *Config) NoAccessReason() string {
 	for _, e := range c.Endpoints {
 		if e.Kind != KindHomeAssistant && e.Kind != KindAPIServer {

@@ -30,10 +30,10 @@ func Load(path string, env Env) (*Config, error) {
 	return c, err
 }
 
-// shortSecret is a length in bytes up to which a secret may occur in the file by chance.
+// shortSecret is the maximum length in bytes of secrets that the file may contain by chance.
 const shortSecret = 8
 
-// hasSecret reports whether the text contains a secret itself, rather than its file or variable.
+// hasSecret reports whether the text contains a secret itself, instead of naming its file or variable.
 func (c *Config) hasSecret(text []byte) bool {
 	return slices.ContainsFunc(c.sensitive, func(s Secret) bool {
 		return len(s.Reveal()) > shortSecret && bytes.Contains(text, []byte(s.Reveal()))
@@ -54,13 +54,13 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 	return data, info.Mode(), err
 }
 
-// Parse parses the text of a configuration file. Errors contain the name, and relative secret files are searched in its
-// directory. It reports all errors at once, as an [Errors].
+// Parse parses the text of a configuration file. name is the file's name for errors; relative paths of secret files
+// start at its directory. Parse reports all errors at once, as an [Errors].
 //
-// A configuration without platforms is not enough for a daemon, but for other commands; see [Config.CheckRun].
+// A configuration without platforms is not enough for a daemon, but is for other commands; see [Config.CheckRun].
 func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
 
-// parse is like Parse, with the secret files of a bundle; nil: read the files.
+// parse is like Parse. passed are the secret files of a bundle; nil: it reads the files.
 func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config, error) {
 	d := newDecoder(name, env)
 	d.bundled = passed
@@ -104,7 +104,8 @@ func (d *decoder) parse(data []byte) *Config {
 	return c
 }
 
-// streamingFromEnv reads TELEX_STREAMING_ENABLED. An empty value counts as not set, as in most programs.
+// streamingFromEnv returns the value of TELEX_STREAMING_ENABLED. An empty value counts as not set, as in most
+// programs.
 func (d *decoder) streamingFromEnv() *bool {
 	var on bool
 	switch strings.ToLower(strings.TrimSpace(d.env.Value(envStreaming))) {
@@ -121,7 +122,7 @@ func (d *decoder) streamingFromEnv() *bool {
 	return &on
 }
 
-// document parses the text into the mapping of the file, or nil if it is empty.
+// document parses the text and returns the mapping at its top level, or nil if the text is empty.
 func (d *decoder) document(data []byte) *yaml.Node {
 	if !d.checkText(data) {
 		return nil
@@ -156,8 +157,8 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return root
 }
 
-// endpointKinds lists the endpoints before anything is decoded, since other sections refer to them. Their errors are
-// reported when they are decoded.
+// endpointKinds lists the endpoints before anything is decoded, because other sections refer to them. Errors in the
+// endpoints are reported later, when they are decoded.
 func endpointKinds(root *yaml.Node) map[string]string {
 	out := make(map[string]string)
 	platforms := resolve(child(root, "platforms"))
@@ -187,7 +188,7 @@ func (c *Config) CheckRun() error {
 	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
-// CheckTexts reports every unknown key of texts, and every text that valid does not accept.
+// CheckTexts reports every unknown key of texts, and every text for which valid returns an error.
 func (c *Config) CheckTexts(known []string, valid func(key, text string) error) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {

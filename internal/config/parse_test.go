@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// base is the least that a daemon can run on. Cases append to it, so their own text begins on line 4.
+// base is the smallest configuration with which a daemon can run. Cases append to it, so their own text begins on
+// line 4.
 const base = `models: [{name: main, model: m, api_key: k-main-secret}]
 platforms:
   telegram: {token: "1:telegram-secret"}
@@ -31,7 +32,7 @@ func mustParse(t *testing.T, text string, vars map[string]string) *Config {
 	return c
 }
 
-// One bad configuration per rule, with the exact words.
+// TestParseErrors tests one wrong configuration for each rule, with the exact error.
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -41,9 +42,9 @@ func TestParseErrors(t *testing.T) {
 	)
 	tests := []struct {
 		name, text string
-		want       []string // without the file's name
+		want       []string // expected errors, without the file's name
 	}{
-		// The file as a whole.
+		// Errors about the file as a whole.
 		{"empty file", "", []string{"1:1: the file is empty" + example}},
 		{"only comments", "# nothing\n", []string{"1:1: the file is empty" + example}},
 		{"null", "---\n", []string{"1:1: the file is empty" + example}},
@@ -410,7 +411,7 @@ admin: {listen: "", token: "", show_text: false}
 	})
 }
 
-// Everything that is wrong is said at once, in the order of the file.
+// All errors are reported at once, in the order of the file.
 func TestParseReportsAll(t *testing.T) {
 	t.Parallel()
 	_, err := Parse("dir/c.yaml", []byte("log: {level: x, format: y}\nmodels: [{name: a, model: b, temperature: hot}]\nzzz: 1\n"), nil)

@@ -19,7 +19,7 @@ const (
 	KindAPIServer     = "api_server"
 )
 
-// Endpoint is one configured account on one platform.
+// Endpoint is one configured account on one platform, or one API server.
 type Endpoint struct {
 	Name string // its key in the file
 	Kind string
@@ -42,14 +42,14 @@ const (
 	ModeWebhook = "webhook"
 )
 
-// TelegramWebhook configures how Telegram delivers updates in the mode webhook.
+// TelegramWebhook configures how Telegram delivers updates if mode is webhook.
 type TelegramWebhook struct {
 	Listen string `yaml:"listen" required:"true"` // host:port
 	URL    string `yaml:"url" required:"true"`    // the URL that Telegram calls
 	Secret Secret `yaml:"secret" required:"true"`
 }
 
-// Hook returns the webhook if the bot uses it, or nil if it polls.
+// Hook returns the webhook if the bot receives by it, or nil if the bot polls.
 func (t *Telegram) Hook() *TelegramWebhook {
 	if t.Mode != ModeWebhook {
 		return nil
@@ -66,7 +66,7 @@ type Discord struct {
 	MessageContent bool `yaml:"message_content"`
 }
 
-// Slack is an app on Slack, by Socket Mode (AppToken) or by HTTP (SigningSecret and Listen).
+// Slack is an app on Slack. It uses Socket Mode (AppToken), or HTTP (SigningSecret and Listen).
 type Slack struct {
 	BotToken      Secret `yaml:"bot_token" required:"true"`
 	AppToken      Secret `yaml:"app_token"`
@@ -85,7 +85,8 @@ type WhatsApp struct {
 	APIBase       string `yaml:"api_base"`               // without a trailing slash
 }
 
-// HomeAssistant is a Home Assistant installation. Without any of the Watch keys, no changes are reported to the model.
+// HomeAssistant is a Home Assistant installation. If none of the Watch keys is set, no changes are reported to the
+// model.
 type HomeAssistant struct {
 	URL            string        `yaml:"url" required:"true"` // without a trailing slash
 	Token          Secret        `yaml:"token" required:"true"`
@@ -100,7 +101,7 @@ type HomeAssistant struct {
 // Endpoints is the section platforms, in the order of the file.
 type Endpoints []Endpoint
 
-// newSettings returns the defaults of a kind, or nil for an unknown one.
+// newSettings returns the default settings of a kind of platform, or nil if the kind is unknown.
 func newSettings(kind string) any {
 	switch kind {
 	case KindTelegram:
@@ -145,7 +146,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// decode decodes one endpoint. It reads the key kind first, since that determines the other keys.
+// decode decodes one endpoint. It reads the key kind first, because kind determines which other keys are valid.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	before := len(d.errs)
 	pairs := d.pairs(path, p.value)
@@ -175,7 +176,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	d.fields(path, p.value, pairs, valueOf(e.Settings))
 }
 
-// Listen is an address on which the daemon listens, and its key.
+// Listen is an address on which the daemon listens, and the configuration key that sets it.
 type Listen struct {
 	Key, Address string
 	Optional     bool // the daemon also runs if another program uses the address
@@ -202,8 +203,8 @@ func (c *Config) Listens() (list []Listen) {
 		}
 	}
 	if c.Admin.Listen != "" {
-		// The operator did not configure the default address. The bot must not fail because another program, such as a
-		// second daemon, uses it.
+		// The operator did not configure the default address. If another program, such as a second daemon, uses it,
+		// the bot must still run.
 		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}
 	return list

@@ -11,22 +11,24 @@ import (
 var (
 	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
-	// namedShape matches a name that marks a secret, and its value: after "=" up to white space, after ":" the whole
-	// rest.
+	// namedShape matches a name that marks a secret, and its value. The value after "=" ends at white space; the
+	// value after ":" is the whole rest.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
-	// tokenShape matches the typical form of a service's token.
+	// tokenShape matches the typical formats of services' tokens.
 	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
 		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
 
-	// randomShape matches text that looks random if it contains letters of both cases, or only hexadecimal digits.
+	// randomShape matches a long run of letters and digits. Such text counts as random if its letters have both
+	// cases, or if it consists of hexadecimal digits.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
-	// countShape matches the name of a number of tokens, and its value.
+	// countShape matches the name of a setting that counts tokens, and its number.
 	countShape = regexp.MustCompile(`(?i)tokens["']?\s*[=:]?\s*["']?\d+["']?$`)
 	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
 
-// minSecretValue is the length in bytes from which a value in a URL's query counts as a secret, whatever its name.
+// minSecretValue is the minimum length in bytes of a value in a URL's query that counts as a secret whatever its name
+// is.
 const minSecretValue = 16
 
 // redactor removes secrets from texts and collects them.
@@ -54,7 +56,8 @@ func (r *redactor) server(s MCPServer) MCPServer {
 	return s
 }
 
-// args redacts the arguments of a program. The argument after "--token" is a secret, unless it is an option.
+// args redacts the arguments of a program. The argument after an option such as "--token" is a secret, unless it is
+// an option itself.
 func (r *redactor) args(args []string) []string {
 	out := slices.Clone(args)
 	next := false
@@ -156,8 +159,8 @@ func (r *redactor) url(text string) string {
 	return out
 }
 
-// value redacts a value of a query. If it is short and its name is harmless, it is not a secret, but it is not shown
-// either.
+// value redacts a value in the query of a URL. A short value with a harmless name does not count as a secret, but is
+// not shown either.
 func (r *redactor) value(pair string) string {
 	name, value, named := strings.Cut(pair, "=")
 	switch {
@@ -171,13 +174,13 @@ func (r *redactor) value(pair string) string {
 	return name + "=" + redacted
 }
 
-// hide returns the replacement for a secret.
+// hide records a secret and returns the text that is shown instead.
 func (r *redactor) hide(secret string) string {
 	r.add(secret)
 	return redacted
 }
 
-// add records a secret as written in a URL and as the server decodes it.
+// add records a secret in two forms: as the URL contains it, and as the server decodes it.
 func (r *redactor) add(secret string) {
 	r.found = append(r.found, secret)
 	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {

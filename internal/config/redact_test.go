@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The arguments and the URL of a server of tools are shown without the secrets in them.
+// The arguments and the URL of an MCP server are shown without the secrets in them.
 func TestServersWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ args, shown, secrets []string }{

@@ -61,7 +61,7 @@ func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, te
 	}
 }
 
-// number decodes a number of one format. The bounds ensure that a float64 represents integers exactly.
+// number decodes a number that matches shape. The bounds ensure that a float64 represents integers exactly.
 func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *regexp.Regexp) (x float64, ok bool) {
 	hint := ""
 	if t.unit != "" {
@@ -83,7 +83,7 @@ func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *
 	return x, true
 }
 
-// duration parses Go's syntax, with an optional prefix of days (d).
+// duration decodes a duration.
 func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	const hint = "write a number with a unit, such as 60s, 5m, 12h or 90d"
 	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == boolTag {
@@ -111,7 +111,8 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	}
 }
 
-// ParseDuration parses a duration: the syntax of time.ParseDuration after optional days, as in 90d or 1d12h.
+// ParseDuration parses a duration: an optional number of days, then the syntax of time.ParseDuration, as in 90d or
+// 1d12h.
 func ParseDuration(text string) (time.Duration, error) {
 	m := days.FindStringSubmatch(text)
 	if m == nil {
@@ -149,7 +150,7 @@ func parseBool(text string) (value, ok bool) {
 	return false, false
 }
 
-// secret decodes a value that errors must not show.
+// secret decodes a value that must not appear in errors.
 func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	text := ""
@@ -166,26 +167,27 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	d.storeSecret(path, n, v, text)
 }
 
-// storeSecret stores a secret that is valid in a header or a URL.
+// storeSecret stores a secret, if the text is valid in a header or a URL.
 func (d *decoder) storeSecret(path string, n *yaml.Node, v reflect.Value, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", displayPath(path))
 		return
 	}
 	if name, ok := headerName(path); (!ok || isSecretName(name)) && text != SQLite {
-		// Include the variables: "Bearer ${X}" makes the value of X a secret wherever else it appears.
+		// Also mask the variables: in "Bearer ${X}", the value of X alone is a secret, too.
 		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
 
-// headerName returns the name of the header at a path.
+// headerName returns the name of the header if the path is one of a header.
 func headerName(path string) (string, bool) {
 	before, name, ok := strings.Cut(path, ".headers.")
 	return name, ok && before != ""
 }
 
-// positionOnly returns a node with only the position: the variables in the path of a file are not secrets.
+// positionOnly returns a node with only the position of n. It stands for a secret file whose path contains variables,
+// which are not secrets.
 func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
 // fromFile reads a secret, or a list of keys with one per line, from the file in <key>_file.
@@ -215,8 +217,8 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	v.Set(out)
 }
 
-// text returns a scalar as text with expanded environment variables. A number is text too. Null, true and false are
-// not, because they were more likely meant as such.
+// text returns a scalar as text with expanded environment variables. A number is accepted as text. Null, true and
+// false are not, because whoever wrote them probably did not mean a text.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -233,7 +235,7 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	return d.expand(path, n)
 }
 
-// plain returns a scalar that must not be quoted, unless it contains an environment variable.
+// plain returns a scalar that must be written without quotes, unless it contains an environment variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
@@ -253,14 +255,14 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }
 
-// quoted quotes a value as written in the file: an environment variable by its name, never its value. It is for keys
-// without secrets.
+// quoted quotes a value as the file contains it: with the name of an environment variable, never its value. It is
+// only for keys whose values are not secret.
 func quoted(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
 
-// quotedAt quotes the text at a path like quoted.
+// quotedAt is like quoted, for the value at a path.
 func (d *decoder) quotedAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
-// quotedKey quotes a key, unless it looks like a misplaced secret.
+// quotedKey quotes a key, unless the key looks like a misplaced secret.
 func quotedKey(key string) string {
 	if p := printable(key); p != key {
 		return p

@@ -12,7 +12,7 @@ import (
 
 const (
 	redacted = "[redacted]"
-	// minMasked is the minimum length in bytes of secrets that are masked inside other texts. Masking shorter ones
+	// minMasked is the minimum length in bytes of secrets that are masked inside other texts. Masking shorter secrets
 	// would hide ordinary words.
 	minMasked = 6
 )
@@ -20,8 +20,8 @@ const (
 // Secret is a value that must not be shown. All ways of printing or encoding it return "[redacted]", or nothing if it
 // is empty. Only [Secret.Reveal] returns the value. The zero value is the empty secret.
 type Secret struct {
-	// It is a pointer because fmt calls no methods on unexported fields of other structs, and would print a string
-	// there.
+	// It is a pointer, because fmt would print a string here: fmt calls no methods on unexported fields of other
+	// structs.
 	value *string
 }
 
@@ -33,7 +33,7 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal returns the value. It must only be sent to the service that the secret belongs to.
+// Reveal returns the value. The caller may send it only to the service to which it belongs.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -61,7 +61,7 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		text = s.GoString()
 	}
-	// Only the writer can fail here, and fmt reports that itself.
+	// Only writing can fail here, and fmt reports such an error itself.
 	_, _ = io.WriteString(f, text)
 }
 
@@ -77,7 +77,7 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // LogValue redacts the value in log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask replaces the secrets in a text, longest first, so that no part of one remains.
+// mask replaces the secrets in a text, the longest first, so that no part of a longer secret remains.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })

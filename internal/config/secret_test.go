@@ -96,7 +96,7 @@ func TestSecretShowsThatItIsThere(t *testing.T) {
 	}
 }
 
-// A whole configuration, printed by mistake, shows no secret either.
+// A whole configuration that is printed by mistake shows no secret.
 func TestConfigPrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base, nil)

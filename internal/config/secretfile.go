@@ -12,12 +12,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxSecretFile is the maximum size of a secret file in bytes. It is far above any real token.
+// maxSecretFile is the maximum size of a secret file in bytes. Real tokens are much smaller.
 const maxSecretFile = 1 << 16
 
-// secretFile reads the file in a <key>_file and returns its text without the line end. A relative path is searched
-// among systemd's credentials if there are any, otherwise beside the configuration file and in the folder secrets
-// there.
+// secretFile reads the file that a key <key>_file names, and returns its text without the line end. If there are
+// systemd credentials, a relative path names one of them. Otherwise the file is beside the configuration file or in
+// the folder secrets there.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {
@@ -45,8 +45,8 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	return strings.TrimRight(text, "\r\n"), true
 }
 
-// bundledSecret returns the text of a secret file in a bundle. As for credentials, its name may begin with the name of
-// the folder.
+// bundledSecret returns the text of a secret file in a bundle. As with systemd's credentials, name may begin with the
+// folder's name.
 func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string, bool) {
 	for _, name := range []string{name, strings.TrimPrefix(name, SecretsDir+"_"), strings.TrimPrefix(name, SecretsDir+"/")} {
 		if text, ok := d.bundled[name]; ok {
@@ -57,9 +57,9 @@ func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string,
 	return "", false
 }
 
-// secretPlaces returns the possible paths of a secret file, in order of precedence, and a description of them for error
-// messages. The unit passes the files of /etc/telex/secrets as credentials, which systemd names secrets_<file>. A
-// command that an administrator runs finds the same files beside the configuration.
+// secretPlaces returns the possible paths of a secret file, in order of precedence, and a description of them for
+// error messages. The systemd unit passes the files of /etc/telex/secrets as credentials with the names
+// secrets_<file>. A command of an administrator finds the same files beside the configuration.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#LoadCredential=ID:PATH
 func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 	if filepath.IsAbs(name) {
@@ -72,7 +72,8 @@ func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 		"a relative path is looked up beside the configuration file, and in the folder " + SecretsDir + " there"
 }
 
-// SecretsDir is the folder of secret files beside the configuration file, and the id of the credentials that the systemd unit loads.
+// SecretsDir is the folder of secret files beside the configuration file. It is also the id of the credentials that
+// the systemd unit loads.
 const SecretsDir = "secrets"
 
 // readFirstExisting reads the first file that exists.
@@ -109,7 +110,7 @@ func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	return string(data), info.Mode(), nil
 }
 
-// quotedPath quotes a path, unless it looks like a misplaced secret.
+// quotedPath quotes a path, unless the path looks like a misplaced secret.
 func quotedPath(raw string) string {
 	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
 		return fmt.Sprintf("%q", raw)

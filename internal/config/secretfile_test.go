@@ -17,7 +17,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+	if err := os.Chmod(path, mode); err != nil { // set the mode regardless of the umask
 		t.Fatal(err)
 	}
 }
@@ -38,14 +38,14 @@ func TestSecretFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "sub", "token"), "1:beside\r\n", 0o600)
 	write(t, filepath.Join(creds, "key"), "credential", 0o400)
 	write(t, filepath.Join(creds, "sub", "token"), "1:credential\n", 0o400)
-	folder := t.TempDir() // systemd names the files of a folder so
+	folder := t.TempDir() // credentials that systemd loads from a folder have these names
 	write(t, filepath.Join(folder, "secrets_key"), "of-the-folder", 0o400)
 	write(t, filepath.Join(folder, "sub", "token"), "1:sub", 0o400)
 	write(t, filepath.Join(dir, "secrets", "hidden"), "in-secrets", 0o600)
 	write(t, filepath.Join(dir, "secrets", "key"), "not this one", 0o600)
 	tests := []struct {
 		name             string
-		key, token       string // paths as they stand in the file
+		key, token       string // paths as the configuration contains them
 		vars             map[string]string
 		wantKey, wantTok string
 	}{
@@ -111,7 +111,7 @@ func TestSecretFileTrouble(t *testing.T) {
 	}
 }
 
-// A configuration that everybody can read is fine as long as it only names its secrets.
+// A configuration that everybody can read causes no warning, as long as it contains no secrets itself.
 func TestReadableConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// A list of secrets comes one per line.
+// A file with a list of secrets has one secret on each line.
 func TestSecretListFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// serverName matches the name of a server, with which the names of its tools begin; a "_" follows it. Providers accept
-// 64 characters for the whole name, most of which the tool's name needs.
+// serverName matches valid names of MCP servers. The name of each tool begins with its server's name and "_".
+// Providers accept 64 characters for the whole name, so most of them are left for the tool's own name.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 
 // validateServers validates each MCP server, and checks that their names are unique.
@@ -61,9 +61,9 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 	d.parseURL(address, s.URL, "headers")
 }
 
-// validateLists refuses an entry of a list of tools that a stronger list overrides completely: deny overrides
-// read_only, and read_only overrides auto_approve. A broader entry of the weaker list is valid, because it still covers
-// other tools.
+// validateLists refuses an entry in a list of tools that a stronger list overrides completely: deny overrides
+// read_only, and read_only overrides auto_approve. If the entry in the weaker list covers more tools than the
+// stronger one, it is valid.
 func (d *decoder) validateLists(at string, s MCPServer) {
 	const denied = "it is never offered, so leave it out of one of them"
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)
@@ -72,7 +72,7 @@ func (d *decoder) validateLists(at string, s MCPServer) {
 		"a tool of read_only changes nothing, so leave it out of one of them")
 }
 
-// toolList is a list of an MCP server's tools, and its key.
+// toolList is one of the lists of an MCP server's tools, with its key.
 type toolList struct {
 	key     string
 	entries []string
@@ -93,8 +93,9 @@ func (d *decoder) validateEntries(at, server string, weak, strong toolList, hint
 	}
 }
 
-// coversTools reports whether an entry of a list covers all tools of another entry. Entries are a tool's name,
-// optionally with the server's name as prefix. An entry that ends in "*" covers all tools with that prefix.
+// coversTools reports whether an entry of a list covers all tools that another entry covers. An entry is a tool's
+// name, with or without the server's name as prefix. An entry that ends in "*" covers all tools whose names begin
+// with the text before it.
 func coversTools(server, entry, other string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
 	plain := strings.TrimPrefix(other, server+"_")

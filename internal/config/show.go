@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Show writes the effective values as YAML, in the order of the schema. It masks secrets, also inside other texts.
+// Show writes the effective values as YAML, in the order of the schema. It masks secrets, also within other texts.
 func (c *Config) Show(w io.Writer) error {
 	s := printer{secrets: c.sensitive}
 	root := s.structure(reflect.ValueOf(c).Elem())
@@ -104,7 +104,7 @@ func (s printer) endpoints(es Endpoints) *yaml.Node {
 	return out
 }
 
-// headers masks the values of headers whose names mark secrets.
+// headers masks the values of those headers whose names mark secrets.
 func (s printer) headers(m map[string]Secret) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, name := range keysOf(m) {
@@ -135,7 +135,7 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	switch reflect.TypeOf(x).Kind() {
 	case reflect.String, reflect.Bool, reflect.Int:
 		n := &yaml.Node{}
-		return n, n.Encode(x) == nil // all of these can be encoded
+		return n, n.Encode(x) == nil // Encode can't fail for these types
 	}
 	return nil, false
 }

@@ -54,7 +54,8 @@ texts: {hello: "true"}
 	}
 }
 
-// The output of Show is a valid configuration, except for its secrets, and Show prints it unchanged.
+// The output of Show is a valid configuration, except for its masked secrets. If Parse reads it, Show prints the same
+// again.
 func TestShowReadsBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -17,7 +17,7 @@ type Store struct {
 	DSN DSN `yaml:"dsn"`
 }
 
-// SQLite is the DSN of a file in the state directory.
+// SQLite is the DSN that stands for a file in the state directory.
 const SQLite = "sqlite"
 
 // DSN identifies a database: SQLite, or the URL of a PostgreSQL database, which may contain a password.
@@ -28,7 +28,8 @@ func newDSN(text string) DSN { return DSN{NewSecret(text)} }
 // IsSQLite reports whether the store is a file in the state directory.
 func (d DSN) IsSQLite() bool { return d.Reveal() == SQLite }
 
-// masked returns the DSN for display: without the password and without parameters, one of which may be a password.
+// masked returns the DSN for display, without the password and without parameters, one of which may contain a
+// password.
 func (d DSN) masked() string {
 	if d.IsSQLite() {
 		return SQLite
@@ -44,8 +45,8 @@ func (d DSN) masked() string {
 	return u.String()
 }
 
-// parse parses the URL of a database, which may have several hosts: net/url understands only one, and no address of IPv6 among others.
-// Its error may show the password.
+// parse parses the URL of a database and lists its hosts. There may be several hosts. net/url understands only one,
+// and no IPv6 address among several. The error of parse may show the password.
 func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 	scheme, rest, _ := strings.Cut(d.Reveal(), "://")
 	end := len(rest)
@@ -70,7 +71,7 @@ func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 
 const storeDSN = "store.dsn"
 
-// validateStore validates a DSN, and masks its password wherever it appears.
+// validateStore validates a DSN, and makes sure that its password is masked everywhere.
 func (d *decoder) validateStore(s Store) {
 	if !d.isValid(storeDSN) || s.DSN.IsSQLite() {
 		return
@@ -100,8 +101,8 @@ func (d *decoder) validateStore(s Store) {
 	}
 }
 
-// driverAccepts reports whether the database's driver can read a URL. The reason shows neither the URL nor a password; it is empty if
-// it might.
+// driverAccepts reports whether the database's driver can parse a URL. reason says why not, without the URL and
+// without a password. If the driver's text might contain a part of the password, reason is empty.
 func driverAccepts(dsn string) (reason string, ok bool) {
 	_, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
@@ -120,8 +121,9 @@ func driverAccepts(dsn string) (reason string, ok bool) {
 	return reason, false
 }
 
-// manyAts reports whether more than one @ stands before the path of a URL. net/url ends the password at the last one, libpq and the
-// driver at the first one: they would take the rest of the password for the host, and show it in errors.
+// manyAts reports whether a URL has more than one @ before its path. For net/url, the password ends at the last @;
+// for libpq and the driver, at the first one. They would take the rest of the password for the host and show it in
+// errors.
 func manyAts(dsn string) bool {
 	_, authority, _ := strings.Cut(dsn, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
@@ -130,9 +132,9 @@ func manyAts(dsn string) bool {
 	return strings.Count(authority, "@") > 1
 }
 
-// LoadStore returns the section store of the file that [Find] returns, even if other sections have errors, because only
-// the daemon may be able to read their secrets. Without a configuration it returns the default, also if a file at a
-// default location belongs to another user.
+// LoadStore returns the section store of the file that [Find] finds. It ignores errors in other sections, because
+// only the daemon may be able to read their secrets. If there is no configuration, it returns the default. It also
+// does so if a file at a default location can't be read because it belongs to another user.
 func LoadStore(env Env) (Store, error) {
 	path, err := Find("", env)
 	if errors.Is(err, ErrNotFound) {

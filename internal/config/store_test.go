@@ -77,7 +77,7 @@ func TestStorePasswordIsMasked(t *testing.T) {
 	}
 }
 
-// Commands read where the store is from a configuration whose other sections they can't read.
+// Commands find out where the store is, even if they can't read the secrets of the configuration's other sections.
 func TestLoadStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestLoadStore(t *testing.T) {
 	}
 }
 
-// A daemon that runs can't change its store, and says so without the password.
+// Changing the store requires a restart. The error says so without the password.
 func TestStoreNeedsARestart(t *testing.T) {
 	t.Parallel()
 	const name = "postgres://u:hidden-pass@h/d?sslmode=require"

@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// How a growing reply is shown on the platform.
+// These values say how a growing reply is shown on the platform.
 const (
 	TransportEdit   = "edit"   // one message, edited
 	TransportDraft  = "draft"  // Telegram's drafts, private chats only
@@ -14,29 +14,29 @@ const (
 	TransportOff    = "off"    // no previews
 )
 
-// How running tools are shown.
+// These values say how running tools are shown.
 const (
 	ToolProgressOff    = "off"
 	ToolProgressInline = "inline" // lines below the growing text
 )
 
-// Values for the stop button below growing replies.
+// These values say when a growing reply has a stop button.
 const (
 	StopButtonAuto = "auto" // where commands can't be typed, and below drafts
 	StopButtonOn   = "on"
 	StopButtonOff  = "off"
 )
 
-// Which URLs a platform may open to show a preview below a message.
+// These values say for which URLs a platform may show a preview below a message.
 const (
 	LinkPreviewsOff   = "off"
 	LinkPreviewsAsked = "asked" // only URLs that the asker typed
 )
 
-// TerminalEndpoint is the key in streaming for the conversation in the terminal.
+// TerminalEndpoint is the key in the section streaming for conversations in the terminal.
 const TerminalEndpoint = "cli"
 
-// StreamingRules is the section streaming as written. [Config.Streaming] returns the effective settings.
+// StreamingRules is the section streaming as the file contains it. [Config.Streaming] returns the effective settings.
 type StreamingRules struct {
 	Enabled      bool           `yaml:"enabled"`
 	CLI          *StreamingRule `yaml:"cli"`
@@ -48,11 +48,11 @@ type StreamingRules struct {
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
 	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
-	// Endpoints holds the settings per endpoint. Its keys are in the same section.
+	// Endpoints holds the settings of single endpoints, whose names are keys in the same section.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
-// StreamingRule overrides settings for one endpoint; nil keeps the section's value.
+// StreamingRule overrides settings for one endpoint. A nil field keeps the section's value.
 type StreamingRule struct {
 	Enabled      *bool    `yaml:"enabled"`
 	EditInterval *float64 `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"`
@@ -65,7 +65,7 @@ type StreamingRule struct {
 	LinkPreviews *string  `yaml:"link_previews" enum:"off|asked"`
 }
 
-// decode accepts a bool or a mapping.
+// decode decodes a rule, which is a boolean or a mapping.
 func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -82,9 +82,9 @@ func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 
 // StreamingSettings are the effective settings for the replies of one endpoint.
 type StreamingSettings struct {
-	Enabled      bool          // false also when the transport is off
+	Enabled      bool          // also false if the transport is off
 	EditInterval time.Duration // minimum time between the starts of two edits
-	MinTokens    int           // estimated number before the first display
+	MinTokens    int           // estimated number of tokens before anything is shown
 	Cursor       string        // may be empty
 	Transport    string
 	ToolProgress string
@@ -93,9 +93,10 @@ type StreamingSettings struct {
 	LinkPreviews string
 }
 
-// Streaming returns the settings of an endpoint. kindDefaultInterval is its platform's edit interval, used if none is
-// configured. The first of these that is set decides whether it streams: streaming.<endpoint>, the environment variable
-// TELEX_STREAMING_ENABLED, streaming.enabled. With transport off it never streams.
+// Streaming returns the settings of an endpoint. If no edit interval is configured, it is kindDefaultInterval, the
+// platform's default. Three settings can decide whether the endpoint streams; the first one that is set does:
+// streaming.<endpoint>, the environment variable TELEX_STREAMING_ENABLED, streaming.enabled. If the transport is off,
+// the endpoint never streams.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
 	if endpoint == TerminalEndpoint && s.CLI != nil {

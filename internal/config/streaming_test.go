@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// All combinations of what decides whether an endpoint streams. The reference is the sentence of the design:
-// the endpoint's own setting, then the environment, then streaming.enabled, then off.
+// TestStreamingPrecedence tests all combinations of the settings that decide whether an endpoint streams: the
+// endpoint's own setting, then the environment, then streaming.enabled. If none is set, the endpoint does not stream.
 func TestStreamingPrecedence(t *testing.T) {
 	t.Parallel()
 	type choice struct {
-		text  string // as it stands in the file or the environment; empty when not set
-		says  bool   // whether it decides at all
+		text  string // as in the file or the environment; empty: not set
+		says  bool   // whether the text contains the decision
 		value bool
 	}
 	endpoint := []choice{
@@ -132,7 +132,7 @@ func TestStreamingSettings(t *testing.T) {
 	}
 }
 
-// The terminal's rule is one like an endpoint's.
+// The key for the terminal has the same settings as the key of an endpoint.
 func TestStreamingOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

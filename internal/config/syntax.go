@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// parserError matches those messages of yaml.v3 whose line is one too small. They come from its parser, which
-	// counts from 0 only for these; the others come from its scanner.
+	// parserError matches the messages of yaml.v3 whose line number is one too small. These messages come from its
+	// parser, which counts lines from 0. All other messages come from its scanner.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// checkText rejects input that is not text before the YAML parser sees it, because the parser's own errors have no
-// line.
+// checkText rejects input that is not text. It runs before the YAML parser, whose errors about such input have no
+// line number.
 func (d *decoder) checkText(data []byte) bool {
 	if len(data) > maxFile {
 		d.failAt(position{1, 1}, "", "the file is longer than %d bytes", maxFile)
@@ -42,8 +42,8 @@ func (d *decoder) checkText(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser. The parser only gives lines. The only text that it quotes from the file
-// is the name of an anchor, which may be an unquoted secret.
+// syntax reports an error of the YAML parser. The parser gives only a line number. It quotes only one kind of text
+// from the file, the name of an anchor; this may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))
@@ -61,7 +61,7 @@ func (d *decoder) syntax(data []byte, err error) {
 		d.failAt(positionOfText(data, "*"+m[1]), "quote a value that begins with *", "an alias to an anchor that doesn't exist")
 		return
 	}
-	// The parser stops at the tab or on the line after it.
+	// The parser reports the line with the tab, or the line after it.
 	for _, at := range []int{line, line - 1, line + 1} {
 		if at < 1 || at > len(lines) {
 			continue

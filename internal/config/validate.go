@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxApproval is the maximum time for which a question for approval stays open. Its turn is kept that long, and people
-// who answer much later no longer know the context.
+// maxApproval is the maximum time for which a question for approval may stay open. Its turn is kept for this time.
+// People who answer much later no longer know what the question was about.
 const maxApproval = 24 * time.Hour
 
-// maxCursor is the maximum length of the cursor in characters. It is part of every preview and must leave room for the
-// text.
+// maxCursor is the maximum length of the cursor in characters. Every preview contains the cursor, which must leave
+// room for the text.
 const maxCursor = 16
 
 var (
@@ -102,13 +102,13 @@ func (d *decoder) validateModels(models []Model) {
 	}
 }
 
-// Keys of the admin address.
+// These are the keys of the admin address.
 const (
 	adminListen = "admin.listen"
 	adminToken  = "admin.token"
 )
 
-// minAdminToken is the minimum length of the token in bytes. Shorter ones can be guessed.
+// minAdminToken is the minimum length of the token in bytes. Shorter tokens can be guessed.
 const minAdminToken = 16
 
 func (d *decoder) validateAdmin(a Admin) {
@@ -139,7 +139,8 @@ func (d *decoder) validateAccess(a Access) {
 	}
 }
 
-// validateTranscription copies missing settings from the first model, because most providers of models also transcribe.
+// validateTranscription takes missing settings from the first model, because most providers of models also
+// transcribe.
 func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
@@ -164,7 +165,7 @@ func (d *decoder) validateTranscription(c *Config) {
 	}
 }
 
-// validateModelName checks a reference to a model. An empty one means the first model.
+// validateModelName checks a key that names a model. An empty name means the first model.
 func (d *decoder) validateModelName(c *Config, at, name string) {
 	var names []string
 	for _, m := range c.Models {
@@ -194,8 +195,8 @@ func (d *decoder) validateCursor(path, cursor string) {
 
 const urlHint = "write it as https://host/path"
 
-// parseURL returns the URL of a server, or nil if it is invalid. Errors don't quote the URL, because it may contain a
-// password. key is where the secret belongs.
+// parseURL returns the URL of a server, or nil if it is invalid. Its errors don't quote the URL, because it may
+// contain a password. key is the key in which the password should be instead.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
@@ -245,8 +246,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// isPrivate reports whether a host is this machine or in a private network. Names without a dot belong to a local
-// network or to containers.
+// isPrivate reports whether a host is this machine or in a private network. A name without a dot belongs to a local
+// network or to a container.
 func isPrivate(host string) bool {
 	if isLoopback(host) {
 		return true

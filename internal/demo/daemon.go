@@ -26,18 +26,18 @@ const (
 	restartAfter = 2 * time.Second
 	// askEvery is the interval between two reads of the daemon's status.
 	askEvery = 400 * time.Millisecond
-	// startTime is how long the daemon may take until it is connected everywhere.
+	// startTime is how long the daemon may take until all its endpoints are connected.
 	startTime = 20 * time.Second
 )
 
-// daemon is the process of `telex run`, which is started again whenever it ends.
+// daemon is the process of `telex run`. Whenever the process ends, it is started again.
 type daemon struct {
 	program, dir, file string
-	admin              string // its URL
+	admin              string // URL of the daemon's admin address
 	log                *slog.Logger
 	pulse              *pulse
 
-	threads sync.WaitGroup // one for each process
+	threads sync.WaitGroup // one goroutine for each process
 
 	mu      sync.Mutex
 	process *outside.Process
@@ -51,7 +51,7 @@ func newDaemon(program, dir, file, adminURL string, log *slog.Logger, p *pulse) 
 	return &daemon{program: program, dir: dir, file: file, admin: adminURL, log: log, pulse: p}
 }
 
-// start starts the process and waits until it is connected.
+// start starts the process and waits until its endpoints are connected.
 func (d *daemon) start(ctx context.Context) error {
 	if err := d.launch(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (d *daemon) lastLog() string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// launch starts a process.
+// launch starts a process of the daemon.
 func (d *daemon) launch() error {
 	cmd := exec.Command(d.program, "run", "--config", d.file) //nolint:gosec // it is this program
 	cmd.Dir = d.dir
@@ -97,7 +97,8 @@ func (d *daemon) launch() error {
 		return slices.Contains([]string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY"}, name)
 	})
 	cmd.Env = append(cmd.Env, "STATE_DIRECTORY="+filepath.Join(d.dir, "state"))
-	// Ctrl-C is for the demo, which then stops the daemon. A demo that is killed takes it along.
+	// Ctrl-C should reach only the demo, which then stops the daemon. If the demo is killed, the kernel kills the
+	// daemon too.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	d.threads.Go(func() {
@@ -117,7 +118,7 @@ func (d *daemon) launch() error {
 	return <-started
 }
 
-// keep reads the daemon's status regularly, and starts the daemon again when it has ended, until ctx ends.
+// keep reads the daemon's status regularly, until ctx ends. It starts the daemon again whenever it has ended.
 func (d *daemon) keep(ctx context.Context) {
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
@@ -161,7 +162,7 @@ func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
 	if err != nil {
 		return status, err
 	}
-	req.Close = true // it may be killed at any time
+	req.Close = true // the daemon may be killed at any time
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return status, err
@@ -173,7 +174,7 @@ func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
 	return status, json.NewDecoder(res.Body).Decode(&status)
 }
 
-// kill ends the process with SIGKILL, so that nothing is cleaned up.
+// kill ends the process with SIGKILL, so that it can't clean anything up.
 func (d *daemon) kill() {
 	d.mu.Lock()
 	p := d.process
@@ -201,7 +202,7 @@ func (d *daemon) stop() error {
 	}
 }
 
-// daemonView is the daemon's status on the page.
+// daemonView is the daemon's status as the page shows it.
 type daemonView struct {
 	State         string // running, starting or killed
 	PID           int

@@ -27,32 +27,32 @@ type Options struct {
 	Program string        // the binary whose command "run" is the daemon
 	Listen  string        // address of the page; empty: a free port
 	Rate    float64       // tokens per second of the stand-in models
-	Latency time.Duration // of each call to a platform
-	Model   RealModel     // answers in place of the first stand-in; none if its URL is empty
+	Latency time.Duration // latency of each call to a platform
+	Model   RealModel     // answers in place of the first stand-in model; an empty BaseURL means none
 	Log     *slog.Logger
 }
 
-// RealModel is a provider of the person who runs the demo.
+// RealModel is a model provider that the person who runs the demo has chosen.
 type RealModel struct {
-	BaseURL string // with the version, such as https://api.openai.com/v1
+	BaseURL string // includes the version, such as https://api.openai.com/v1
 	Name    string
-	KeyName string // of the environment variable that holds the key; empty: it needs none
+	KeyName string // name of the environment variable with the key; empty: no key is needed
 }
 
 // demoKey is the key of the stand-in models. It protects nothing.
 const demoKey = "demo"
 
-// demo is everything that runs.
+// demo holds everything that runs.
 type demo struct {
 	o        Options
-	dir      string // of the configuration, the state and the log
+	dir      string // directory with the configuration, the state and the log
 	telegram *telegram.Server
 	discord  *discord.Server
 	slack    *slack.Server
 	whatsapp *whatsapp.Server
 	house    *homeassistant.Server
 	models   [2]*openai.Server // the first one is unused if there is a real model
-	gates    [2]*gate          // in front of the models
+	gates    [2]*gate          // proxies in front of the models
 	program  *program          // the client of the API server
 	daemon   *daemon
 	columns  []*column
@@ -61,7 +61,7 @@ type demo struct {
 	asked int
 	pulse *pulse
 	serve sync.WaitGroup
-	close []func() error // in their order
+	close []func() error // functions that stop the stand-ins, in the order of their start
 }
 
 // Run starts everything, calls ready with the address of the page, and stops everything when ctx ends.
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options, ready func(url string)) (err error) {
 
 // begin starts the stand-ins and writes the daemon's configuration.
 func (d *demo) begin(ctx context.Context) error {
-	var ports [3]string // of the daemon
+	var ports [3]string // ports of the daemon
 	for i := range ports {
 		var err error
 		if ports[i], err = outside.FreeAddress(ctx); err != nil {
@@ -164,7 +164,7 @@ type server interface {
 	Close() error
 }
 
-// listen serves s on a free port until the end.
+// listen serves s on a free port until the demo ends.
 func (d *demo) listen(ctx context.Context, s server) (url string, err error) {
 	return d.listenAt(ctx, s, "127.0.0.1:0")
 }
@@ -186,7 +186,7 @@ func (d *demo) listenAt(ctx context.Context, s server, address string) (url stri
 // end stops the daemon with SIGTERM, and then the stand-ins.
 func (d *demo) end() (err error) {
 	if d.daemon != nil {
-		d.program.close() // else the daemon would wait for its requests
+		d.program.close() // otherwise the daemon would wait for the requests of the program
 		err = d.daemon.stop()
 	}
 	for _, stop := range d.close {
@@ -196,7 +196,7 @@ func (d *demo) end() (err error) {
 	return err
 }
 
-// watch wakes the page whenever something happens in a stand-in.
+// watch makes the page update whenever something happens in a stand-in.
 func (d *demo) watch(ctx context.Context) {
 	watchOne(d, d.telegram.Watch(ctx))
 	watchOne(d, d.discord.Watch(ctx))
@@ -213,7 +213,7 @@ func watchOne[E any](d *demo, events iter.Seq[E]) {
 	})
 }
 
-// teach lets a stand-in model call the house's tools and describe attachments.
+// teach makes a stand-in model call Home Assistant's tools and describe attachments.
 func teach(m *openai.Server) error {
 	for about, do := range map[string]string{
 		"kitchen light on":  `say="I can do that. It changes something in the house, so I ask you first." call="ha_call_service {\"domain\":\"light\",\"service\":\"turn_on\",\"entity_id\":\"light.kitchen\"}"`,
@@ -226,7 +226,7 @@ func teach(m *openai.Server) error {
 	return nil
 }
 
-// config returns the daemon's configuration. Except for the addresses, an operator would write the same.
+// config returns the daemon's configuration. Except for the addresses, it looks like an operator's.
 func (d *demo) config(urls map[string]string, api, admin, webhook string) []byte {
 	key, name := demoKey, "standin"
 	if m := d.o.Model; m.BaseURL != "" {

@@ -13,12 +13,12 @@
 //
 // # Decisions
 //
-// This package draws the page. The stand-ins can't, because the page shows five platforms and a stand-in knows only its
-// own. (Telegram's stand-in also has a page of its own, which stays.) A place converts the records of its stand-in into
-// one form of message. A single template draws these messages, and style.css makes each column look like the platform's
-// client. The server renders all parts of the page and sends the changed ones as server-sent events; the script only
-// inserts them.
+// This package renders the page. The stand-ins can't, because the page shows five platforms, and a stand-in knows
+// only its own. (Telegram's stand-in also has its own page.) A place converts the records of its stand-in into one
+// common form of message. One template renders these messages, and style.css makes each column look like the
+// platform's client. The server renders all parts of the page and sends the changed ones as server-sent events. The
+// script only inserts them.
 //
-// The package parses the visible markup with rules of its own, not with internal/markup or an adapter's dialect, so
-// that a mistake there is visible on the page.
+// The package parses the visible markup by its own rules. It uses neither internal/markup nor an adapter's dialect,
+// so that a mistake in those is visible on the page.
 package demo

@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// tags returns the HTML tags of a format of Telegram, in entities and in rich messages.
+// tags returns the HTML tags of one of Telegram's formats, for entities and for rich messages.
 func tags(format string) (open, closing string) {
 	if tag, ok := map[string]string{
 		"bold": "strong", "italic": "em", "underline": "u", "strikethrough": "del", "code": "code", "marked": "mark",
@@ -31,7 +31,7 @@ func tags(format string) (open, closing string) {
 	return "", ""
 }
 
-// anchor returns the tags of a link. It returns none for schemes that might do harm.
+// anchor returns the HTML tags of a link. It returns empty tags for URL schemes that might do harm.
 func anchor(address string) (open, closing string) {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "" {
@@ -43,7 +43,8 @@ func anchor(address string) (open, closing string) {
 	return fmt.Sprintf(`<a href="%s" target="_blank" rel="noopener noreferrer">`, template.HTMLEscapeString(u.String())), "</a>"
 }
 
-// entities draws a text of Telegram. Entities count UTF-16 units; overlapping ones are left out, because the platform sends none.
+// entities renders a text of Telegram. Entities count UTF-16 units. Overlapping entities are left out, because the
+// platform sends none.
 func entities(text string, list []telegram.Entity) template.HTML {
 	units := utf16.Encode([]rune(text))
 	slices.SortStableFunc(list, func(a, b telegram.Entity) int {
@@ -82,7 +83,7 @@ func entities(text string, list []telegram.Entity) template.HTML {
 	return template.HTML(`<div class="lines">` + out.String() + `</div>`) //nolint:gosec // all texts are escaped
 }
 
-// richBlocks draws the blocks of a rich message.
+// richBlocks renders the blocks of a rich message.
 func richBlocks(list []telegram.RichBlock) template.HTML {
 	var out strings.Builder
 	writeBlocks(&out, list)
@@ -150,7 +151,7 @@ func writeBlock(out *strings.Builder, b telegram.RichBlock) {
 	}
 }
 
-// writeRich draws a text with formats.
+// writeRich renders a text with formats.
 func writeRich(out *strings.Builder, t *telegram.RichText) {
 	switch {
 	case t == nil:

@@ -11,10 +11,10 @@ import (
 	"telex/standin/discord"
 )
 
-// maxMessages is the number of messages of a place that the page shows.
+// maxMessages is the maximum number of messages that the page shows of each place.
 const maxMessages = 30
 
-// newColumns returns the places in the order of the page.
+// newColumns returns the columns in the order of the page.
 func (d *demo) newColumns() []*column {
 	return []*column{
 		{Key: "telegram", Name: "Telegram", How: "edits one message", place: telegramPlace{d.telegram}},
@@ -28,34 +28,35 @@ func (d *demo) newColumns() []*column {
 // fragment is a part of the page that changes.
 type fragment struct {
 	ID string `json:"id"`
-	// In is the list that contains this item, and After the item before it; empty: it is the first.
+	// In is the list that contains this fragment. After is the fragment before it in the list; empty: this is the
+	// first one.
 	In    string `json:"in,omitempty"`
 	After string `json:"after,omitempty"`
 	HTML  string `json:"html"`
 }
 
-// messageView is the input of a message's template.
+// messageView is the data for the template of a message.
 type messageView struct {
 	message
 	DOM, Column string
-	First       bool // the first of several messages of the same writer
+	First       bool // the message before it is from the other side
 	Bot         string
 }
 
-// columnView is the part of a column that changes, without its messages.
+// columnView is the changing part of a column, without its messages.
 type columnView struct {
 	*column
 	figures
 
 	State    string // idle, asked, writing, asks or complete
 	Activity string
-	Blocked  time.Duration // 0: not
-	Waiting  int           // calls that wait in the daemon
+	Blocked  time.Duration // remaining time of a block by the platform; 0: not blocked
+	Waiting  int           // number of calls that wait in the daemon
 	Storm    time.Duration
 	Outage   time.Duration
 }
 
-// score compares what people see with the promises.
+// score counts what people see, so that the page can compare it with telex's promises.
 type score struct {
 	Asked, Complete, Open, Cursors, Violations, Refused, Kills int
 }
@@ -65,16 +66,16 @@ type state struct {
 	Columns []columnView
 	Daemon  daemonView
 	Gates   [2]gateCounts
-	Model   string // the first one's name
+	Model   string // name of the first model
 	Light   string
-	Actions int // of the house, in all
+	Actions int // number of all actions in Home Assistant so far
 	Score   score
 	Latency time.Duration
 
 	messages map[string][]messageView // by column
 }
 
-// look returns the present state.
+// look returns the current state.
 func (d *demo) look(now time.Time) state {
 	s := state{Daemon: d.daemon.view(), messages: make(map[string][]messageView), Model: d.o.Model.Name}
 	for i, g := range d.gates {
@@ -113,7 +114,7 @@ func (d *demo) look(now time.Time) state {
 	return s
 }
 
-// stateOf returns the state of the newest answer. A person's commands don't count as questions.
+// stateOf returns the state of the newest answer. Commands of a person don't count as questions.
 func stateOf(list []message) string {
 	for _, m := range slices.Backward(list) {
 		switch {
@@ -131,13 +132,13 @@ func stateOf(list []message) string {
 	return "idle"
 }
 
-// add counts a column's messages.
+// add adds the numbers of a column's messages.
 func (s *score) add(v columnView, list []message) {
 	s.Violations += v.Violations
 	s.Refused += v.Refused
 	for i, m := range list {
 		if m.Growing && i < len(list)-1 {
-			s.Cursors++ // a later message shows that this one will not grow any more
+			s.Cursors++ // this message is not the newest, so it will not grow any more
 		}
 		if m.Mine || i > 0 && !list[i-1].Mine {
 			continue
@@ -174,7 +175,7 @@ func withCursor(body template.HTML) template.HTML {
 	return body[:i] + `<span class="cursor">` + cursor + `</span>` + body[i+len(cursor):]
 }
 
-// fragments draws all parts that change.
+// fragments renders all changing parts of the page.
 func (p *page) fragments(s state) ([]fragment, error) {
 	var list []fragment
 	var err error

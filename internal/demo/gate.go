@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// mode is the treatment of requests.
+// mode says what a gate does with requests.
 type mode string
 
 const (
@@ -21,7 +21,7 @@ const (
 	breaks  mode = "breaks"  // cuts each answer off in its middle
 )
 
-// breakAfter is the number of bytes of an answer that pass before the gate cuts it off.
+// breakAfter is the number of bytes of an answer that the gate lets through before it cuts the answer off.
 const breakAfter = 96 << 10
 
 // gate is a proxy in front of a model, so that the demo can make even a real model fail.
@@ -36,9 +36,9 @@ type gate struct {
 // gateCounts counts the requests at a gate.
 type gateCounts struct {
 	Mode    mode
-	Asked   int // requests for an answer
-	Failed  int // that the gate refused or broke off
-	Writing int // answers in progress
+	Asked   int // number of requests for an answer
+	Failed  int // number of requests that the gate refused or cut off
+	Writing int // number of answers in progress
 }
 
 func newGate(target string) (*gate, error) {
@@ -51,7 +51,7 @@ func newGate(target string) (*gate, error) {
 		FlushInterval:  -1,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: g.shape,
-		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the daemon says what failed
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the daemon logs failures itself
 	}
 	return g, nil
 }
@@ -69,8 +69,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.leave()
-	// The whole request is read first. Otherwise an answer that begins before the end of the request could be cut off, because
-	// this proxy's HTTP client would close its connection.
+	// Read the whole request first. Otherwise an answer that begins before the end of the request could be cut off,
+	// because this proxy's HTTP client would close its connection.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -99,7 +99,7 @@ func (g *gate) leave() {
 	g.counts.Writing--
 }
 
-// set changes the mode, also for answers in progress.
+// set changes the mode. The new mode also applies to answers in progress.
 func (g *gate) set(m mode) error {
 	if m != answers && m != refuses && m != breaks {
 		return fmt.Errorf("unknown mode %q", m)
@@ -118,7 +118,7 @@ func (g *gate) now() gateCounts {
 	return c
 }
 
-// shape lets an answer break off.
+// shape makes an answer break off if the mode says so.
 func (g *gate) shape(r *http.Response) error {
 	r.Body = &breaking{ReadCloser: r.Body, gate: g}
 	return nil
@@ -126,7 +126,7 @@ func (g *gate) shape(r *http.Response) error {
 
 var errBroken = errors.New("the demo broke the answer off")
 
-// breaking is the body of an answer, which ends with an error while the gate breaks answers.
+// breaking is the body of an answer. While the mode is breaks, reading it fails after breakAfter bytes.
 type breaking struct {
 	io.ReadCloser
 	gate *gate

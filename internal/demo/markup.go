@@ -17,13 +17,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// dialect reads the markup of a platform.
+// dialect converts the markup of a platform to HTML.
 type dialect struct {
 	md     goldmark.Markdown
 	before func(string) string // prepares the text; nil: unchanged
 }
 
-// html renders a text. The result contains only tags of this package and of goldmark, which leaves out links of other schemes.
+// html renders a text as HTML. All tags in it come from this package and from goldmark, which leaves out links with
+// unsafe schemes.
 func (d dialect) html(source string) template.HTML {
 	if d.before != nil {
 		source = d.before(source)
@@ -41,7 +42,7 @@ func discordMarkdown() dialect {
 	return dialect{md: newMarkdown(m, parser.NewLinkParser(), parser.NewATXHeadingParser())}
 }
 
-// plainMarks returns the marks of WhatsApp and of mrkdwn.
+// plainMarks returns the marks for bold, italic and struck-out text in WhatsApp and in Slack's mrkdwn.
 func plainMarks() marks { return marks{'*': {"", "strong"}, '_': {"", "em"}, '~': {"", "del"}} }
 
 // whatsappMarkup reads https://faq.whatsapp.com/539178204879377.
@@ -61,13 +62,14 @@ func slackMarkdown() dialect {
 	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
 }
 
-// slackLink matches a link of mrkdwn. Its address is shown.
+// slackLink matches a link in mrkdwn. The page shows its address.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
-// inlineFence matches three backticks with text behind them in the same line, which is no code block in Markdown.
+// inlineFence matches three backticks followed by text in the same line. Markdown does not treat this as a code
+// block.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
-// withFences puts three backticks on a line of their own.
+// withFences moves the three backticks to a line of their own.
 func withFences(s string) string {
 	return inlineFence.ReplaceAllStringFunc(s, func(line string) string {
 		inner, closed := strings.CutSuffix(line[3:], "```")
@@ -78,7 +80,7 @@ func withFences(s string) string {
 	})
 }
 
-// newMarkdown returns a parser of Markdown with the given marks. It keeps each line break. Without a heading parser, there are
+// newMarkdown returns a Markdown parser with the given marks. It keeps each line break. If heading is nil, it knows
 // no headings.
 func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) goldmark.Markdown {
 	blocks := []util.PrioritizedValue{
@@ -105,20 +107,22 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 	)
 }
 
-// marks are the marks of a dialect.
+// marks are the characters that mark formatted text. For each character, the elements are HTML tags, by how often the
+// character is repeated.
 type marks map[byte][]string
 
-// mark is a text between marks. It has goldmark's node kind for strikethrough, which markRenderer renders.
+// mark is a piece of text between marks. It uses goldmark's node kind for struck-out text, so that markRenderer
+// renders it.
 type mark struct {
 	extast.Strikethrough
 
 	tag string
 }
 
-// markParser reads the marks of one character.
+// markParser parses the marks with one character.
 type markParser struct {
 	char byte
-	tags []string // by the number of characters; empty: no meaning
+	tags []string // HTML tags by the number of repetitions; empty: no meaning
 }
 
 // Trigger implements parser.InlineParser.
@@ -156,7 +160,7 @@ func (p *markParser) OnMatch(consumes int) ast.Node {
 	return m
 }
 
-// markRenderer draws marks.
+// markRenderer renders marks.
 type markRenderer struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.

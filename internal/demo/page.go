@@ -25,13 +25,13 @@ var files embed.FS
 const (
 	// drawEvery is the minimum time between two updates of the page.
 	drawEvery = 120 * time.Millisecond
-	// tickEvery is the interval of updates without a change: clocks run.
+	// tickEvery is the interval of updates without a change, because the page shows running times.
 	tickEvery = time.Second
-	// maxAsk is the largest question, in bytes.
+	// maxAsk is the maximum size of a question with its file, in bytes.
 	maxAsk = 20 << 20
 )
 
-// contentPolicy lets the page load only the files that this server embeds.
+// contentPolicy allows the page to load only files of this server.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -41,8 +41,8 @@ type page struct {
 	templates *template.Template
 }
 
-// servePage starts the server of the page. Below /telegram/ is the Telegram stand-in with its own page: the same chat alone, with
-// replies, edits and groups.
+// servePage starts the server of the page. Below /telegram/ it serves the Telegram stand-in with its own page, which
+// shows the same chat alone, with replies, edits and groups.
 func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	p := &page{demo: d}
 	p.templates, err = template.New("").Funcs(template.FuncMap{
@@ -82,7 +82,8 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// onlyLocal refuses requests with a foreign host name: another site's page could reach this one with it (DNS rebinding).
+// onlyLocal refuses requests with a foreign host name. With such a name, a page of another site could reach this
+// server (DNS rebinding).
 func (p *page) onlyLocal(next http.Handler) http.Handler {
 	host, _, err := net.SplitHostPort(p.o.Listen)
 	own := err == nil && host != ""
@@ -112,7 +113,7 @@ func (p *page) safely(next http.Handler) http.Handler {
 	}))
 }
 
-// index answers with the whole page.
+// index serves the whole page.
 func (p *page) index(w http.ResponseWriter, _ *http.Request) {
 	s := p.look(time.Now())
 	list, err := p.fragments(s)
@@ -137,25 +138,25 @@ func (p *page) index(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, out.String()) // a client that has gone needs no answer
+	_, _ = io.WriteString(w, out.String()) // the client may have disconnected
 }
 
-// choice is an option of a select.
+// choice is an option of an HTML select element.
 type choice struct{ Value, Name string }
 
-// latencies are the choices of time that can be added to each call.
+// latencies are the times that a person can add to each call.
 func latencies() []choice {
 	return []choice{{"0s", "its usual time"}, {"300ms", "0.3 s more"}, {"1s", "1 s more"}, {"3s", "3 s more"}}
 }
 
-// update is an event for the browser.
+// update is the data of one event that is sent to the browser.
 type update struct {
 	All   bool       `json:"all,omitempty"` // messages that are not among the parts are removed
 	Parts []fragment `json:"parts,omitempty"`
 	Gone  []string   `json:"gone,omitempty"`
 }
 
-// events sends the parts of the page that changed, as they change.
+// events sends each part of the page when it has changed.
 func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
@@ -209,7 +210,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act handles a form. A browser without the script loads the page again.
+// act handles an HTML form. Without the script, the browser then loads the page again.
 func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAsk)
@@ -230,7 +231,7 @@ func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	}
 }
 
-// ask sends a question to the places that were chosen.
+// ask sends a question to the chosen places.
 func (p *page) ask(r *http.Request) error {
 	q := question{Text: strings.TrimSpace(r.PostFormValue("text"))}
 	file, err := attached(r)
@@ -268,7 +269,7 @@ func (p *page) ask(r *http.Request) error {
 	return errors.Join(failed...)
 }
 
-// attached returns the file of a form: one of the samples, or one of the person's own.
+// attached returns the file in a form: one of the samples, or a file that the person uploaded.
 func attached(r *http.Request) (*attachment, error) {
 	if name := r.PostFormValue("sample"); name != "" {
 		content, err := files.ReadFile("page/samples/" + filepath.Base(name))
@@ -313,7 +314,7 @@ func (p *page) press(r *http.Request) error {
 	return c.press(r.PostFormValue("message"), r.PostFormValue("button"))
 }
 
-// flip turns a switch of the switchboard.
+// flip handles a switch that causes or ends a fault.
 func (p *page) flip(r *http.Request) error {
 	value, now := r.PostFormValue("value"), time.Now()
 	switch what := r.PostFormValue("what"); what {
@@ -347,7 +348,8 @@ func (p *page) flip(r *http.Request) error {
 	return nil
 }
 
-// later returns the end of a fault that is switched on for a time, or zero if it is switched off.
+// later returns when a fault ends that a switch turns on for a limited time. It returns zero if the switch turns the
+// fault off.
 func later(now, until time.Time, lasts time.Duration) time.Time {
 	if until.After(now) {
 		return time.Time{}
@@ -355,7 +357,7 @@ func later(now, until time.Time, lasts time.Duration) time.Time {
 	return now.Add(lasts)
 }
 
-// file serves a file that somebody sent: pictures are shown, other files downloaded.
+// file serves a file that somebody sent. Browsers show pictures and download other files.
 func (p *page) file(w http.ResponseWriter, r *http.Request) {
 	c, err := p.column(r)
 	if err != nil {
@@ -373,5 +375,5 @@ func (p *page) file(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Disposition", "attachment")
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(content) // a client that has gone needs no answer
+	_, _ = w.Write(content) // the client may have disconnected
 }

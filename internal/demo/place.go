@@ -21,10 +21,10 @@ const cursor = "▌"
 // question is what a person sends.
 type question struct {
 	Text string
-	File *attachment // nil: none
+	File *attachment // nil: no file
 }
 
-// attachment is a file of a person.
+// attachment is a file that a person sends.
 type attachment struct {
 	Name, Mime string
 	Content    []byte
@@ -32,20 +32,20 @@ type attachment struct {
 
 func (a *attachment) isImage() bool { return strings.HasPrefix(a.Mime, "image/") }
 
-// message is one message as a client shows it.
+// message is one message in the form in which a client shows it.
 type message struct {
 	ID      string
-	Mine    bool // a person's message
+	Mine    bool // a person wrote it
 	At      time.Time
 	Edits   int
-	Edited  string // the client's mark of an edit; empty: none
-	Quote   string // of the message that it answers
+	Edited  string // how the client marks an edited message; empty: not at all
+	Quote   string // beginning of the message that it answers
 	Body    template.HTML
 	Files   []file
 	Buttons []button
 	Ticks   string // WhatsApp: sent, delivered or read
 	Growing bool   // it ends with the cursor
-	Plain   string // its text, for screen readers
+	Plain   string // text for screen readers
 }
 
 type button struct{ ID, Label, Style string }
@@ -57,24 +57,24 @@ type file struct {
 	Size     int
 }
 
-// screen is what a person sees of a place.
+// screen is everything that a person sees in a place.
 type screen struct {
 	Messages []message
 	Activity string // such as "typing…"
 }
 
-// figures are the use of a place's limit according to its stand-in.
+// figures say how much of a place's rate limit is used, as its stand-in counts.
 type figures struct {
-	Limit       string // in words
+	Limit       string // the limit in words
 	Used, Max   int
 	Calls       int // number of calls that change what people see
-	Refused     int // with 429
+	Refused     int // number of calls refused with 429
 	Blocked     time.Time
 	Violations  int
 	Edits, Sent int
 }
 
-// place is where a person talks to the bot.
+// place is where a person talks to the bot: a chat on a platform, or the program that uses the API.
 type place interface {
 	screen(now time.Time) screen
 	say(q question) error
@@ -84,23 +84,23 @@ type place interface {
 	disturb(d disturbance)
 }
 
-// column is a place on the page.
+// column is a column of the page, which shows one place.
 type column struct {
 	place
 	Key, Name string
-	How       string // how an answer appears here
+	How       string // how an answer is shown in this place
 
 	mu       sync.Mutex
 	troubles disturbance
 }
 
-// disturbance is the faults at a place.
+// disturbance says which faults a place has.
 type disturbance struct {
-	Latency       time.Duration // in addition to Options.Latency
-	Storm, Outage time.Time     // until when
+	Latency       time.Duration // added to Options.Latency
+	Storm, Outage time.Time     // when the refusals and the outage end
 }
 
-// How long faults last.
+// These constants say how long faults last.
 const (
 	stormTime  = 15 * time.Second
 	outageTime = 10 * time.Second
@@ -120,15 +120,15 @@ func (c *column) troubled() disturbance {
 	return c.troubles
 }
 
-// faulty is the control of faults that all stand-ins have.
+// faulty has the methods that control the faults of a stand-in. All stand-ins have them.
 type faulty[C any] interface {
 	ClearFaults()
 	Fault(f fault.Fault[C]) int
 	Outage(o fault.Outage)
 }
 
-// disturb replaces the faults of a stand-in; visible are the methods that change what people see. The first of several
-// faults wins, so the rarer one goes first.
+// disturb replaces the faults of a stand-in. visible are the methods that change what people see. If several faults
+// match a call, the first one is used, so the one that matches fewer calls comes first.
 func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d disturbance) {
 	s.ClearFaults()
 	if left := time.Until(d.Storm); left > 0 {
@@ -144,16 +144,16 @@ func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d dis
 	}
 }
 
-// budget is a platform limit.
+// budget describes a platform limit for the page.
 type budget struct {
-	visible []string // the calls that show something
-	counted []string // the calls among them that count towards the limit
+	visible []string // methods that change what people see
+	counted []string // those of them that the limit counts
 	window  time.Duration
 	max     int
 	what    string
 }
 
-// read counts calls.
+// read counts the calls in the limit's window, and all calls that change what people see.
 func (b budget) read(calls []rig.Call, now time.Time) figures {
 	f := figures{Limit: b.what, Max: b.max}
 	for _, c := range calls {
@@ -174,7 +174,7 @@ func (b budget) read(calls []rig.Call, now time.Time) figures {
 	return f
 }
 
-// heads returns the common part of calls.
+// heads returns the part that all stand-ins' records of calls have in common.
 func heads[C any](calls []C, head func(C) rig.Call) []rig.Call {
 	out := make([]rig.Call, len(calls))
 	for i, c := range calls {
@@ -183,7 +183,7 @@ func heads[C any](calls []C, head func(C) rig.Call) []rig.Call {
 	return out
 }
 
-// growing reports whether a text is a preview.
+// growing reports whether a text ends with the cursor.
 func growing(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), cursor) }
 
 // brief shortens the text of a quoted message.
@@ -195,7 +195,7 @@ func brief(text string) string {
 	return string(words)
 }
 
-// none is the error about something that does not exist (any more).
+// none returns the error for something that does not exist, or no longer exists.
 func none(what, id string) error {
 	return fmt.Errorf("there is no %s %q here", what, cmp.Or(id, "without a name"))
 }

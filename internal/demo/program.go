@@ -19,33 +19,33 @@ import (
 )
 
 const (
-	// askAgain is the pause after a failure, and askTimes the maximum number of attempts.
+	// askAgain is the pause after a failed request, and askTimes is the maximum number of attempts.
 	askAgain = time.Second
 	askTimes = 8
-	// answerTime bounds one request.
+	// answerTime is the maximum duration of one request.
 	answerTime = 5 * time.Minute
 )
 
-// program is a client of the daemon's API server. It sends the new part of its session, reads a stream, and repeats the request if
-// the stream breaks off.
+// program is a client of the daemon's API server. It sends only what is new in its session, and reads the streamed
+// answer. It repeats the request if the stream breaks off.
 type program struct {
 	url   string
 	pulse *pulse
 	ctx   context.Context //nolint:containedctx // of all requests, until close
 	end   context.CancelFunc
 	asks  sync.WaitGroup
-	turn  sync.Mutex // one request of the session at a time
+	turn  sync.Mutex // held during a request, because requests of a session must not overlap
 
 	mu        sync.Mutex
 	exchanges []*exchange
 }
 
-// exchange is a request and its answer, guarded by the program.
+// exchange is a request and its answer, guarded by program.mu.
 type exchange struct {
 	question question
 	at       time.Time
 	answer   strings.Builder
-	events   int // of the stream
+	events   int // number of events in the stream
 	attempts int
 	note     string
 	done     bool
@@ -116,7 +116,7 @@ func (p *program) say(q question) error {
 	return nil
 }
 
-// stop ends all running requests, as programs do: by closing their connections.
+// stop ends all running requests by closing their connections, as other programs do.
 func (p *program) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *program) change(e *exchange, f func()) {
 	p.pulse.beat()
 }
 
-// ask makes one request, whose answer replaces that of an earlier attempt.
+// ask makes one request. Its answer replaces the answer of an earlier attempt.
 func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	p.change(e, func() { e.answer.Reset(); e.events = 0 })
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -195,7 +195,7 @@ func (p *program) read(res *http.Response, e *exchange) error {
 	return errors.New("the connection broke off")
 }
 
-// parts returns a question in the API's form.
+// parts returns a question in the form of the API.
 func parts(q question) any {
 	if q.File == nil {
 		return q.Text
@@ -233,5 +233,5 @@ func (p *program) file(id string) (string, []byte, error) {
 	return "", nil, none("file", id)
 }
 
-// disturb does nothing, because there is no platform between this program and the daemon.
+// disturb does nothing, because no platform is between this program and the daemon.
 func (p *program) disturb(disturbance) {}

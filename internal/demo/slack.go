@@ -10,7 +10,7 @@ import (
 	"telex/standin/slack"
 )
 
-// slackDM is the conversation of the person with the app.
+// slackDM is the id of the direct message between the person and the app.
 const slackDM = "D1001"
 
 type slackPlace struct {
@@ -34,7 +34,7 @@ func (p slackPlace) screen(now time.Time) screen {
 			ID: m.TS, Mine: !m.FromBot, At: m.Versions[0].At, Edits: len(m.Versions) - 1, Plain: v.Shown, Growing: growing(v.Shown),
 			Body: p.body(v),
 		}
-		if one.Mine && one.Edits > 0 { // an app's edit with blocks has no mark
+		if one.Mine && one.Edits > 0 { // Slack marks no edits of an app's message with blocks
 			one.Edited = "(edited)"
 		}
 		for _, f := range m.Files {
@@ -51,11 +51,11 @@ func (p slackPlace) screen(now time.Time) screen {
 	return s
 }
 
-// body draws the blocks of a message, else its text.
+// body renders the blocks of a message, or its text if it has none.
 func (p slackPlace) body(v slack.Version) template.HTML {
 	var blocks []struct {
 		Type string
-		Text json.RawMessage // a string, or an object with a text
+		Text json.RawMessage // a string, or an object with a string
 	}
 	if json.Unmarshal(v.Blocks, &blocks) != nil || len(blocks) == 0 {
 		if v.Markdown != "" {

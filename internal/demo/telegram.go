@@ -9,7 +9,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// ada is the person at Telegram, in a private chat.
+// ada is the id of the person who uses Telegram, in a private chat.
 const ada = 1001
 
 type telegramPlace struct{ *telegram.Server }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errNeverHit means that the chosen moment of a kill never occurs.
+// errNeverHit means that the moment chosen for a kill never occurred.
 var errNeverHit = errors.New("the instant never comes")
 
 // campaign is one run of the test.
@@ -21,7 +21,7 @@ type campaign struct {
 	binary   string
 	seed     uint64
 	parallel int
-	only     int // run only this trial of each kind; negative: all
+	only     int // number of the only trial of each kind to run; negative: run all
 	out      io.Writer
 }
 
@@ -39,7 +39,7 @@ type result struct {
 
 // run runs all trials, several at a time, and returns the results in the order of the kinds.
 func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
-	var mu sync.Mutex // guards results and the output
+	var mu sync.Mutex // guards results and out
 	results := make([]result, len(list))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, c.parallel))
@@ -67,11 +67,11 @@ func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
 	return results, group.Wait()
 }
 
-// tries is how often a trial is drawn again if its moment never occurs, because the daemon took another way to show the
-// answer.
+// tries is how often a trial is planned anew if its moment never occurs, because the daemon showed the answer in
+// another way.
 const tries = 5
 
-// try runs one trial, again until its moment has occurred.
+// try runs one trial. If the chosen moment does not occur, it plans and runs the trial anew.
 func (c campaign) try(ctx context.Context, k kind, number int) (o outcome, err error) {
 	random, missed := seeded(c.seed, k.name, number), 0
 	for range tries {

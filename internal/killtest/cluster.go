@@ -23,7 +23,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// clusterCommand is the argument that runs several daemons on one database in place of the kinds of kill.
+// clusterCommand is the argument that selects the test with several daemons on one database.
 const clusterCommand = "cluster"
 
 // clusterConfig is the configuration of all daemons.
@@ -42,17 +42,17 @@ admin: {listen: "${ADMIN}"}
 log: {format: json}
 `
 
-// clusterOptions say how many people talk to how many daemons for how long, and what goes wrong meanwhile.
+// clusterOptions say how many people talk to how many daemons, for how long, and which faults happen meanwhile.
 type clusterOptions struct {
 	binary   string
 	replicas int
 	chats    int
 	length   time.Duration
-	every    time.Duration // one kill and one SIGSTOP in each of these spans
+	every    time.Duration // there is one kill and one SIGSTOP in each such span of time
 	think    time.Duration // mean pause between two questions of a person
 	seed     uint64
-	only     string // the platform on which all chats are; "": on all of them
-	rolling  bool   // nothing is killed: all daemons are restarted in order, one after the other
+	only     string // the only platform with chats; "": all platforms
+	rolling  bool   // no daemon is killed; all daemons are restarted gracefully, one after the other
 }
 
 // cluster is several daemons with one configuration on one database, and people who talk to them.
@@ -64,15 +64,15 @@ type cluster struct {
 	discord  *discord.Server
 	slack    *slack.Server
 	database *pgserver.Server
-	name     string // of the database
+	name     string // name of the database
 	replicas []*replica
 	talks    []*talk
 
-	mu     sync.Mutex // guards events and the output
+	mu     sync.Mutex // guards events and out
 	events []event
 }
 
-// runCluster parses the arguments, runs the daemons, and prints what people were left with.
+// runCluster parses the arguments, runs the daemons, and prints which answers people got.
 func runCluster(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("killtest "+clusterCommand, flag.ContinueOnError)
 	var (
@@ -115,7 +115,7 @@ func runCluster(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// run starts everything, lets people talk, and judges what they see.
+// run starts everything, lets people talk, and checks what they see.
 func (o clusterOptions) run(ctx context.Context, out io.Writer) (r clusterResult, err error) {
 	c := &cluster{clusterOptions: o, out: out}
 	if c.dir, err = os.MkdirTemp("", "telex-cluster-"); err != nil {
@@ -195,8 +195,9 @@ func (c *cluster) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// greet lets one person of each platform ask and get an answer. Before the first message, no daemon has a place to go on from:
-// what is written then while none is connected is as old as the bot, and is not read.
+// greet lets one person on each platform ask, and waits for the answers. Before the first message, no daemon has a
+// cursor from which it could continue to receive. A message that is written then, while no daemon is connected,
+// counts as too old and is not read.
 func (c *cluster) greet(ctx context.Context) error {
 	connected, err := await(ctx, startPatience, nil, func() bool {
 		return c.discord.Stats().Identifies > 0 && c.slack.Sockets() == len(c.replicas)
@@ -221,7 +222,7 @@ func (c *cluster) greet(ctx context.Context) error {
 	return nil
 }
 
-// close ends what still runs.
+// close stops everything that still runs.
 func (c *cluster) close() (err error) {
 	for _, r := range c.replicas {
 		if r.process != nil {
@@ -237,7 +238,7 @@ func (c *cluster) close() (err error) {
 	return err
 }
 
-// talk lets people talk for the length, with trouble, and then waits until all answers are complete.
+// talk lets people talk for the configured time, with faults. Then it waits until all answers are complete.
 func (c *cluster) talk(ctx context.Context) error {
 	until, cancel := context.WithTimeout(ctx, c.length)
 	defer cancel()
@@ -265,7 +266,7 @@ func (c *cluster) talk(ctx context.Context) error {
 			done++
 		}
 		if done < len(c.talks) {
-			_ = outside.Pause(ctx, 200*time.Millisecond) // await sees the end of ctx
+			_ = outside.Pause(ctx, 200*time.Millisecond) // await notices the end of ctx
 		}
 		return done == len(c.talks)
 	})
@@ -273,7 +274,7 @@ func (c *cluster) talk(ctx context.Context) error {
 	return err
 }
 
-// event is something that was done to a daemon or to the database.
+// event is a fault or a restart of a daemon or of the database.
 type event struct {
 	At      time.Time `json:"at"`
 	Replica string    `json:"replica,omitempty"`
@@ -284,13 +285,13 @@ const (
 	killed    = "killed"
 	paused    = "stopped by SIGSTOP"
 	restarted = "restarted in order"
-	// A daemon that loses its lease goes on as a new replica, so this is a fault.
+	// A daemon that loses its lease continues as a new replica, so it must not end by itself.
 	endedItself     = "ended by itself"
 	databaseStopped = "the database is stopped"
 	databaseKilled  = "the database is killed"
 )
 
-// fault reports whether the event interrupts answers by itself.
+// fault reports whether the event alone can interrupt answers.
 func (e event) fault() bool {
 	return slices.Contains([]string{killed, paused, endedItself, databaseStopped, databaseKilled}, e.What)
 }
@@ -303,7 +304,7 @@ func (c *cluster) note(replica, what string) {
 	fmt.Fprintf(c.out, "%s %s %s\n", time.Now().Format("15:04:05.0"), replica, what)
 }
 
-// troubleDaemons kills one daemon and stops another one in each span, until ctx ends.
+// troubleDaemons kills one daemon and pauses another one in each span of time, until ctx ends.
 func (c *cluster) troubleDaemons(ctx context.Context, random *rand.Rand) error {
 	for began := time.Now(); ; began = began.Add(c.every) {
 		if outside.Pause(ctx, time.Until(began.Add(c.every/12+upTo(random, c.every/12)))) != nil {
@@ -332,7 +333,7 @@ func (c *cluster) troubleDaemons(ctx context.Context, random *rand.Rand) error {
 	}
 }
 
-// revive starts daemons again that ended by themselves, as a service manager does.
+// revive starts daemons that have ended by themselves, as a service manager does.
 func (c *cluster) revive() error {
 	for _, r := range c.replicas {
 		if r.alive() {
@@ -346,7 +347,7 @@ func (c *cluster) revive() error {
 	return nil
 }
 
-// troubleDatabase restarts the database twice: once in order, once after it was killed.
+// troubleDatabase restarts the database twice: first after an orderly stop, then after a kill.
 func (c *cluster) troubleDatabase(ctx context.Context) error {
 	for _, end := range []struct {
 		what string
@@ -359,7 +360,7 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 		if err := end.do(); err != nil {
 			return err
 		}
-		_ = outside.Pause(ctx, 2*time.Second) // it must run at the end
+		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart it at once: the database must run at the end
 		if err := c.database.Restart(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
@@ -368,7 +369,8 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 	return nil
 }
 
-// restartDaemons restarts all daemons in order in each span but the first, until ctx ends. The first one shows how replies grow otherwise.
+// restartDaemons restarts all daemons gracefully in each span of time, until ctx ends. It leaves out the first span,
+// which shows how replies grow without restarts.
 func (c *cluster) restartDaemons(ctx context.Context) error {
 	if outside.Pause(ctx, c.every) != nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Several daemons on one database, of which some are killed, paused and restarted, leave nobody with less than the answers, or
-// with anything beside them. The numbers are a small part of those of `make cluster`.
+// Several daemons share a database, and some are killed, paused and restarted. Everybody nevertheless sees every
+// answer, and nothing else. The numbers of daemons and people are smaller than in `make cluster`.
 func TestPostgreSQLCluster(t *testing.T) {
 	t.Parallel()
 	binary := buildTelex(t)
@@ -31,7 +31,7 @@ func TestPostgreSQLCluster(t *testing.T) {
 			if r.talkVerdict.bad() {
 				t.Errorf("got %+v, want nothing lost, doubled, unfinished, out of order, beyond a limit, or otherwise wrong", r.talkVerdict)
 			}
-			// Twice the bars: the machine may be busy.
+			// Allow twice the limit, because the machine may be busy.
 			if r.Recovery.Max > 2*maxRecovery.Seconds() {
 				t.Errorf("replies were taken up after %+v", r.Recovery)
 			}

@@ -17,14 +17,14 @@ import (
 	"telex/internal/outside"
 )
 
-// clusterResult is what people were left with, and how long they waited.
+// clusterResult says which answers people saw, and how long they waited.
 type clusterResult struct {
 	Replicas int     `json:"replicas"`
 	Chats    int     `json:"chats"`
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	Requests int     `json:"requests"` // to the model; more than answers, since a killed daemon's answers begin anew
+	Requests int     `json:"requests"` // to the model; more than answers, because answers of a killed daemon begin anew
 	talkVerdict
 	Events    []event           `json:"events"`
 	ByReplica map[string]int    `json:"by_replica"` // requests to the model
@@ -41,7 +41,7 @@ type clusterResult struct {
 	rolling   bool
 }
 
-// spread is a distribution of times in seconds.
+// spread describes the distribution of a number of times, in seconds.
 type spread struct {
 	N   int     `json:"n"`
 	P50 float64 `json:"p50"`
@@ -59,7 +59,7 @@ func spreadOf(list []time.Duration) spread {
 	return spread{len(list), at(50), at(95), at(99), at(100)}
 }
 
-// spreadBy returns the distribution of a time of those elements that all conditions hold for.
+// spreadBy returns the distribution of a time over those elements that meet all conditions.
 func spreadBy[E any](list []E, of func(E) time.Duration, conditions ...func(E) bool) spread {
 	var times []time.Duration
 	for _, e := range list {
@@ -91,7 +91,7 @@ func (r clusterResult) late() bool {
 	return r.Recovery.Max > maxRecovery.Seconds()
 }
 
-// judge ends the daemons and reads the records of the stand-ins.
+// judge stops the daemons, and compares the records of the stand-ins with the expected answers.
 func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	r = clusterResult{Replicas: len(c.replicas), Chats: c.chats, Minutes: c.length.Minutes(), Seed: c.seed, rolling: c.rolling, ByReplica: make(map[string]int), Errors: make(map[string]int)}
 	for _, d := range c.replicas {
@@ -152,7 +152,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	return r, nil
 }
 
-// memory returns what the database remembers of each chat, in its order.
+// memory returns the history of each chat in the database, in its order.
 func (c *cluster) memory(ctx context.Context) (map[string][]string, error) {
 	rows, err := c.database.Query(ctx, c.name, "SELECT endpoint || ':' || chat || ' ' || convert_from(body, 'UTF8') FROM entry JOIN conversation ON conversation.id = entry.conversation ORDER BY entry.id")
 	list := make(map[string][]string)
@@ -165,7 +165,7 @@ func (c *cluster) memory(ctx context.Context) (map[string][]string, error) {
 	return list, err
 }
 
-// judgeMemory compares what the database remembers with the questions and answers: each once, in their order.
+// judgeMemory checks that the history in the database has each question and its answer once, and in order.
 func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 	if len(texts) != 2*len(t.asked) {
 		v.Other++
@@ -188,11 +188,11 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 	return v
 }
 
-// marks matches the mark of a question.
+// marks matches the mark that identifies a question.
 var marks = regexp.MustCompile(`A\d+x\d+z`)
 
-// waits returns the times from the questions to the model's first request for them. It leaves out questions that waited for the
-// answer to another one.
+// waits returns how long each question waited for the model's first request. It leaves out questions that also waited
+// for the answer to the one before.
 func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	for i, q := range t.asked {
 		if r := runs[q.mark]; len(r) > 0 && (i == 0 || q.at.Sub(t.asked[i-1].at) > 15*time.Second) {
@@ -202,7 +202,7 @@ func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	return list
 }
 
-// interrupted fills in how long replies stood still.
+// interrupted fills in how long replies did not grow.
 func (r *clusterResult) interrupted(list []interruption) {
 	length := func(i interruption) time.Duration { return i.Duration }
 	r.Quiet, r.Disturbed = make(map[string]spread), make(map[string]spread)

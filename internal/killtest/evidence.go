@@ -19,11 +19,11 @@ import (
 // endpoint is the name of the daemon's only endpoint.
 const endpoint = "telegram"
 
-// left is the content of a dead daemon's store.
+// left is what the store of a dead daemon contained.
 type left struct {
-	turns  []chat.Turn // unfinished
+	turns  []chat.Turn // unfinished turns
 	blocks []chat.Block
-	err    error // why it could not be read; the next daemon must cope with it, and nothing is excused
+	err    error // why the store could not be read; the next daemon must cope with it, and no mistake is excused then
 }
 
 // left reads the store of a daemon that has ended.
@@ -40,11 +40,11 @@ func (l *life) left(ctx context.Context) left {
 	return left{turns, blocks, errors.Join(err, blocksErr, r.Close())}
 }
 
-// storedWithin is how long a daemon on a busy machine may take to store the data of an answer. If it was killed sooner,
-// the data may be missing.
+// storedWithin is how long a daemon on a busy machine may take to store the data of a call's answer. If the daemon
+// was killed sooner, the store may lack this data.
 const storedWithin = 300 * time.Millisecond
 
-// unheard reports whether daemon i was killed before it could receive the answer to a call and store it.
+// unheard reports whether daemon i was killed before it could receive and store the answer to a call.
 func (t *trial) unheard(i int, c telegram.Call) bool {
 	return c.Done.IsZero() || c.Done.After(t.lives[i].Killed.Add(-storedWithin))
 }
@@ -69,9 +69,9 @@ func (t *trial) shown(id int64) []shown {
 	return list
 }
 
-// origin describes which daemon made a message, and reports whether the message is nameless: no store ever had its id.
-// That is so if the daemon was killed before the answer to the create, or shortly after it, and the store has only the
-// intended create.
+// origin says which daemon made a message, and whether the message is nameless: no store ever contained its id. A
+// message is nameless if the daemon was killed before it received the answer to the create, or shortly after it. The
+// store then contains only the intended create.
 func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
 		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")
@@ -99,7 +99,7 @@ func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless b
 	return t.unheard(i, calls[at]) && !later && intended && !learned, what
 }
 
-// intended reports whether a turn of the chat was about to create a message whose id it did not know.
+// intended reports whether a turn in the chat was about to create a message and did not know its id.
 func (l left) intended(id int64) bool {
 	return slices.ContainsFunc(l.turns, func(r chat.Turn) bool {
 		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p chat.Part) bool { return p.Ref.ID == "" })
@@ -115,8 +115,8 @@ func (l left) learned(message int) bool {
 
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// blockedCalls returns the calls of all methods in a chat that a 429 had closed, also those of a later daemon. They are
-// excused if the earlier daemon was killed before it could store the block.
+// blockedCalls returns the calls that were made to a chat while a 429 forbade them, whichever daemon made them. A
+// call of a later daemon is excused if the earlier daemon was killed before it could store the block.
 func (t *trial) blockedCalls() []string {
 	type window struct {
 		by   int
@@ -141,8 +141,8 @@ func (t *trial) blockedCalls() []string {
 	return found
 }
 
-// memory checks the history of a chat in the last daemon's store: each question and each answer once, in order, as
-// people see them.
+// memory checks the history of a chat in the last daemon's store: it must have each question and each answer once, in
+// order, as people see them.
 func (t *trial) memory(ctx context.Context, h home) error {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(h.state())})
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *trial) memory(ctx context.Context, h home) error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// blocked reports whether the store has a block of the chat.
+// blocked reports whether the store had a rate-limit block for the chat.
 func (l left) blocked(id int64) bool {
 	return slices.ContainsFunc(l.blocks, func(b chat.Block) bool { return b.Chat == chatID(id) })
 }

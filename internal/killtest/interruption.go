@@ -6,21 +6,24 @@ import (
 	"time"
 )
 
-// maxInterruption is how long a restart in order may interrupt a reply, beyond what 99 of 100 waits have without one.
+// maxInterruption is how much longer a graceful restart may interrupt a reply than 99 of 100 replies are interrupted
+// without a restart.
 const maxInterruption = 2 * time.Second
 
-// near is how long an event has effects: another replica takes over within seconds, and the platforms count its calls for a minute.
+// near is how long an event may have effects. Another replica takes over within seconds, but the platforms count the
+// calls of the replica before for a minute.
 const near = 75 * time.Second
 
-// interruption is the time by which a growing reply stood still beyond its pace, between two changes.
+// interruption is how much longer than its pace a growing reply stood still between two changes. Its pace is the
+// expected time between two changes.
 type interruption struct {
 	time.Duration
-	place string // the platform
-	calm  bool   // no event was near
-	where string // in words
+	place string // name of the platform
+	calm  bool   // no event happened shortly before or meanwhile
+	where string // description of the place and the time
 }
 
-// interruptions returns those of all replies, most of which are 0. posts has the messages of each chat.
+// interruptions returns the interruptions of all replies, most of which are 0. posts has the messages of each chat.
 func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	all := make(map[string][]post)
 	for i, t := range c.talks {
@@ -34,7 +37,8 @@ func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	return list
 }
 
-// interruptionsOf returns the interruptions of a message. All messages on the platform share its limits, whichever daemons write them.
+// interruptionsOf returns the interruptions of one message. all are the messages on the same platform: they share its
+// limits, whichever daemon writes them.
 func (c *cluster) interruptionsOf(t *talk, p post, all []post) (list []interruption) {
 	for i, v := range p.versions[1:] {
 		since := p.versions[i].at
@@ -48,7 +52,7 @@ func (c *cluster) interruptionsOf(t *talk, p post, all []post) (list []interrupt
 	return list
 }
 
-// together returns how many messages changed in a span of time, and change later.
+// together returns how many messages were growing during a span of time.
 func together(all []post, from, to time.Time) (n int) {
 	for _, p := range all {
 		if p.versions[0].at.Before(to) && p.versions[len(p.versions)-1].at.After(from) {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A reply is interrupted only if it does not grow for longer than its pace: telex's own interval, or its share of the
-// platform's limit if many replies grow at once.
+// A reply counts as interrupted only if it stands still for longer than its pace. The pace is telex's own edit
+// interval. If many replies grow at once, it is the time between two edits that the platform's limit leaves to each
+// of them.
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
@@ -59,7 +60,8 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// A restart in order may interrupt a reply by two seconds beyond what people wait now and then without one, on the same platform.
+// A graceful restart may interrupt a reply two seconds longer than 99 of 100 replies are interrupted without a
+// restart, on the same platform.
 func TestInterruptionBar(t *testing.T) {
 	t.Parallel()
 	quiet := map[string]spread{"telegram": {P99: 0.5, Max: 9}, "slack": {P99: 3}}

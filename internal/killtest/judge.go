@@ -8,28 +8,29 @@ import (
 	"strings"
 )
 
-// cursor is the daemons' cursor.
+// cursor is the cursor that the daemons are configured with.
 const cursor = "▌"
 
-// shown is one message of the bot at the end.
+// shown is one message of the bot that is visible at the end.
 type shown struct {
 	id   int
 	text string
-	// nameless says that the daemon was killed before it could store the message's id, so that no daemon could delete
-	// the message later.
+	// nameless means that the daemon was killed before it could store the message's id. So no daemon can delete the
+	// message later.
 	nameless bool
-	origin   string // which daemon made it, in words
+	origin   string // says which daemon made it
 }
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
 
-// verdict is a comparison of what a person sees with the answer. The zero verdict means exactly the answer.
+// verdict compares what a person sees with the answer. The zero verdict means that the person sees exactly the
+// answer.
 type verdict struct {
 	Lost    int `json:"lost"`    // answers that are not completely visible
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
 	Cursors int `json:"cursors"` // messages that look unfinished
 	Limits  int `json:"limits"`  // calls beyond the published limits, or while a 429 had closed the scope
-	// Nameless messages besides the answer. A search should have found each of them.
+	// The next three count nameless messages beside the answer, each of which a search should have found.
 	Uncertain        int    `json:"uncertain"`         // all of them
 	UncertainTwice   int    `json:"uncertain_twice"`   // those that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // those that end with a cursor
@@ -52,7 +53,7 @@ func (v *verdict) add(w verdict) {
 	v.What = strings.TrimPrefix(v.What+"\n"+w.What, "\n")
 }
 
-// flat returns a text with single spaces, since cutting it into messages may change white space.
+// flat replaces white space in a text by single spaces, because splitting a text into messages may change it.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // lines returns the texts of messages, one below the other.
@@ -66,8 +67,8 @@ func lines(list []shown) string {
 
 func join(list []shown) string { return flat(lines(list)) }
 
-// judge compares the messages in a chat with the expected answer. It ignores as few nameless messages as possible so
-// that the rest is the answer.
+// judge compares the messages in a chat with the expected answer. It ignores the smallest set of nameless messages
+// without which the messages are exactly the answer.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
@@ -87,7 +88,7 @@ func judge(want string, list []shown) verdict {
 		v.Lost = 1
 	case 1:
 		if v.Cursors == 0 {
-			v.Doubled = 1 // a part of it is visible twice
+			v.Doubled = 1 // the answer is complete, so a part of it is visible twice
 		}
 	default:
 		v.Doubled = 1
@@ -95,7 +96,7 @@ func judge(want string, list []shown) verdict {
 	return v
 }
 
-// setAside returns the smallest set of nameless messages, as bits, without which ok holds.
+// setAside returns the smallest set of nameless messages without which ok returns true. Each bit of set is a message.
 func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	for s := range uint(1) << min(len(list), 10) {
 		if found && bits.OnesCount(s) >= bits.OnesCount(set) {
@@ -109,7 +110,7 @@ func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	return set, found
 }
 
-// without returns the messages that are not in set, and reports whether all messages in set are nameless.
+// without returns the messages that are not in set. may says whether all messages in set are nameless.
 func without(list []shown, set uint) (rest []shown, may bool) {
 	for i, m := range list {
 		switch {
@@ -122,7 +123,7 @@ func without(list []shown, set uint) (rest []shown, may bool) {
 	return rest, true
 }
 
-// weigh counts the ignored messages.
+// weigh returns a verdict that counts the ignored messages in set.
 func weigh(list []shown, set uint) verdict {
 	var v verdict
 	rest, _ := without(list, set)
@@ -148,8 +149,8 @@ func weigh(list []shown, set uint) verdict {
 // closing matches the line that ends a reply that was given up because it killed the daemon too often.
 var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
 
-// judgeClosed checks the messages of a reply that was given up: a beginning of the answer, at least as long as what a
-// person saw before, and one line that says so.
+// judgeClosed checks the messages of a reply that telex gave up. They must show a beginning of the answer, at least
+// as long as what the person saw before, and one line that says that something went wrong.
 func judgeClosed(answer, before string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		if slices.ContainsFunc(rest, shown.cursor) {

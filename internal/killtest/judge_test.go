@@ -92,7 +92,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// The same seed asks the same and strikes at the same instants.
+// Two campaigns with the same seed have the same questions and kill at the same moments.
 func TestSeeded(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds(30) {

@@ -6,15 +6,16 @@ import (
 	"telex/standin/fault"
 )
 
-// kind is a kind of kill.
+// kind is a kind of kill: it says at which moments daemons are killed.
 type kind struct {
 	name, title string
 	trials      int
-	// plan draws the trial with that number. In exact kinds, consecutive numbers hit different calls.
+	// plan plans the trial with a number. Some kinds kill at an exact call; their consecutive numbers hit different
+	// calls.
 	plan func(random *rand.Rand, number int) plan
 }
 
-// kinds returns all kinds: n trials of random kills, and at least a tenth of that of each other kind.
+// kinds returns all kinds. The kind with random kills has n trials, and each other kind at least a tenth of n.
 func kinds(n int) []kind {
 	some := max(1, n/10)
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}

@@ -13,8 +13,8 @@ import (
 	"telex/internal/outside"
 )
 
-// daemonConfig is the rest of telex's configuration. Previews are as frequent as the platform's limits allow, so that
-// there are many moments for a kill.
+// daemonConfig is the constant part of telex's configuration. Previews are as frequent as the platform's limits
+// allow, so that there are many moments for a kill.
 const daemonConfig = `
 streaming: {telegram: {enabled: %t, edit_interval: %g}}
 conversations: {busy: %s}
@@ -25,7 +25,7 @@ agent: {context: false, system_prompt: "%s"}
 
 // settings are the parts of the configuration that a reload changes.
 type settings struct {
-	interval float64 // between two edits, in seconds
+	interval float64 // seconds between two edits
 	prompt   string  // the system prompt
 	more     string  // further sections
 }
@@ -35,7 +35,8 @@ func initialSettings() settings {
 	return settings{interval: 0.1, prompt: "You are a bot that is killed now and then."}
 }
 
-// home is the directory of the consecutive daemons of one trial: their configuration, state and logs.
+// home is the directory of one trial. Its daemons, which run one after the other, keep their configuration, state and
+// logs there.
 type home struct{ binary, dir string }
 
 func newHome(binary string, w *world, p plan) (home, error) {
@@ -57,7 +58,7 @@ func (h home) configure(w *world, p plan, s settings) error {
 	return os.WriteFile(filepath.Join(h.dir, "config.yaml"), []byte(text), 0o600)
 }
 
-// reload makes the daemon read its configuration again.
+// reload makes the running daemon read its configuration again.
 func (h home) reload(ctx context.Context) error {
 	out, err := h.place(exec.CommandContext(ctx, h.binary, "reload")).CombinedOutput()
 	if err != nil {
@@ -72,13 +73,13 @@ func (h home) state() string { return filepath.Join(h.dir, "state") }
 
 func (h home) place(cmd *exec.Cmd) *exec.Cmd { return outside.Place(cmd, h.dir, h.state()) }
 
-// check runs telex's check of the store after the daemon has ended: the store must be undamaged, and no work may be left
-// in it.
+// check runs the command "telex store check" after the daemon has ended. The store must be undamaged, and contain no
+// unfinished work.
 func (h home) check(ctx context.Context) error {
 	return checkStore(h.place(exec.CommandContext(ctx, h.binary, "store", "check")))
 }
 
-// checkStore runs a command "store check".
+// checkStore runs a command of "telex store check" and examines its output.
 func checkStore(cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -93,7 +94,7 @@ func checkStore(cmd *exec.Cmd) error {
 	return nil
 }
 
-// life is one daemon, from its start to its end.
+// life is one run of a daemon, from its start to its end.
 type life struct {
 	*outside.Process
 	home home

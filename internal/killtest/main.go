@@ -1,9 +1,11 @@
 // Command killtest kills telex and checks what people see afterwards. It runs the built binary with its own state
-// directory and kills it by SIGKILL, at random moments and at chosen ones: before a call takes effect, after that, and
-// after the answer has arrived, also during recovery. After the next start, people must see every answer complete, once,
-// in order and without a cursor. docs/killtest.md explains the table.
+// directory and kills it with SIGKILL, at random moments and at chosen ones: before a call takes effect, after it
+// took effect, and after its answer has arrived. It also kills daemons that recover from a kill. After the next
+// start, people must see every answer complete, once, in order and without a cursor. docs/killtest.md explains the
+// table.
 //
-// "killtest cluster" does so with several daemons on one PostgreSQL database; docs/scale.md explains its figures.
+// "killtest cluster" does the same with several daemons on one PostgreSQL database. docs/scale.md explains its
+// figures.
 package main
 
 import (
@@ -23,7 +25,7 @@ import (
 )
 
 var (
-	// errViolated means that a person saw something else than the answer.
+	// errViolated means that a person saw something other than the answer.
 	errViolated   = errors.New("violated")
 	errNoKind     = errors.New("no such kind of kill")
 	errNoPlatform = errors.New("no such platform")
@@ -39,7 +41,7 @@ func main() {
 	}
 }
 
-// shortKills is the number of random kills in the reduced form.
+// shortKills is the number of random kills with the flag for a short run.
 const shortKills = 10
 
 // run parses the arguments, runs the trials and prints the results.

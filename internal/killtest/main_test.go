@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// F43: the built binary, killed at random and at chosen instants, leaves nobody with less than the
-// answer, and with nothing beside it. The numbers are those of the reduced form.
+// F43: the built binary is killed at random and at chosen moments. Everybody nevertheless sees every answer, and
+// nothing else. The numbers of kills are those of a short run.
 func TestKillShort(t *testing.T) {
 	t.Parallel()
 	binary, file := buildTelex(t), filepath.Join(t.TempDir(), "kill.json")
@@ -88,7 +88,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// A daemon that dies in bad order, or answers nothing, must not pass.
+// The test must report a daemon that does not stop gracefully, or that answers nothing.
 func TestKillFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "telex")

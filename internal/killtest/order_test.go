@@ -11,7 +11,7 @@ import (
 	"telex/standin/slack"
 )
 
-// orderedPlace is a place in which the second message may have overtaken the first one.
+// orderedPlace is a place that can say that the second message overtook the first one.
 type orderedPlace struct {
 	telegramPlace
 	late bool
@@ -83,7 +83,7 @@ func TestAckedAfter(t *testing.T) {
 	}
 }
 
-// The events come from a real stand-in: the first one is acknowledged only after the second one.
+// The events come from a real stand-in, and the first one is acknowledged only after the second one.
 func TestOvertakenOnSlack(t *testing.T) {
 	t.Parallel()
 	overtaken := make(chan struct{})
@@ -115,7 +115,7 @@ func TestOvertakenOnSlack(t *testing.T) {
 		if e.Delivery == nil {
 			continue
 		}
-		if acked++; acked == 2 { // the events of the second and the third message
+		if acked++; acked == 2 { // these are the events of the second and the third message
 			close(overtaken)
 		}
 		if acked == 3 {

@@ -12,27 +12,27 @@ import (
 	"telex/standin/telegram"
 )
 
-// place is a chat of one person with the bot, on one of the platforms.
+// place is the chat of one person with the bot on one platform.
 type place interface {
-	name() string // the platform's
-	id() string   // the chat's
+	name() string // name of the platform
+	id() string   // id of the chat
 	say(text string) error
-	posts() []post // the bot's messages that exist, oldest first
-	// pace returns the longest time between two edits of a reply while so many replies on the platform grow: the longer one of telex's own
-	// interval and of what the platform's limit leaves to each reply.
+	posts() []post // the bot's messages that were not deleted, oldest first
+	// pace returns the expected time between two edits of a reply while this number of replies grow on the platform.
+	// It is telex's own edit interval, or longer if the platform's limit leaves fewer edits to each reply.
 	pace(replies int) time.Duration
-	// overtaken reports whether telex learned of a message only after it had learned of a later one, so that it could not answer in
-	// order. The messages are named by their marks.
+	// overtaken reports whether telex received a message only after a later one, so that it could not answer them in
+	// order. Both are the marks of the messages' questions.
 	overtaken(earlier, later string) bool
 }
 
-// post is a message of the bot with everything that a person saw of it.
+// post is a message of the bot, with every version that a person saw.
 type post struct {
 	id       string
 	versions []sight
 }
 
-// sight is what a message showed from a time on.
+// sight is what a message shows from the time at on.
 type sight struct {
 	at   time.Time
 	text string
@@ -40,7 +40,7 @@ type sight struct {
 
 func (p post) text() string { return p.versions[len(p.versions)-1].text }
 
-// at returns what the message showed at a time.
+// at returns what the message showed at the time t.
 func (p post) at(t time.Time) (text string, visible bool) {
 	for _, v := range p.versions {
 		if v.at.After(t) {
@@ -62,14 +62,14 @@ func postOf[V interface{ Since() time.Time }](id string, seen rig.Seen[V], text 
 
 type telegramPlace struct {
 	*telegram.Server
-	chat, user int64 // chat is negative for a group
+	chat, user int64 // chat is negative in a group
 }
 
 func (p telegramPlace) name() string { return "telegram" }
 
 func (p telegramPlace) id() string { return strconv.FormatInt(p.chat, 10) }
 
-// Telegram allows 30 calls a second to a bot, and 20 a minute in a group.
+// pace implements place. Telegram allows a bot 30 calls a second, and 20 a minute in a group.
 func (p telegramPlace) pace(replies int) time.Duration {
 	interval := 1500 * time.Millisecond
 	if p.chat < 0 {
@@ -97,7 +97,7 @@ func (p telegramPlace) posts() (list []post) {
 
 type discordPlace struct {
 	*discord.Server
-	channel, user string // channel is empty for the direct message with user
+	channel, user string // channel is empty for a direct message with user
 }
 
 func (p discordPlace) name() string { return "discord" }
@@ -109,7 +109,7 @@ func (p discordPlace) id() string {
 	return p.channel
 }
 
-// Discord allows 50 calls a second to a bot.
+// pace implements place. Discord allows a bot 50 calls a second.
 func (p discordPlace) pace(replies int) time.Duration {
 	return max(1200*time.Millisecond, time.Duration(replies)*time.Second/50)
 }
@@ -133,14 +133,14 @@ func (p discordPlace) posts() (list []post) {
 
 type slackPlace struct {
 	*slack.Server
-	user string // in the direct message
+	user string // the user of the direct message
 }
 
 func (p slackPlace) name() string { return "slack" }
 
 func (p slackPlace) id() string { return "D" + p.user }
 
-// Slack allows 50 edits a minute in a workspace.
+// pace implements place. Slack allows 50 edits a minute in a whole workspace.
 func (p slackPlace) pace(replies int) time.Duration {
 	return max(1500*time.Millisecond, time.Duration(replies)*time.Minute/50)
 }
@@ -161,8 +161,8 @@ func (p slackPlace) posts() (list []post) {
 	return list
 }
 
-// places returns so many chats: of 15, ten on Telegram (now and then a group), four on Discord, and one on Slack, whose limit of
-// edits holds for a whole workspace. If only one platform is wanted, the others are left out.
+// places returns n chats. Of 15 chats, ten are on Telegram (some of them groups), four on Discord, and one on Slack,
+// where the limit on edits applies to a whole workspace. If only one platform is wanted, all chats are there.
 func (c *cluster) places(n int) (list []place) {
 	for i := 0; len(list) < n; i++ {
 		if p := c.place(i, int64(firstChat+len(list))); c.only == "" || p.name() == c.only {
@@ -189,7 +189,8 @@ func (c *cluster) place(i int, user int64) place {
 	}
 }
 
-// limitViolations returns the calls beyond published limits, and the calls in a scope that a 429 had closed, in words.
+// limitViolations returns the number of calls beyond a published limit or while a 429 forbade them, and describes
+// them.
 func (c *cluster) limitViolations() (n int, what string) {
 	if v := c.world.Telegram.Stats().Violations; v.OverLimit+v.BlockedCalls > 0 {
 		n += v.OverLimit + v.BlockedCalls

@@ -14,7 +14,7 @@ const (
 	pollCall = "getUpdates"
 )
 
-// span is roughly how long a daemon takes to start and to answer questions of one length.
+// span is roughly how long a daemon takes to start and to answer questions with answers of this length.
 func span(l length) time.Duration {
 	switch l {
 	case brief:
@@ -26,7 +26,7 @@ func span(l length) time.Duration {
 	}
 }
 
-// planRandom kills once at any moment: while the daemon starts, answers, or has just answered.
+// planRandom kills the daemon once at a random moment: while it starts or answers, or shortly after an answer.
 func planRandom(random *rand.Rand, number int) plan {
 	l := []length{medium, medium, brief, long}[number%4]
 	p := plan{unstreamed: number%5 == 4}
@@ -37,7 +37,7 @@ func planRandom(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planStart kills while the daemon creates its store, and again while it opens it.
+// planStart kills the daemon while it creates its store, and the next one while it opens the store.
 func planStart(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, brief)}}
 	if number%4 == 0 {
@@ -49,7 +49,7 @@ func planStart(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planSend kills during the create of a reply's only message, of its first, or of a later one.
+// planSend kills the daemon during the create of a reply's only, first or later message.
 func planSend(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length     length
@@ -62,11 +62,12 @@ func planSend(random *rand.Rand, number int, action string) plan {
 	}
 }
 
-// planEdit kills during a preview, during the edit that fills a message, or during the one that shows the end.
+// planEdit kills the daemon during an edit: of a preview, of a message that becomes full, or of the end of the
+// answer.
 func planEdit(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length length
-		nth    int // 0: the first that shows the end
+		nth    int // 0: the first edit that shows the end of the answer
 	}{{medium, 1}, {medium, 0}, {long, 1}, {long, 2}, {medium, 2}}[number%5]
 	q := ask(random, firstChat, target.length)
 	f := telegram.Fault{Method: editCall, Nth: target.nth, Action: action}
@@ -76,8 +77,8 @@ func planEdit(random *rand.Rand, number int, action string) plan {
 	return plan{questions: []question{q}, strikes: []strike{atCall(f, lag(number, action))}}
 }
 
-// lag lets some daemons live for a moment after the answer, since a daemon that is killed at once has no time to read
-// it.
+// lag returns how long a daemon lives after the platform has answered. For some numbers it is more than 0, because a
+// daemon that is killed at once has no time to read the answer.
 func lag(number int, action string) time.Duration {
 	if action != fault.PauseAnswered {
 		return 0
@@ -85,7 +86,7 @@ func lag(number int, action string) time.Duration {
 	return []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond, 0, 400 * time.Millisecond}[number%7]
 }
 
-// planCrowd kills while some answers are growing, some questions wait, and some answers are complete.
+// planCrowd kills the daemon while some answers grow, some questions wait, and some answers are complete.
 func planCrowd(random *rand.Rand, number int) plan {
 	var p plan
 	for i := range 3 + random.IntN(3) {
@@ -110,7 +111,7 @@ func planUnstreamed(random *rand.Rand, number int) plan {
 	}
 }
 
-// planTwice kills during an answer and again during its recovery.
+// planTwice kills the daemon during an answer, and the next one while it recovers.
 func planTwice(random *rand.Rand, number int) plan {
 	q := ask(random, firstChat, []length{medium, medium, long}[number%3])
 	second := atRandom(random, 2*time.Second)
@@ -123,7 +124,8 @@ func planTwice(random *rand.Rand, number int) plan {
 	return plan{questions: []question{q}, strikes: []strike{whileThinking(1, upTo(random, 1500*time.Millisecond)), second}}
 }
 
-// planThrice kills each run of a turn before the model has ended. The fourth daemon must not ask the model again.
+// planThrice kills each of three runs of a turn before the model has ended. The fourth daemon must not call the model
+// again.
 func planThrice(random *rand.Rand, _ int) plan {
 	q := ask(random, firstChat, medium)
 	q.rate /= 4
@@ -134,7 +136,8 @@ func planThrice(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planAccept kills when a message has just arrived, when it is confirmed, or while it waits behind another one.
+// planAccept kills the daemon when a message has just arrived, when it is acknowledged, or while it waits behind
+// another one.
 func planAccept(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, medium)}}
 	switch number % 3 {
@@ -151,7 +154,7 @@ func planAccept(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planBlocked kills while a 429 has closed the chat, so that only the store knows of it.
+// planBlocked kills the daemon while a 429 forbids calls to the chat. Only the store then knows about it.
 func planBlocked(random *rand.Rand, number int) plan {
 	f := telegram.Fault{Method: []string{sendCall, editCall}[number%2], Nth: 1 + number%2*(1+number/2%2), RetryAfter: 2}
 	return plan{
@@ -160,19 +163,19 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
-// planCuts kills nothing. The connection breaks after each of 40 creates took effect, while ten chats get answers of
-// several messages.
+// planCuts kills no daemon. The connection breaks after each of 40 creates has taken effect, while ten chats get
+// answers of several messages.
 func planCuts(random *rand.Rand, _ int) plan {
 	p := plan{cuts: 40}
 	for i := range 10 {
 		p.questions = append(p.questions, ask(random, firstChat+int64(i), long))
 		q := &p.questions[i]
-		q.answer, q.want = count(q.chat, 3300+random.IntN(100)) // four messages
+		q.answer, q.want = count(q.chat, 3300+random.IntN(100)) // an answer of four messages
 	}
 	return p
 }
 
-// planCommand kills while a command is accepted, and during the create of its answer.
+// planCommand kills the daemon while it accepts a command, and during the create of the command's answer.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}
 	f := telegram.Fault{Method: sendCall, Nth: 1}

@@ -9,31 +9,33 @@ import (
 
 // question is a person's question and the model's fixed answer.
 type question struct {
-	chat   int64 // negative: a group
-	user   int64 // the asker in a group
+	chat   int64 // negative in a group
+	user   int64 // the asker, if the chat is a group
 	text   string
 	answer string  // Markdown
-	want   string  // the visible text that a person must see
+	want   string  // text that the person must see
 	rate   float64 // words per second
-	help   bool    // it is a command, and the answer is the daemon's own
+	help   bool    // the question is a command, which the daemon answers itself
 }
 
 // length is the length of an answer.
 type length uint8
 
 const (
-	brief  length = iota // one send
+	brief  length = iota // one message that is sent once
 	medium               // one message that is edited
 	long                 // three messages
 )
 
-// firstChat is the first person's private chat. All ids have five digits, so that no question contains another one.
+// firstChat is the id of the first person's private chat. All ids have five digits, so that no question contains
+// another one.
 const firstChat = 10_000
 
-// helpText is the daemons' configured answer to /help.
+// helpText is the answer to /help that the daemons are configured with.
 const helpText = "This is the help of a telex that is killed now and then."
 
-// ask makes the question of a chat. Its answer counts from 1, so that missing and duplicate parts are easy to see.
+// ask returns the question of a chat. The answer counts up from 1, so that missing and repeated parts are easy to
+// see.
 func ask(random *rand.Rand, chat int64, l length) question {
 	q := question{chat: chat, text: fmt.Sprintf("Question %d", chat)}
 	words, seconds := 0, 0.0
@@ -50,7 +52,7 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer of so many numbers in paragraphs, and its visible text.
+// count returns an answer of this number of counted words, in paragraphs: as Markdown, and as visible text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)
@@ -67,10 +69,10 @@ func count(chat int64, words int) (markdown, visible string) {
 	return b.String(), strings.ReplaceAll(b.String(), "*", "")
 }
 
-// last returns the end of the answer, which nothing else contains.
+// last returns the end of the answer, which occurs nowhere else.
 func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
 
-// command returns the question whose answer is a fixed line.
+// command returns a question that is a command. Its answer is a fixed line.
 func command(chat int64) question {
 	return question{chat: chat, text: "/help", want: helpText, help: true}
 }

@@ -8,31 +8,31 @@ import (
 	"telex/standin/openai"
 )
 
-// maxRecovery is how long a reply of a killed daemon may not grow: the lease of 5 s, and the time to take the chat
-// over.
+// maxRecovery is how long a reply of a killed daemon may stand still: 5 s until the lease ends, and the time to take
+// over the chat.
 const maxRecovery = 8 * time.Second
 
-// recovery describes how a reply continued that was growing when its daemon was killed. All times count from the kill.
+// recovery describes how a growing reply continued after its daemon was killed. All times count from the kill.
 type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
 	At    time.Time `json:"at"`
-	// TakenUp is the first sign of another daemon: it called the model again, or changed a message.
+	// TakenUp is when another daemon first called the model again or changed a message.
 	TakenUp time.Duration `json:"taken_up"`
-	// Grown is when people saw more text. The model starts over, so it must first write more text than was visible
-	// before.
+	// Grown is when people saw more text. The model begins the answer anew, so it must first write more text than was
+	// visible before.
 	Grown time.Duration `json:"grown"`
-	// Rewriting is the part of Grown in which the model wrote visible text again.
+	// Rewriting is the part of Grown in which the model wrote the text again that was already visible.
 	Rewriting time.Duration `json:"rewriting"`
-	// Again reports that another fault happened before the reply grew, such as a pause of the daemon that had taken it
-	// over.
+	// Again means that another fault happened before the reply grew, such as a pause of the daemon that had taken the
+	// reply over.
 	Again bool `json:"again"`
 }
 
-// ours is the part of Grown that telex itself is responsible for.
+// ours is the part of Grown for which telex is responsible.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
-// recoveries describes how the replies of a chat continued that were growing when their daemon was killed.
+// recoveries describes how those replies of a chat continued that were growing when their daemon was killed.
 func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) (list []recovery) {
 	for _, e := range c.events {
 		if e.What != killed {
@@ -50,7 +50,7 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 				continue
 			}
 			r.TakenUp = min(r.TakenUp, began)
-			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // the last run is the one that people see
+			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // people see the last request's answer
 		}
 		r.Again = slices.ContainsFunc(c.events, func(other event) bool {
 			return other.fault() && other.At.After(e.At) && other.At.Before(e.At.Add(r.Grown))
@@ -64,10 +64,11 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 type modelRun struct {
 	at      time.Time
 	replica string
-	marks   []openai.Mark // when how much of the answer was written
+	marks   []openai.Mark // how much of the answer was written at which time
 }
 
-// wrote returns when the model had written more than the given number of bytes, or otherwise when it stopped.
+// wrote returns when the model had written more than this number of bytes. If it never did, wrote returns when it
+// stopped.
 func (r modelRun) wrote(bytes int) time.Time {
 	if len(r.marks) == 0 {
 		return r.at
@@ -79,7 +80,7 @@ func (r modelRun) wrote(bytes int) time.Time {
 	return r.marks[i].Time
 }
 
-// runs returns the requests to the model for each mark, in their order.
+// runs returns the requests to the model by the mark of their question, in the order of the requests.
 func (c *cluster) runs() map[string][]modelRun {
 	list := make(map[string][]modelRun)
 	for _, r := range c.world.Model.Requests() {
@@ -90,7 +91,7 @@ func (c *cluster) runs() map[string][]modelRun {
 	return list
 }
 
-// owner returns the replica that called the model last before a time.
+// owner returns the replica that was the last to call the model before a time.
 func owner(list []modelRun, at time.Time) (replica string) {
 	for _, r := range list {
 		if r.at.Before(at) {
@@ -100,7 +101,7 @@ func owner(list []modelRun, at time.Time) (replica string) {
 	return replica
 }
 
-// growing returns the mark of the answer that looked unfinished at a time, and how many bytes of it were shown.
+// growing returns the mark of the answer that was unfinished at a time, and how many bytes of it were visible.
 func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	for _, p := range posts {
 		text, visible := p.at(at)
@@ -118,8 +119,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until the next change in a chat. Calls that a killed daemon had begun still take effect
-// at once, so they don't count.
+// nextChange returns the time until the next change in a chat. It ignores changes shortly after the kill: they come
+// from calls that the killed daemon had begun.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {
@@ -130,7 +131,7 @@ func nextChange(posts []post, after time.Time) time.Duration {
 		}
 	}
 	if next < 0 {
-		next = time.Since(after) // never
+		next = time.Since(after) // there was no change
 	}
 	return next
 }

@@ -9,7 +9,7 @@ import (
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// These tests have the visible text of a reply whose daemon was killed after 3 s, and the requests to the model.
+// TestRecovery gets the visible text of a reply whose daemon was killed after 3 s, and the requests to the model.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
@@ -20,7 +20,7 @@ func TestRecovery(t *testing.T) {
 		return modelRun{at: at(began), replica: "r1", marks: []openai.Mark{{Time: at(began), Bytes: len(begun)}, {Time: at(caughtUp), Bytes: len(begun) + 1}}}
 	}
 	for name, tt := range map[string]struct {
-		grows float64 // when people see more text
+		grows float64 // when people saw more text
 		runs  []modelRun
 		want  recovery
 	}{
@@ -54,7 +54,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// For a reply of several messages, the visible text is their sum.
+// If a reply consists of several messages, their visible lengths are added.
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	reloadChats = 50 // active conversations of each daemon
-	reloadTimes = 5  // reloads of each daemon
-	// reloadEvery is the maximum time between two reloads. During a daemon's life, the platform's limits must allow all
+	reloadChats = 50 // active conversations while each daemon runs
+	reloadTimes = 5  // number of reloads of each daemon
+	// reloadEvery is the maximum time between two reloads. While a daemon runs, the platform's limits must allow all
 	// calls of its conversations.
 	reloadEvery = 1500 * time.Millisecond
 )
 
-// planReloads returns a plan with so many consecutive daemons. Each answers 50 chats, reloads five times with different
-// changes, and is then ended by SIGTERM.
+// planReloads returns a plan with this number of daemons, one after the other. Each answers in 50 chats, reloads five
+// times with different changes, and is then ended with SIGTERM.
 func planReloads(daemons int) func(*rand.Rand, int) plan {
 	return func(random *rand.Rand, _ int) plan {
 		p := plan{queue: true, questions: wave(random, 0)}
@@ -29,7 +29,8 @@ func planReloads(daemons int) func(*rand.Rand, int) plan {
 	}
 }
 
-// wave returns the questions for the n-th daemon. People take turns, so that none reaches the limit of turns per minute.
+// wave returns the questions for the n-th daemon. People take turns, so that nobody reaches the limit of turns per
+// minute.
 func wave(random *rand.Rand, n int) (list []question) {
 	for i := range reloadChats {
 		q := ask(random, firstChat+int64(n*reloadChats+i), []length{medium, brief, medium}[i%3])
@@ -39,7 +40,7 @@ func wave(random *rand.Rand, n int) (list []question) {
 	return list
 }
 
-// reloading asks, reloads the daemon while the answers are written, and then ends it in order.
+// reloading asks the questions, reloads the daemon while the answers are written, and then ends it gracefully.
 func reloading(random *rand.Rand, n int) strike {
 	return func(t *trial) kill {
 		var asked error
@@ -75,8 +76,8 @@ func reloading(random *rand.Rand, n int) strike {
 	}
 }
 
-// change returns the settings for the n-th reload. It also changes the bot's token; for a moment the daemon's token is
-// revoked.
+// change returns the settings for the n-th reload. It also changes the bot's token, so for a moment the platform
+// refuses the token that the daemon uses.
 func (t *trial) change(n int) settings {
 	s := initialSettings()
 	switch n % 5 {

@@ -19,16 +19,16 @@ import (
 	"telex/internal/outside"
 )
 
-// replicaHeader is the header by which the model learns which replica asks it.
+// replicaHeader is the header of model requests that contains the name of the replica.
 const replicaHeader = "X-Replica"
 
 // startPatience is how long a daemon may take until it is ready.
 const startPatience = 30 * time.Second
 
-// replica is one of the daemons, in a directory of its own.
+// replica is one of the daemons, with a directory of its own.
 type replica struct {
 	name, dir, binary, config string
-	admin                     string // address of its probes
+	admin                     string // admin address, for the probes
 	process                   *outside.Process
 	starts                    int
 }
@@ -100,20 +100,20 @@ func (r *replica) kill(ctx context.Context, away time.Duration) error {
 	if err := errors.Join(r.process.Sound(), r.process.CloseLog()); err != nil {
 		return err
 	}
-	_ = outside.Pause(ctx, away) // if ctx ends, the daemon starts earlier: what it left must be completed
+	_ = outside.Pause(ctx, away) // if ctx ends, the daemon starts earlier, because it must complete the unfinished work
 	return r.start()
 }
 
-// freeze stops the daemon with SIGSTOP for a while.
+// freeze pauses the daemon with SIGSTOP for a time.
 func (r *replica) freeze(ctx context.Context, d time.Duration) error {
 	if err := r.process.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	_ = outside.Pause(ctx, d) // if ctx ends, the daemon wakes up earlier
+	_ = outside.Pause(ctx, d) // if ctx ends, the daemon continues earlier
 	return r.process.Cmd.Process.Signal(syscall.SIGCONT)
 }
 
-// restart ends the daemon in order, starts it again, and waits until it is ready.
+// restart ends the daemon gracefully, starts it again, and waits until it is ready.
 func (r *replica) restart(ctx context.Context) error {
 	if err := r.process.Stop(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (r *replica) alive() bool {
 	}
 }
 
-// pick returns one of the replicas other than the given one, if there are several.
+// pick returns a random replica. If there are several, it is not other.
 func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	for {
 		if r := list[random.IntN(len(list))]; r != other || len(list) == 1 {
@@ -143,7 +143,7 @@ func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	}
 }
 
-// errorsIn counts what the logs say at the level error.
+// errorsIn counts the messages in the logs at the level error.
 func (r *replica) errorsIn(count map[string]int) error {
 	for n := range r.starts {
 		text, err := os.ReadFile(r.logFile(n))
@@ -152,7 +152,7 @@ func (r *replica) errorsIn(count map[string]int) error {
 		}
 		for line := range bytes.Lines(text) {
 			var entry struct{ Level, Msg string }
-			if err := json.Unmarshal(line, &entry); err != nil { // such as a stack
+			if err := json.Unmarshal(line, &entry); err != nil { // the line is not JSON, such as one of a stack trace
 				entry.Level, entry.Msg = "ERROR", string(bytes.TrimSpace(line))
 			}
 			if entry.Level == "ERROR" {

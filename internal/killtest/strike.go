@@ -12,16 +12,18 @@ import (
 	"telex/standin/telegram"
 )
 
-// strike decides when a daemon is killed. It is called before the daemon starts, and its result after that.
+// strike decides when a daemon is killed. It is called before the daemon starts. The kill that it returns is called
+// after the start.
 type strike func(t *trial) kill
 
-// kill kills the daemon. It returns true when the daemon is dead, and false if the moment will not occur any more.
+// kill kills the daemon. It returns true when the daemon is dead, and false if the chosen moment can't occur any
+// more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
 // strikePatience is how long a strike waits for its moment.
 const strikePatience = 20 * time.Second
 
-// atRandom kills at a random moment within a span of time after the daemon's start.
+// atRandom kills the daemon at a random moment within a span of time after its start.
 func atRandom(random *rand.Rand, span time.Duration) strike {
 	after := time.Duration(random.Float64() * float64(span))
 	return func(*trial) kill {
@@ -33,8 +35,8 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 	}
 }
 
-// atCall kills at the stage of a call that the fault names. A call that is held before its effect never takes effect.
-// With a delay, the daemon lives that much longer.
+// atCall kills the daemon at a call that f describes, before the call's effect, after it, or after the answer. A call
+// that is held before its effect then never takes effect. The kill happens after an additional delay.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
@@ -58,7 +60,7 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 	}
 }
 
-// drop waits until the platform holds a call, kills the daemon, and drops the call.
+// drop waits until the platform holds a call, kills the daemon, and drops the held call.
 func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	held, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.Telegram.Paused()) > 0 || t.complete() })
 	if err != nil || !held || len(t.world.Telegram.Paused()) == 0 {
@@ -69,7 +71,7 @@ func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	return true, nil
 }
 
-// until waits for the moment. It returns false if everything is answered without it.
+// until waits for the chosen moment. It returns false if all questions were answered and the moment did not occur.
 func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, strikePatience)
 	defer cancel()
@@ -83,7 +85,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 			if !t.complete() {
 				continue
 			}
-			select { // the last call may be the moment
+			select { // the last call may be the chosen moment
 			case <-hit:
 				return true, nil
 			case <-time.After(200 * time.Millisecond):
@@ -95,7 +97,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// once kills some time after a condition has become true.
+// once kills the daemon a time after the condition came has become true.
 func once(after time.Duration, came func(t *trial) bool) strike {
 	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
