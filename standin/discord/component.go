@@ -26,7 +26,7 @@ const (
 	stylePremium         = 6
 	maxRows              = 5
 	maxRowButtons        = 5
-	maxComponents        = 40   // of a message with flagComponentsV2, including nested ones
+	maxComponents        = 40   // components of a message with flagComponentsV2, including nested ones
 	maxComponentText     = 4000 // characters of all text displays together
 	maxLabel             = 80
 	maxCustomID          = 100

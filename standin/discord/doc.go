@@ -35,12 +35,12 @@
 //
 // # What is enforced
 //
-// Tokens. The rules for texts (2,000 code points, trimmed), embeds, components, files, nonces, mentions and references,
-// with the platform's nested errors. Permissions, archived threads and closed DMs. Buckets by route and channel with
-// their headers, the global limit, the limit on edits of old messages, and the ban after 10,000 invalid requests. An
-// interaction needs a response within 3 s, and its token is valid for 15 min. On the gateway: intents (without the
-// privileged intent, most messages arrive without text), heartbeats, sizes, rates, session starts, and resumes with
-// replay.
+// The stand-in checks tokens, permissions, archived threads and closed DMs. It checks texts (2,000 code points,
+// trimmed), embeds, components, files, nonces, mentions and references, and reports the platform's nested errors. It
+// enforces buckets by route and channel, with their headers, the global limit, the limit on edits of old messages, and
+// the ban after 10,000 invalid requests. An interaction needs a response within 3 s, and its token is valid for 15 min.
+// On the gateway, the stand-in enforces heartbeats, intents, and the limits on sizes, rates and session starts. Without
+// the privileged intent, most messages arrive without text. A resume sends missed events again.
 //
 // A call that exceeds a limit gets a 429, and its bucket is closed until retry_after is over. Further calls in the
 // bucket get a 429 as well. Stats counts both as violations, with details. An interaction without a response is also a

@@ -118,8 +118,8 @@ func (f form) has(name string) bool {
 // isSet reports whether a field is present, including null.
 func (f form) isSet(name string) bool { _, ok := f.fields[name]; return ok }
 
-// text decodes a string of least to most characters. If least is 0, the field may be missing. Characters are code
-// points: https://github.com/discord/discord-api-docs/issues/1315.
+// text decodes a string. least and most are its minimum and maximum length in characters. If least is 0, the field may
+// be missing. Characters are code points: https://github.com/discord/discord-api-docs/issues/1315.
 func (f form) text(name string, least, most int) string {
 	if !f.has(name) {
 		f.badIf(least > 0, "BASE_TYPE_REQUIRED", "This field is required", name)
@@ -176,7 +176,7 @@ func (f form) snowflake(name string) string {
 	return id
 }
 
-// list decodes an array of up to most elements.
+// list decodes an array. It may have at most as many elements as the parameter most says.
 func (f form) list(name string, most int) []json.RawMessage {
 	if !f.has(name) {
 		return nil
@@ -218,7 +218,7 @@ func (f form) sub(name string) form {
 	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
 }
 
-// forms decodes an array of up to most objects.
+// forms decodes an array of objects. It may have at most as many elements as the parameter most says.
 func (f form) forms(name string, most int) []form {
 	var list []form
 	for i, data := range f.list(name, most) {

@@ -94,7 +94,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 	s.mu.Lock()
 	call.Done, call.Status, call.Effect = time.Now(), http.StatusSwitchingProtocols, true
 	select {
-	case <-cut: // closed since it was accepted
+	case <-cut: // the connection was cut after it was accepted
 		s.mu.Unlock()
 		_ = ws.CloseNow()
 		return

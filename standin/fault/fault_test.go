@@ -31,7 +31,7 @@ func TestMatch(t *testing.T) {
 		for _, tc := range []struct {
 			name  string
 			rules []fault.When
-			want  string // for each of six calls
+			want  string // the expected results of six calls
 		}{
 			{"none", nil, "- - - - - -"},
 			{"all", []fault.When{{}}, "0 0 0 0 0 0"},

@@ -24,7 +24,7 @@ type Call struct {
 	// Data is the data of a service, or the whole command. It never contains a token.
 	Data json.RawMessage `json:"data,omitempty"`
 
-	id         json.RawMessage // of a command, as received
+	id         json.RawMessage // the id of a command, as received
 	subscribes *subscription   // the subscription that the call adds to its socket
 }
 

@@ -32,12 +32,12 @@
 //
 // # What is enforced
 //
-// Routes: a superfluous or missing slash at the end gets 404, a wrong HTTP method 405. Tokens: a wrong token gets 401
-// or auth_invalid, and the person gets the notification http-login about it. The order of messages on a WebSocket: auth
-// first and within ten seconds, increasing ids, supported_features as the first command. The fields of commands and
-// services: a missing field, a wrong type and an unknown field are errors. Entity services need a target. A client that
-// reads too slowly is disconnected. Errors of the client are violations, which Stats counts with details. A correct
-// client causes none.
+// A superfluous or missing slash at the end of a path gets 404, and a wrong HTTP method 405. A wrong token gets 401 or
+// auth_invalid, and the person gets the notification http-login about it. On a WebSocket, auth must come first and
+// within ten seconds, ids must increase, and supported_features must be the first command. In the fields of commands
+// and services, a missing field, a wrong type and an unknown field are errors. Entity services need a target. A client
+// that reads too slowly is disconnected. Errors of the client are violations, which Stats counts with details. A
+// correct client causes none.
 //
 // A client with the feature coalesce_messages gets all waiting messages in one frame, as an array.
 //

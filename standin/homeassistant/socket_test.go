@@ -16,7 +16,7 @@ func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, frame string
-		message     string // of auth_invalid; "": the socket is closed without auth_invalid
+		message     string // the message of auth_invalid; "": the socket is closed without auth_invalid
 		violation   string
 		failed      int
 	}{

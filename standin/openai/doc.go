@@ -24,10 +24,10 @@
 //
 // # Answers
 //
-// The answer depends only on the last user message. A name in brackets before it ("[Ann] say: x") is ignored. [Answer]
-// returns the answer. By default it is a few hundred words of Markdown with headings, bold and italic text, both kinds
-// of lists, a table, a quote, a link, inline code and a fenced code block. A question about tides gets a text on tides.
-// These short forms request another answer:
+// The answer depends only on the last user message. A name in brackets before it ("[Ann] say: x") is ignored. The
+// function [Answer] returns it. By default it is a few hundred words of Markdown with headings, bold and italic text,
+// both kinds of lists, a table, a quote, a link, inline code and a fenced code block. A question about tides gets a
+// text on tides. These short forms request another answer:
 //
 //	say: TEXT        exactly TEXT
 //	words: N         N words, all different: "one two three …"

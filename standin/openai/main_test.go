@@ -48,7 +48,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
-	err    error // of reading the body, or of the request
+	err    error // error of the request or of reading the body
 }
 
 // post sends a body to a path.

@@ -20,9 +20,9 @@ import (
 type strictStream struct {
 	t        *testing.T
 	id       string
-	names    []string // of the events, in order
+	names    []string // names of the events, in order
 	items    map[int]*strictItem
-	response map[string]any // of the event that ended the stream
+	response map[string]any // the response in the event that ended the stream
 	errors   []string
 	sequence int
 }

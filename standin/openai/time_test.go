@@ -152,7 +152,7 @@ func TestClientLeaves(t *testing.T) {
 		"{{standin hang=2}} words: 5",              // during a pause
 		"{{standin hang=text}} words: 5",           // after the text
 		"{{standin hang=finish}} words: 5",         // after finish_reason
-		"{{standin hang=2 comment_interval=1s}} x", // while comments are sent (F60)
+		"{{standin hang=2 comment_interval=1s}} x", // while comments are sent (failure F60)
 		"{{standin stall=1 stall_for=1h}} words: 9",
 	} {
 		synctest.Test(t, func(t *testing.T) {

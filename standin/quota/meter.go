@@ -40,7 +40,7 @@ func (b *bucket) Take(now time.Time) {
 type window struct {
 	size   int
 	period time.Duration
-	times  []time.Time // at most size, oldest first
+	times  []time.Time // times of the last calls, at most size, oldest first
 }
 
 // NewWindow returns a sliding window that allows size calls in any period; nil if size is not positive.

@@ -10,8 +10,8 @@ import (
 	"telex/standin/rig"
 )
 
-// Limits of a message, https://docs.slack.dev/reference/block-kit/blocks and the pages of
-// the methods. Lengths are UTF-16 units.
+// Limits of a message. Sources: https://docs.slack.dev/reference/block-kit/blocks and the pages of the methods. Lengths
+// are UTF-16 units.
 const (
 	maxText         = 40_000 // longer text is cut
 	maxUpdateText   = 4_000
@@ -46,7 +46,7 @@ type Button struct {
 
 // parsedBlocks are the blocks of a message as the platform stores them.
 type parsedBlocks struct {
-	list        []object // with generated ids
+	list        []object // the blocks, with generated ids
 	visibleText string   // the texts of the blocks, one per line, as mrkdwn or Markdown
 	buttons     []Button
 	total       int // length of all texts

@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Properties of response URLs, https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+// Properties of response URLs. Source: https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 const (
 	responseUses     = 5
 	responseLifetime = 30 * time.Minute

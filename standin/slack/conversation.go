@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Sizes of pages, https://docs.slack.dev/reference/methods/conversations.history
+// Sizes of pages. Source: https://docs.slack.dev/reference/methods/conversations.history
 const (
 	defaultPage = 100
 	maxPage     = 999

@@ -28,10 +28,11 @@
 //
 // # What is enforced
 //
-// Kinds of tokens, and scopes. Rate limits: tiers per method, and a limit on chat.postMessage per channel. A call
-// beyond a limit gets 429 with Retry-After, and closes the limit's scope until this time is over. Further calls in the
-// scope get 429 as well. Stats counts both as violations, with details. Late acknowledgements, texts that had to be
-// cut, and the ts of a reply as thread_ts are also violations. A correct client causes no violations.
+// The stand-in checks kinds of tokens, and scopes. It enforces rate limits: tiers per method, and a limit on
+// chat.postMessage per channel. A call beyond a limit gets 429 with Retry-After, and closes the limit's scope until
+// this time is over. Further calls in the scope get 429 as well. Stats counts both as violations, with details. Late
+// acknowledgements, texts that had to be cut, and the ts of a reply as thread_ts are also violations. A correct client
+// causes no violations.
 //
 // Lengths count UTF-16 units of the text as it was sent. The maximum is 4,000 for an update, 12,000 for Markdown and
 // 40,000 for a post; a longer post is cut, with a warning. Blocks are validated as far as chat bots use them. A message

@@ -16,7 +16,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Properties of Socket Mode, https://docs.slack.dev/apis/events-api/using-socket-mode
+// Properties of Socket Mode. Source: https://docs.slack.dev/apis/events-api/using-socket-mode
 const (
 	// maxSockets is the maximum number of open sockets of an app.
 	maxSockets = 10

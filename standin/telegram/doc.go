@@ -20,11 +20,12 @@
 //
 // # What is enforced
 //
-// Tokens; the rules for texts and entities, with the cleaning, trimming and normalizing that a person sees; message ids
-// (one sequence for private chats and basic groups, one for each supergroup); privacy mode; topics; one poller at a
-// time; and Limits. A call beyond a limit gets 429, and closes its scope (a chat, or everything) until retry_after is
-// over. Further calls in the scope get 429 as well. Stats counts both as violations, with details. A correct client
-// causes none. Chat actions and deletions count towards no limit, but a closed scope refuses them.
+// The stand-in checks tokens, and the rules for texts and entities. It cleans, trims and normalizes them as Telegram
+// does. Message ids are one sequence for private chats and basic groups, and one sequence for each supergroup. The
+// rules of privacy mode and of topics apply. Only one poll may run at a time, and calls are limited by Limits. A call
+// beyond a limit gets 429, and closes its scope (a chat, or everything) until retry_after is over. Further calls in the
+// scope get 429 as well. Stats counts both as violations, with details. A correct client causes none. Chat actions and
+// deletions count towards no limit, but a closed scope refuses them.
 //
 // # Control over HTTP
 //

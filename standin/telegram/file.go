@@ -17,7 +17,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Limits of files, https://core.telegram.org/bots/api#senddocument
+// Limits of files. Source: https://core.telegram.org/bots/api#senddocument
 const (
 	// maxCaption is the maximum length of a caption in UTF-16 units.
 	maxCaption = 1024

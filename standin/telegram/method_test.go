@@ -169,7 +169,7 @@ func TestThreadsAndReplies(t *testing.T) {
 	if got := list[len(list)-1]; !got.Silent || !got.Last().LinkPreviewOff || got.ReplyTo != 1 || got.ID != 2 {
 		t.Errorf("history: got %+v, want a silent reply with id 2, without preview", got)
 	}
-	// F47: the message to reply to does not exist, and the bot allowed sending without it.
+	// Failure F47: the message to reply to does not exist, and the bot allowed sending without it.
 	r = c.call("sendMessage", args{"chat_id": "1001", "text": "x", "reply_parameters": `{"message_id":999,"allow_sending_without_reply":true}`})
 	if !r.OK || strings.Contains(r.Raw, "reply_to_message") {
 		t.Errorf("missing target: got %s, want ok without reply", r.Raw)
@@ -198,7 +198,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestMigrate checks the migration of a group to a supergroup (F54).
+// TestMigrate checks the migration of a group to a supergroup (failure F54).
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	c := free(t)

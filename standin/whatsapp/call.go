@@ -35,7 +35,7 @@ type Call struct {
 	User string `json:"user,omitempty"`
 	// Message is the message that the call created or addressed.
 	Message string `json:"message,omitempty"`
-	Code    int    `json:"code,omitempty"` // of an error
+	Code    int    `json:"code,omitempty"` // the code of an error
 	// Text is the text of a message.
 	Text string `json:"text,omitempty"`
 	// Body is the body of the request as received; "" for an upload.

@@ -50,7 +50,7 @@ type Attempt struct {
 	At time.Time `json:"at"`
 	// Retry is the number of earlier attempts.
 	Retry  int `json:"retry"`
-	Status int `json:"status,omitempty"` // of the response
+	Status int `json:"status,omitempty"` // the HTTP status of the response
 	// Failed is why the attempt failed.
 	Failed string `json:"failed,omitempty"`
 }

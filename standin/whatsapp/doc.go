@@ -35,11 +35,12 @@
 //
 // # What is enforced
 //
-// The access token. Parameters: an unknown one is an error. The lengths of texts (4,096), captions and buttons, in
-// UTF-16 units. The types and sizes of media, and how long their ids and links are valid. The 24 hours within which the
-// business may answer (error 131047). Messages per second (error 130429) and per person (error 131056). Errors have
-// Graph's form. A call beyond a limit is a violation, which Stats counts with details. An attempt to edit, and a reply
-// to a message that is not in the conversation, are also violations. A correct client causes none.
+// The stand-in checks the access token and the parameters: an unknown parameter is an error. It checks the lengths of
+// texts (4,096), captions and buttons in UTF-16 units, and the types and sizes of media. Ids and links of media expire.
+// The business may answer within 24 hours (error 131047). Messages per second (error 130429) and per person (error
+// 131056) are limited. Errors have the form of the Graph API. A call beyond a limit is a violation, which Stats counts
+// with details. An attempt to edit, and a reply to a message that is not in the conversation, are also violations. A
+// correct client causes none.
 //
 // Webhooks are signed. A webhook that does not get status 200 within 10 seconds is sent again, first at once and then
 // after growing pauses, for 7 days. The webhooks about one person arrive in order, unless one is sent again or a fault
