@@ -14,9 +14,9 @@ VERSION := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null 
 LDFLAGS := -s -w -X main.version=$(VERSION),$(shell git log -1 --format=%H,%cI 2>/dev/null)
 
 # The race detector needs cgo, and Go reports CGO_ENABLED=1 only if there is a C compiler.
-# -cpu=1: the detector also finds races if one goroutine runs at a time. With more, it crashes now and then: goroutines of one
-# testing/synctest bubble that find timers expired at the same moment use its record of the timers at the same time
-# (https://go.dev/issue/78156).
+# -cpu=1: one goroutine at a time is enough for the detector to find races. With several at a time, the detector crashes now and
+# then: goroutines of one testing/synctest bubble that find timers expired at the same moment use the detector's record of the
+# timers at the same time (https://go.dev/issue/78156).
 # -race=false for SQLite: this package was translated from C and does not use Go's memory. The detector would find nothing in it,
 # and make it three times as slow.
 # atexit_sleep_ms=0: by default, the detector waits a second at the end of a process. Here the tests wait for what still runs.

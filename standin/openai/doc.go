@@ -70,7 +70,7 @@
 //	on=KIND             stream or plain: only requests for an answer that stream, or that don't; chat:
 //	                    both; audio: only transcriptions. Without on, all requests are selected.
 //	skip=N times=N      (directive only) skip the first N requests with this question, and
-//	                    then select N; rules have fields for it
+//	                    then select N; a Rule has the fields Skip and Times instead
 //	rate=R              tokens per second, instead of Options.Rate; 0: no pauses
 //	jitter=S            each token comes early or late by up to this fraction (0 to 1) of an interval
 //	delay=D             a pause before the status line, also of errors

@@ -64,7 +64,7 @@
 //
 // # Buttons
 //
-// Messages have inline keyboards (reply_markup). An edit replaces the keyboard as it replaces the text, so an edit
+// A message may have an inline keyboard (reply_markup). An edit replaces the keyboard as it replaces the text, so an edit
 // without a keyboard removes the buttons. A press sends a callback_query to the bot. The bot must answer it with
 // answerCallbackQuery once, within 15 minutes. Until then, the person's client shows that it waits. People can press
 // only the buttons of the newest version.
