@@ -153,7 +153,7 @@ func (f form) integer(name string) int {
 	return n
 }
 
-// flag decodes a boolean. If it is missing, flag returns the parameter otherwise.
+// flag decodes a boolean. If the field is missing, the result is the value of otherwise.
 func (f form) flag(name string, otherwise bool) bool {
 	if !f.has(name) {
 		return otherwise
@@ -176,7 +176,7 @@ func (f form) snowflake(name string) string {
 	return id
 }
 
-// list decodes an array. It may have at most as many elements as the parameter most says.
+// list decodes an array. The parameter most is the maximum number of its elements.
 func (f form) list(name string, most int) []json.RawMessage {
 	if !f.has(name) {
 		return nil
@@ -218,7 +218,7 @@ func (f form) sub(name string) form {
 	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
 }
 
-// forms decodes an array of objects. It may have at most as many elements as the parameter most says.
+// forms decodes an array of objects. The parameter most is the maximum number of its elements.
 func (f form) forms(name string, most int) []form {
 	var list []form
 	for i, data := range f.list(name, most) {

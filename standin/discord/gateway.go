@@ -207,7 +207,7 @@ func (s *Server) removeConnection(k *socket, code int) {
 }
 
 // detach separates a connection from its session, if the session still uses this connection. From then on, the session
-// collects events and waits for a resume, at most as long as the parameter wait. The caller holds s.mu.
+// collects events and waits for a resume. The parameter wait is the maximum time. The caller holds s.mu.
 func (s *Server) detach(k *socket, wait time.Duration) {
 	k.ended = true
 	if n := k.session; n != nil && n.socket == k {

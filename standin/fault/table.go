@@ -44,7 +44,7 @@ func (t *Table[F]) Add(f F, when When) int {
 	return t.next
 }
 
-// Shadow adds a rule that takes precedence over all others until the time until. The other rules don't count the calls
+// Shadow adds a rule that takes precedence over all others until the given time. The other rules don't count the calls
 // that it hits.
 func (t *Table[F]) Shadow(f F, until time.Time) {
 	t.mu.Lock()

@@ -60,7 +60,8 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve reads a request of at most most bytes, calls run to answer it, and records it.
+// serve reads a request, calls run to answer it, and records it. most is the maximum size of the request's body in
+// bytes.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run func(x *exchange, body []byte) error) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r, most)
@@ -89,7 +90,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run f
 	x.finish(err)
 }
 
-// readBody reads a request body of at most most bytes.
+// readBody reads a request body. most is its maximum size in bytes.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {

@@ -40,8 +40,9 @@ type Upload struct {
 	Data       []byte
 }
 
-// ReadForm reads the arguments of the query and of a body of at most most bytes. Errors are the client's fault and wrap
-// one of the errors of this file. Even with an error, the form contains everything read before it.
+// ReadForm reads the arguments of the query and of the body. most is the maximum size of the body in bytes. Errors are
+// the client's fault and wrap one of the errors of this file. Even with an error, the form contains everything read
+// before it.
 func ReadForm(r *http.Request, most int64) (Form, error) {
 	f := Form{Values: make(map[string]string), Files: make(map[string]Upload)}
 	query, err := url.ParseQuery(r.URL.RawQuery)

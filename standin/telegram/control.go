@@ -53,7 +53,7 @@ func (s *Server) info() any {
 	}{s.me, s.started, time.Now()}
 }
 
-// number reads an id from a query. If it is missing, the parameter otherwise is read instead.
+// number reads an id from a query. If it is missing, number reads the value of otherwise instead.
 func number(query url.Values, name, otherwise string) (int64, error) {
 	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
 	if err != nil {

@@ -28,7 +28,7 @@ type Message struct {
 	Read      time.Time  `json:"read,omitzero"`
 	Reactions []Reaction `json:"reactions,omitempty"`
 
-	opaque  string // biz_opaque_callback_data
+	opaque  string // the parameter biz_opaque_callback_data
 	toPhone bool   // the message was sent to a phone number
 }
 
