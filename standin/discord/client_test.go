@@ -322,7 +322,7 @@ func (c *client) texts(channel string) string {
 	return strings.Join(list, "|")
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual
 
 // newStream returns a function that takes the pieces of a zlib stream, and a decoder of the JSON in this stream.
 func newStream(t *testing.T) (in func([]byte), out *json.Decoder) {

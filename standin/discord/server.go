@@ -84,7 +84,7 @@ type Server struct {
 	mute         int // number of connections that will get no Hello
 
 	limiter limiter
-	stats   Stats // without the counters of the rig
+	stats   Stats // without the counters in rig.Stats
 }
 
 // New returns a server with one guild. The caller must close it.

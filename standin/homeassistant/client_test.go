@@ -249,4 +249,4 @@ func (c *client) violations(want ...string) {
 	}
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual

@@ -51,7 +51,7 @@ type controlRequest struct {
 	Off          bool           `json:"off"`
 }
 
-// info returns what a program needs to begin.
+// info returns what a program must know to use the stand-in, such as ids and the time.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

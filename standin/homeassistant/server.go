@@ -51,7 +51,7 @@ type Server struct {
 	notifications []*Notification
 	current       map[string]*Notification // the notifications in the panel, by id
 	sockets       []*socket
-	stats         Stats // without the counters of the rig
+	stats         Stats // without the counters in rig.Stats
 }
 
 // New returns a house in which nothing has happened. The caller must close it.

@@ -297,4 +297,4 @@ const (
 	channel = "C1"
 )
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual

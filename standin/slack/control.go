@@ -64,7 +64,7 @@ func (s *Server) shownTexts(channel string) []object {
 	return out
 }
 
-// info returns what a program needs to begin.
+// info returns what a program must know to use the stand-in, such as ids and the time.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -116,7 +116,7 @@ type Server struct {
 	commands   []*CommandRun
 
 	limiter limiter
-	stats   Stats // without the counters of the rig
+	stats   Stats // without the counters in rig.Stats
 }
 
 // New returns a workspace without messages. The caller must close it.

@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// info returns what a program needs to begin.
+// info returns what a program must know to use the stand-in, such as ids and the time.
 func (s *Server) info() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,7 +82,7 @@ type Server struct {
 	bot        *http.Client // posts to the webhook
 
 	limiter limiter
-	stats   Stats // without the counters of the rig
+	stats   Stats // without the counters in rig.Stats
 }
 
 // New returns a server without chats. The caller must close it.

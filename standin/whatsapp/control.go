@@ -67,7 +67,7 @@ func (s *Server) file(query url.Values) (contentType string, data []byte, err er
 	return m.Mime, m.Content, nil
 }
 
-// info returns what a program needs to begin.
+// info returns what a program must know to use the stand-in, such as ids and the time.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

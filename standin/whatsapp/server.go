@@ -110,7 +110,7 @@ type Server struct {
 	retry      chan struct{} // closed and replaced by Redeliver
 
 	limiter limiter
-	stats   Stats // without the counters of the rig
+	stats   Stats // without the counters in rig.Stats
 }
 
 // New returns a number to which nobody has written. The caller must close it.

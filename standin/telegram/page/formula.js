@@ -50,7 +50,7 @@ class Reader {
 
   argument() { return row(this.raw()); }
 
-  // list reads up to one of the tokens ends, which it does not consume. A subscript or superscript belongs to the item before it.
+  // list reads items up to a token in ends, which it does not consume. A subscript or superscript belongs to the item before it.
   list(...ends) {
     const out = [];
     for (this.blank(); this.next && !ends.includes(this.next); this.blank()) {
