@@ -12,7 +12,7 @@ import (
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	const group, otherGroup = -2002, -2003
-	// Each person says another text.
+	// Each person says a different text.
 	says := []telegram.Incoming{
 		{User: 11, Text: "say: private eleven"},
 		{User: 12, Text: "say: private twelve"},

@@ -160,7 +160,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A failure at run time has not the exit code for wrong usage.
+// A failure at run time does not have the exit code for wrong usage.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	l := listen(t)

@@ -26,7 +26,7 @@ func tides(t *testing.T) (text string, entities []telegram.Entity) {
 func unmark(t *testing.T, marked string) (text string, entities []telegram.Entity) {
 	t.Helper()
 	var open []int
-	length := 0 // of text, in UTF-16 units
+	length := 0 // length of text, in UTF-16 units
 	for {
 		before, rest, found := strings.Cut(marked, "«")
 		text += before

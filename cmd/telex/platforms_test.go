@@ -92,7 +92,7 @@ func memoryOf(t *testing.T, p *process) string {
 }
 
 // In TestUncertainSends, connections are cut after the platform received a message. No answer is duplicated, because
-// telex searches the platform for the message, or probes on Telegram (D5, F13).
+// telex searches the platform for the message, or, on Telegram, probes for it (D5, F13).
 func TestUncertainSends(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)

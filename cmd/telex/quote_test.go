@@ -46,7 +46,7 @@ func lastUser(t *testing.T, requests []openai.Request, question string) (text st
 			}
 			text += p.Text
 		}
-		return strings.NewReplacer("person-ada", "Ada", "person-bob", "Bob").Replace(marks.ReplaceAllString(text, "")), pictures // replaces names by those that Slack's stand-in uses
+		return strings.NewReplacer("person-ada", "Ada", "person-bob", "Bob").Replace(marks.ReplaceAllString(text, "")), pictures // person-ada and person-bob are the names in Slack's stand-in
 	}
 	t.Errorf("the model was never asked %q", question)
 	return "", 0

@@ -27,7 +27,7 @@ type Key struct {
 // client is the program that uses a key.
 type client struct {
 	Key
-	digest [sha256.Size]byte // of the secret; digests have equal lengths, so comparing reveals nothing about other secrets
+	digest [sha256.Size]byte // digest of the secret; all digests have the same length, so comparing them reveals nothing about other secrets
 
 	mu          sync.Mutex
 	recentTurns []time.Time // when the turns of the last minute began, oldest first

@@ -16,9 +16,9 @@ type spoken struct {
 	failed                   string
 }
 
-// checkChat reads a stream of chunks by the rules of the official SDKs: the role comes first; the first piece of a
-// call has an index, a type, an id and a name; there is one finish_reason, then the usage, then [DONE]; all data has
-// one of these forms.
+// checkChat reads a stream of chunks by the rules of the official SDKs. The role comes first. The first piece of a
+// call has an index, a type, an id and a name. One finish_reason, then the usage, then [DONE] end the stream. Data in
+// any other form is an error.
 func checkChat(stream []event, usage bool) (s spoken, err error) {
 	type call struct{ id, name, arguments string }
 	var calls []*call

@@ -38,7 +38,7 @@ const (
 	maxTools   = 128
 	maxStop    = 4
 	maxUserID  = 512
-	maxNesting = 512 // of JSON values; far beyond any schema
+	maxNesting = 512 // maximum nesting depth of JSON values; no real schema comes near it
 	maxAddress = 8 << 10
 )
 
@@ -56,7 +56,7 @@ func decodeJSON(body []byte, into any) *apiError {
 		err = errors.New("text after the JSON value")
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // names of embedded types
+		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // removes the names of embedded types
 		return badRequest(field, "Invalid type for %q: got %s.", field, mistyped.Value)
 	}
 	if invalid, ok := errors.AsType[*apiError](err); ok {

@@ -45,9 +45,9 @@ type Store interface {
 
 // Options configures a Server.
 type Options struct {
-	Endpoint       chat.EndpointID // one for each client; empty: everybody who reaches the address may use the server
+	Endpoint       chat.EndpointID // the server's name
 	Listen         string          // host:port
-	Keys           []Key           // empty: everybody who reaches the address may use it
+	Keys           []Key           // one for each client; empty: everybody who reaches the address may use the server
 	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
 	MaxRequests    int             // maximum number of requests for answers at the same time
 	SessionsByUser bool            // the field user selects a session

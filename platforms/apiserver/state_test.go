@@ -351,7 +351,7 @@ func TestRepeatsExpire(t *testing.T) {
 	})
 }
 
-// The limit per minute counts the last 60 seconds at any time.
+// At any time, the limit per minute counts the turns of the last 60 seconds.
 func TestTurnsPerMinute(t *testing.T) {
 	t.Parallel()
 	c := client{Key: Key{TurnsPerMinute: 2}}

@@ -176,7 +176,7 @@ func (s *scene) sendFails(to chat.Target, text string, f Fault) {
 	s.wantKind(err, chat.Uncertain)
 }
 
-// outgoing returns a text without formatting in the gateway's form.
+// outgoing returns a text without formatting, as the gateway passes it to the adapter.
 func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
 }
@@ -358,7 +358,8 @@ func (s *scene) calls() []call {
 	return list
 }
 
-// promptly is how soon a cancelled operation must end. In virtual time, any longer wait ignores its context.
+// promptly is how soon a cancelled operation must end. In virtual time, a longer wait means that the operation
+// ignores its context.
 const promptly = 100 * time.Millisecond
 
 // pass lets virtual time pass.

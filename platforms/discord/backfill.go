@@ -50,7 +50,8 @@ type backfill struct {
 	steps   chan<- backfillStep
 }
 
-// backfillStep is a part of the result: first the channels that will be read, then the messages of each channel.
+// backfillStep is a part of a backfill's result: first the channels that will be read, then the messages of each
+// channel.
 type backfillStep struct {
 	channels map[string]bool
 	channel  string
@@ -75,7 +76,8 @@ func (g *backfillState) mustHold(m *incoming) bool {
 	return g.active() && (g.pending == nil || g.pending[m.Channel])
 }
 
-// addGuild passes a guild to the backfill. If there is no room, the guild was passed before.
+// addGuild passes a guild to the backfill. The channel has room for every missing guild. So if it is full, this guild
+// was passed before.
 func (g *backfillState) addGuild(from *guild) {
 	select {
 	case g.guilds <- from:

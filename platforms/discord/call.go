@@ -38,8 +38,8 @@ type request struct {
 	body   any    // as JSON; nil: none
 	file   *chat.File
 	op     chat.Op // the operation as which the call counts against rate limits
-	// token is the interaction's token in the path, which must not appear in errors. Such calls are authorized by this
-	// token and have separate limits.
+	// token is the interaction's token in the path, which must not appear in errors. A call with such a token is
+	// authorized by it, and has limits of its own.
 	token string
 }
 

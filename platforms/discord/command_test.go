@@ -214,7 +214,7 @@ func TestTwoAnswersToACommand(t *testing.T) {
 	})
 }
 
-// If an answer was deleted, the next one is still shown.
+// If a person deleted the answer, the repeated answer is still shown.
 func TestCommandsAnswerIsDeleted(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -243,7 +243,7 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // an interaction without an acknowledgement is a violation
+			synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the missing acknowledgement as a violation
 				w := newWorldWith(t, standin.Options{})
 				to := w.Group()
 				bot := w.bot(discarded(), conformance.Proper)
@@ -463,7 +463,7 @@ func TestCommandInHiddenChannel(t *testing.T) {
 		edit(t, bot, send(t, bot, to, more), "more of it")
 		w.wantShown(to, "two", "more of it")
 		time.Sleep(time.Until(began.Add(14*time.Minute + 30*time.Second)))
-		edit(t, bot, ref, "still") // only its token can edit that message
+		edit(t, bot, ref, "still") // only the interaction's token can edit that message
 		w.wantShown(to, "still", "more of it")
 		time.Sleep(2 * time.Minute)
 		if _, err := bot.Send(t.Context(), to, more); chat.AsSendError(err).Kind != chat.Forbidden {

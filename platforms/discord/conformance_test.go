@@ -61,10 +61,10 @@ type world struct {
 	server  *standin.Server
 	net     *memnet.Listener
 	direct  string // the DM with the default person
-	threads bool   // it answers in threads
-	content bool   // it requests the privileged intent
+	threads bool   // the bot answers in threads
+	content bool   // the bot requests the privileged intent
 	thread  string // the thread that is the group; empty: the group is a channel
-	met     bool   // the account was connected before
+	met     bool   // the bot's account was connected before
 }
 
 // TestConformanceInThreads runs the suite for a bot that answers in threads, with a thread as the group.
@@ -157,7 +157,7 @@ func (w *world) Crowd(n int) []chat.Target {
 	return list
 }
 
-// channel returns the channel of a place.
+// channel returns the channel or thread of a target.
 func channel(to chat.Target) string {
 	if to.Thread != "" {
 		return string(to.Thread)
@@ -165,12 +165,12 @@ func channel(to chat.Target) string {
 	return string(to.Chat)
 }
 
-// message returns the message with an id.
+// message returns Discord's id of a message from the adapter's id.
 func message(id chat.MessageID) string {
 	return strings.FieldsFunc(string(id), func(r rune) bool { return r == '.' || r == '/' })[0]
 }
 
-// writer returns who writes in a place.
+// writer returns the person who writes in a chat.
 func (w *world) writer(to chat.Target) string {
 	for _, c := range w.server.Channels() {
 		if c.ID == string(to.Chat) && c.Person != "" {
@@ -180,7 +180,7 @@ func (w *world) writer(to chat.Target) string {
 	return standin.DefaultPerson
 }
 
-// standing returns the bot's undeleted messages in a place.
+// standing returns the bot's messages in a chat that are not deleted.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.View(channel(to), time.Now()), func(m standin.Message) bool {
 		return !m.FromBot || m.Last().Loading() || m.OnlyFor != ""

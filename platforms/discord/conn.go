@@ -84,7 +84,7 @@ type conn struct {
 	events   chan *discordgo.Event // closed after the last event; err then says why
 	onEvent  func(*discordgo.Event)
 	err      error
-	seq      atomic.Int64 // of the last event
+	seq      atomic.Int64 // sequence number of the last event
 	acked    atomic.Bool  // the last heartbeat was acknowledged
 	cancel   context.CancelCauseFunc
 	workers  sync.WaitGroup

@@ -30,7 +30,8 @@ const (
 	scriptedURL = "ws://discord.test/gateway"
 )
 
-// scripted is a server. After Hello, the test plays its n-th connection to the gateway, counted from 1.
+// scripted is a server. After Hello, a function of the test plays each connection to the gateway. Connections are
+// counted from 1.
 type scripted struct {
 	t     *testing.T
 	net   *memnet.Listener
@@ -53,7 +54,7 @@ type scriptedLink struct {
 	seq   int
 }
 
-// inScript runs a test in virtual time with a bot that connects to such a server.
+// inScript runs a test in virtual time with a bot that connects to a scripted server.
 func inScript(t *testing.T, play func(c *scriptedLink), run func(t *testing.T, s *scripted, bot *discord.Bot)) {
 	t.Helper()
 	t.Parallel()

@@ -71,8 +71,8 @@ type session struct {
 	stuckSince time.Time
 }
 
-// start sets the position from which to continue to from, unless an earlier Run left a newer position. A session
-// keeps its intents. So a session whose privileged intent differs from the setting is not resumed.
+// start sets the position to from, unless an earlier Run left a newer position. A session keeps its intents. So a
+// session whose privileged intent differs from the setting is not resumed.
 func (s *session) start(from cursor, content bool) {
 	if s.ahead {
 		return

@@ -10,9 +10,10 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Dialect writes Discord's Markdown, which the clients parse (https://support.discord.com/hc/en-us/articles/210298617).
-// They find marks by regular expressions, the longest match first, without CommonMark's rules for words and punctuation.
-// Discord does not publish the exact rules. This follows the results of experiments
+// Dialect writes Discord's Markdown, which the clients parse
+// (https://support.discord.com/hc/en-us/articles/210298617). They find marks by regular expressions, the longest
+// match first, without CommonMark's rules for words and punctuation. Discord does not publish the exact rules.
+// Dialect follows the results of experiments
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/parse.py).
 //
 //	Markdown                      becomes
@@ -167,7 +168,7 @@ func (grammar) Label(text string, i int, first bool) bool {
 	switch r {
 	case '\\', '*', '`', '<', '>', '[', ']', '@':
 		return false
-	case '_': // only inside a word
+	case '_': // allowed only inside a word
 		return at.InWord()
 	case '~', '|':
 		return at.Prev() != byte(r) && at.Next() != byte(r)

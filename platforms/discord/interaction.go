@@ -173,10 +173,10 @@ type interactions struct {
 }
 
 type interaction struct {
-	began   time.Time     // when it began
+	began   time.Time     // when the interaction began
 	channel string        // the channel that shows "thinking…"; empty: unknown or none
 	acked   chan struct{} // closed when the platform has answered the acknowledgement, or the attempts have ended
-	key     string        // key of the message that replaces "thinking…"; empty: none has tried
+	key     string        // key of the message that replaces "thinking…"; empty: no message has tried
 	shown   bool          // the message with the key has replaced "thinking…"
 	dead    bool
 	// adopted is when this process learned of an interaction that another one acknowledges; zero: this process

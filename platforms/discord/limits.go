@@ -43,8 +43,8 @@ const maxPerSecond = 40
 const (
 	// callbackDeadline is Discord's deadline for the first response to an interaction.
 	callbackDeadline = 3 * time.Second
-	// callbackTimeout limits one attempt, so that a dead connection leaves time for another. callbackPause follows the
-	// first attempt. The deadline hardly allows more than callbackTries attempts.
+	// callbackTimeout limits one attempt, so that a dead connection leaves time for another. callbackPause is the
+	// pause after the first attempt. The deadline hardly allows more than callbackTries attempts.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6

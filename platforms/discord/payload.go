@@ -30,8 +30,8 @@ type upload struct {
 	Filename string `json:"filename"`
 }
 
-// encode converts m to the platform's form. It may notify nobody, not even the author of the message that it replies to
-// (F35). Without SuppressEmbeds, Discord would load every URL in the text to show a preview.
+// encode converts m to the platform's form. The result notifies nobody, not even the author of the message that it
+// replies to (F35). Without SuppressEmbeds, Discord would load every URL in the text to show a preview.
 // https://docs.discord.com/developers/resources/message#allowed-mentions-object
 // https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {

@@ -267,7 +267,7 @@ func TestEntryPointStays(t *testing.T) {
 	}
 }
 
-// https://docs.discord.com/developers/reference#user-agent wants an address and a version.
+// Discord requires an address and a version in the header: https://docs.discord.com/developers/reference#user-agent
 func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{

@@ -103,7 +103,7 @@ func (r *receiver) run(ctx context.Context) error {
 		}
 		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.sessionOver))
 		if end.resumeRefused || time.Since(began) < shortLived {
-			// https://docs.discord.com/developers/events/gateway#resuming asks for 1 to 5 seconds.
+			// Discord asks for a pause of 1 to 5 seconds: https://docs.discord.com/developers/events/gateway#resuming
 			if err := receiving.Sleep(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
 				return err
 			}

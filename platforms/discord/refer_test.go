@@ -81,7 +81,7 @@ func TestThreadIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.server.DM(otherPerson) // a member of the guild
+		w.server.DM(otherPerson) // this makes the person a member of the guild
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
 		w.say(thread, "hello")
 		w.saying(standin.Incoming{Channel: thread, Text: "and then?"})
@@ -114,7 +114,7 @@ func TestThreadIsFollowed(t *testing.T) {
 // once it is on.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // the refused connection is a violation
+	synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the refused connection as a violation
 		w := newWorldWith(t, standin.Options{})
 		w.content = true
 		bot := w.bot(discarded(), conformance.Proper)
@@ -189,7 +189,7 @@ func TestChangesOfAQuestion(t *testing.T) {
 	}
 }
 
-// The menu of each message has a command by which people ask about it. It is answered like one that is typed.
+// The menu of each message has a command by which people ask about it. Such a command is answered like a typed one.
 func TestAskAbout(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

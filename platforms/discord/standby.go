@@ -14,7 +14,7 @@ import (
 // Several processes may answer for one bot, but only one of them receives messages. A command's id contains all that
 // another process needs to answer it.
 
-// Adopt implements gateway.Adopter: another process may have received the message.
+// Adopt implements gateway.Adopter, because another process may have received the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	if c, ok := parseCommand(in.ID); ok {
 		b.interactions.adopt(c.interaction, channelOf(in.To))

@@ -41,7 +41,7 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 		<-ended
 		<-ended
 	})
-	time.Sleep(65 * time.Second) // longer than the interval at which StandBy requests the name, so that no request disturbs the test
+	time.Sleep(65 * time.Second) // 5 s after StandBy requested the name, so that no such request disturbs the test
 	return answers, func() chat.Inbound {
 		select {
 		case in := <-list:

@@ -84,7 +84,7 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 		r.accepted = append(r.accepted, in)
 		return nil
 	}
-	if id := fmt.Sprint(in.To, in.ID); !r.known[id] { // as a store does
+	if id := fmt.Sprint(in.To, in.ID); !r.known[id] { // accept each message only once, as a store does
 		r.known[id] = true
 		r.accepted = append(r.accepted, in)
 	}

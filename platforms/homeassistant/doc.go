@@ -13,7 +13,8 @@
 //
 // A house can change a thousand times a second, and each message costs a turn of a model. So all changes go to one
 // conversation, as one message that lists them. The next message follows after the answer to the previous one is
-// complete. It contains the newest state of everything that changed meanwhile. The number of entities limits the memory.
+// complete. It contains the newest state of everything that changed meanwhile. So the memory that is needed depends
+// only on the number of entities.
 //
 // # No person writes events
 //

@@ -51,14 +51,14 @@ type Bot struct {
 	screen chat.Screen // set before Run
 
 	people       *receiving.Recent[displayName]
-	teams        *receiving.Recent[string]    // by person: the team of people from other workspaces
+	teams        *receiving.Recent[string]    // by person: the workspace, for people from other workspaces
 	lookupPace   pace                         // users.info
 	readPace     pace                         // conversations.history and conversations.replies, in all Runs
 	infoPace     pace                         // conversations.info
 	readers      readers                      // the processes that share the limits of reading
 	blockedUntil *receiving.Recent[time.Time] // by method: until when a method that reads must not be called
-	// sentKeys holds when this process started a stream, by the hash of its key; zero for other messages. Until a
-	// stream is stopped, only this identifies the create that made it.
+	// sentKeys holds when this process started a stream, by the hash of the create's key. The time is zero if the
+	// create was not a stream. Until a stream is stopped, only sentKeys connects it with its create.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // capacity 1: messages are accepted one at a time

@@ -18,7 +18,7 @@ import (
 type response struct {
 	OK       bool                              `json:"ok"`
 	Error    string                            `json:"error"`
-	Needed   string                            `json:"needed"`            // missing_scope: the scope
+	Needed   string                            `json:"needed"`            // the missing scope, if Error is missing_scope
 	TS       string                            `json:"ts"`                // id of the created or changed message
 	Metadata lenient[library.ResponseMetadata] `json:"response_metadata"` // the cursor of the next page, and details about invalid arguments
 

@@ -49,8 +49,8 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 	case o.Status == http.StatusRequestEntityTooLarge: // from a proxy
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		// A proxy blocked the call, or the URL is wrong. That can be fixed without a restart, so it is neither Auth nor
-		// Forbidden.
+		// A proxy blocked the call, or the URL is wrong. Both can be fixed without a restart, so the error is neither
+		// Auth nor Forbidden.
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}

@@ -16,7 +16,7 @@ const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
 	findPages = 2
-	// streamMaxAge is the maximum age of a message without a key if another process created it.
+	// streamMaxAge is the maximum age of a message without a key that Find takes for another process's stream.
 	streamMaxAge = 10 * time.Minute
 	// clockSkew is the assumed maximum difference between Slack's clock and this machine's clock.
 	clockSkew = time.Minute

@@ -299,8 +299,8 @@ func TestCommandsAndButtons(t *testing.T) {
 	})
 }
 
-// A create never took effect. The search does not return the file or the stream of an earlier answer in the same place,
-// so both answers are visible (D5).
+// A create never took effect. The search does not return the file or the stream of an earlier answer in the same
+// chat, so both answers are visible (D5).
 func TestLostCreateIsNotAnEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ type decodedEvent struct {
 	team   string       // of the sender; empty: unknown
 
 	command string    // the used slash command
-	arrived time.Time // when Slack delivered the event; zero: telex read it, so it needs no acknowledgement
+	arrived time.Time // when Slack delivered the event; zero: telex requested it from Slack, so it needs no acknowledgement
 }
 
 // decodeEvent decodes an event of the Events API. It returns false if the event is not a message for the bot.
@@ -138,8 +138,8 @@ func (a *decodedEvent) readableTS() string {
 	return a.ts
 }
 
-// target returns where an answer to m goes: to its thread. A message outside of threads is answered in a thread that
-// it starts. Only in a direct message is it answered outside of threads.
+// target returns where an answer to m goes, which is m's thread. A message outside of threads is answered in a thread
+// that it starts. Only in a direct message is it answered outside of threads.
 func (m *message) target() chat.Target {
 	to := channelTarget(m.Channel, m.ChannelType)
 	switch {
@@ -177,7 +177,7 @@ func attachments(files []file) []chat.Attachment {
 }
 
 // decodeCommand decodes a slash command. The app has one slash command, whose name the operator chooses, and the
-// gateway parses its text. It can't be used in threads, so its answer is outside of threads.
+// gateway parses its text. The command can't be used in threads, so its answer is outside of threads.
 func decodeCommand(data []byte) (decodedEvent, bool, error) {
 	c, err := receiving.Decode[command](data)
 	if err != nil {

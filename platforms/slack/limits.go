@@ -6,7 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content, in UTF-16 units. The documentation says characters, of which there are never more.
+// Limits of message content, in UTF-16 units. The documentation counts characters; a text never has more characters
+// than UTF-16 units.
 const (
 	// textLimit is the maximum length of a message: the sum of its markdown blocks, or one addition to a stream.
 	// Posts and updates have the same limit here. Otherwise a message could be posted that no edit may change any
@@ -15,8 +16,8 @@ const (
 	// plainLimit is the maximum length of the notification text beside the blocks, in an update.
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
 	plainLimit = 4000
-	// totalLimit is the maximum length of a message's text and blocks together. Slack refuses more than about 13,200,
-	// which is not documented. https://github.com/slackapi/bolt-js/issues/2509
+	// totalLimit is the maximum length of a message's text and blocks together. Slack refuses more than about 13,200
+	// units, which is not documented. https://github.com/slackapi/bolt-js/issues/2509
 	totalLimit = 13_000
 
 	// maxActions is the maximum number of buttons in a row, and maxLabel the maximum length of a button's label.

@@ -253,7 +253,7 @@ func TestMissedInALongHistory(t *testing.T) {
 	})
 }
 
-// Each person's name is requested once. A Slack that does not respond to these requests delays no message.
+// Each person's name is requested once. If Slack does not respond to these requests, no message is delayed.
 func TestNames(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann", RealName: "Ann Example"})

@@ -290,7 +290,7 @@ func TestArrivalOrder(t *testing.T) {
 	})
 }
 
-// A user's file name is never mistaken for one with a mark, and the mark keeps the extension.
+// A person's file name is never mistaken for one with the mark of a key, and adding a mark keeps the extension.
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {

@@ -31,7 +31,7 @@ type identity struct {
 	Name string `json:"user"`
 }
 
-// identity returns the bot's account. It requests it only once.
+// identity returns the bot's account. It requests the account only once.
 func (b *Bot) identity(ctx context.Context) (identity, error) {
 	if self := b.self.Load(); self != nil {
 		return *self, nil

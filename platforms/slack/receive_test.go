@@ -123,7 +123,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 					w.say(text)
 					time.Sleep(700 * time.Millisecond)
 				}
-				if grace == 0 { // otherwise, Slack delivers a message that is written while no socket is open a minute later
+				if grace == 0 { // then Slack delivers a message that was written while no socket was open a minute later
 					got := r.take(2 * time.Minute)
 					if len(got) != len(want) {
 						t.Errorf("%d messages, want %d", len(got), len(want))

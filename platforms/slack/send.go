@@ -54,7 +54,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // otherwise the existing metadata stays
+	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // a stream gets its key; the metadata of any other message stays as it is
 		options = append(options, metadata(hashed))
 	}
 	_, err = b.callForMessage(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)

@@ -361,7 +361,7 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 	case !found:
 		return nil, nil
 	}
-	slash := a.in.Kind == chat.Command // a command after a mention is a text
+	slash := a.in.Kind == chat.Command // a command that was typed after a mention arrives as a text instead
 	if slash && r.bot.isNotMember(ctx, &a) {
 		return acknowledgement("ephemeral", textNotMember), nil
 	}

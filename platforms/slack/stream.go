@@ -79,9 +79,10 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	return err
 }
 
-// Stop ends a stream, with a last text that may be empty, and adds its key to its metadata, which is impossible
-// before. Without a text, Stop succeeds if the stream has just ended. If the stream is so old that it may have ended
-// by itself, Stop fails with Rejected, because the message then looks broken and only an edit repairs it.
+// Stop ends a stream, with a last text that may be empty, and adds the stream's key to the message's metadata, which
+// is impossible earlier. Without a text, Stop succeeds if the stream has just ended. If the stream is so old that it
+// may have ended by itself, Stop fails with Rejected, because the message then looks broken and only an edit repairs
+// it.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {

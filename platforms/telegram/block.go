@@ -91,7 +91,7 @@ type blockWriter struct {
 	text         string
 	spans        []byteSpan
 	paragraphs   int // how many more paragraphs may begin; then all the remaining text becomes one paragraph
-	detailsDepth int // number of details that enclose the current text
+	detailsDepth int // number of <details> elements that enclose the current text
 }
 
 // find returns the first span of a kind that begins in the range from..to, or false.

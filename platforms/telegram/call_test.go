@@ -155,7 +155,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Transports quote the URL in many ways, and the URL contains the token.
+// Transports quote the URL in many ways, and the URL contains the token. No error may contain it.
 func TestTokenIsRedacted(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(r *http.Request) (*http.Response, error){

@@ -54,7 +54,7 @@ func (d Dialect) Shape() markup.Shape {
 }
 
 // Len counts UTF-16 code units. Telegram also limits the blocks of a rich message. So each block beyond the first
-// freeWeight counts as a share of the maximum text length.
+// freeWeight counts like a fixed number of characters.
 func (d Dialect) Len(r markup.Rendered) int {
 	n := markup.Units(r.Text)
 	if isRich(r.Spans) {

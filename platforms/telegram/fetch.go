@@ -16,7 +16,7 @@ import (
 )
 
 // Fetch implements gateway.Fetcher. It makes two calls, getFile and the download, which count against no published
-// limit. A file over 20 MB is TooLong too, because the cloud server does not provide it.
+// limit. For a file over 20 MB, Fetch fails with TooLong too, because the cloud server does not provide it.
 // https://core.telegram.org/bots/api#getfile
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID == "" {

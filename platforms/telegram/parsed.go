@@ -14,7 +14,7 @@ import (
 type parsedText struct {
 	text           string // without mentions of the bot, trimmed
 	mentioned      bool
-	mentionsOthers bool   // it mentions somebody else, but not the bot
+	mentionsOthers bool   // the text mentions somebody else, but not the bot
 	command, args  string // the command's name in lower case; empty: no command
 	forOtherBot    bool   // a command for another bot
 }

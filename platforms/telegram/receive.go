@@ -19,8 +19,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answerMargin is how long a response may take beyond the time that the server was asked to wait. It detects dead
-// connections.
+// answerMargin is how long a response may take beyond the time that the server was asked to wait. A call that takes
+// longer fails, so that dead connections are detected.
 const answerMargin = 15 * time.Second
 
 // allowedUpdates are the kinds of updates that decode supports. Telegram reports no deleted messages.

@@ -25,7 +25,7 @@ func said(id int, text string) string {
 	return fmt.Sprintf(`{"update_id":%d,"message":{%s,%s,"text":%q}}`, id, inPrivate, ann, text)
 }
 
-// feed returns a bot and the offsets that it polls with. Each of the first polls gets one answer; later polls hang.
+// feed returns a bot and the offsets of its polls. The first polls get the given answers, and later polls hang.
 func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	t.Helper()
 	offsets := make(chan string, len(polls)+1)
@@ -272,7 +272,7 @@ func TestRunCutIsTemporary(t *testing.T) {
 	wantKind(t, b.Run(t.Context(), chat.Resume{Cursor: strconv.Itoa(5)}, refuse(t)), chat.Temporary)
 }
 
-// Later attempts after a failure are not logged again, whether or not they fail.
+// Run logs only once that it receives messages. Attempts after a failure log nothing again, whether or not they fail.
 func TestRunSaysOnceThatItReceives(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {

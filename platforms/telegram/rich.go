@@ -25,13 +25,13 @@ const (
 // kinds describe its blocks. A message that is sent as a text with entities leaves out all these spans.
 const (
 	kindRich    = "rich"
-	kindHeading = "heading" // Language is its level
-	kindRow     = "row"     // Language is "head" for the head of a table
-	kindCell    = "cell"    // Language is its column and its alignment
-	kindTask    = "task"    // Language is "done" for a finished task
+	kindHeading = "heading" // Span.Language is its level
+	kindRow     = "row"     // Span.Language is "head" for the head of a table
+	kindCell    = "cell"    // Span.Language is its column and its alignment
+	kindTask    = "task"    // Span.Language is "done" for a finished task
 	kindURL     = "url"     // a URL that Telegram links by itself in a text with entities
-	kindFormula = "formula" // includes the marks around the formula, such as $; Language is "block" if it has lines of its own
-	kindDetails = "details" // Language is "open" if the details are unfolded
+	kindFormula = "formula" // includes the marks around the formula, such as $; Span.Language is "block" if it has lines of its own
+	kindDetails = "details" // Span.Language is "open" if the details are unfolded
 	kindSummary = "summary" // the summary of details
 
 	inCell = "cell " // prefix of the kinds of formats in a cell

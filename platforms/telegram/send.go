@@ -93,7 +93,7 @@ type (
 		ID       int  `json:"message_id"`
 		Optional bool `json:"allow_sending_without_reply"`
 	}
-	// https://core.telegram.org/bots/api#linkpreviewoptions
+	// linkPreviewOptions is Telegram's type LinkPreviewOptions, https://core.telegram.org/bots/api#linkpreviewoptions
 	linkPreviewOptions struct {
 		Disabled bool   `json:"is_disabled,omitempty"`
 		URL      string `json:"url,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Adopt implements gateway.Adopter: another process may have received the message.
+// Adopt implements gateway.Adopter, because another process may have received the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	b.ids.mu.Lock()
 	defer b.ids.mu.Unlock()

@@ -295,7 +295,7 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// An admin who never wrote to the bot has no menu, which is not an error. The others have theirs.
+// An admin who never wrote to the bot has no menu, which is not an error. The other admins have one.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)

@@ -24,8 +24,8 @@ type RefusedError struct{ Reason string }
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Attach starts the protocol on conn and blocks for the hub's answer; closing conn ends it. On an error it closes conn.
-// If the hub refuses the client, the error is a [RefusedError].
+// Attach starts the protocol on conn and blocks until the hub answers. Closing conn ends the wait. On an error,
+// Attach closes conn. If the hub refuses the client, the error is a [RefusedError].
 func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
 	w, err := c.attach(hello)

@@ -55,7 +55,7 @@ func (Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Len counts cells, without escape sequences. A line break counts as one.
+// Len counts cells, without escape sequences. A line break counts as one cell.
 func (Dialect) Len(r markup.Rendered) int { return cells(ansi.Strip(r.Text)) }
 
 // The characters before the lines of a quote and of a code block.

@@ -2,7 +2,7 @@ package terminal
 
 import "time"
 
-// Terminals have no published limits; these are ours.
+// Terminals have no published limits; these are telex's own.
 const (
 	// textLimit is the longest message, in cells. A longer reply continues in the next message, so that every message
 	// fits into a frame.

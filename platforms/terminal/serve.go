@@ -121,8 +121,8 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 	}
 }
 
-// notTaken returns the line for a person whose input was not accepted. It does not show other errors than these; the
-// log contains them.
+// notTaken returns the line for a person whose input was not accepted. It shows only known reasons; other errors are
+// only in the log.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {

@@ -17,7 +17,7 @@ type writer struct {
 	dialect Dialect
 	text    string
 	out     strings.Builder
-	active  []markup.Format // outer before inner
+	active  []markup.Format // the open formats, outer ones before inner ones
 	sgr     string          // the sequence of the current style
 	line    bool            // at the beginning of a line
 }

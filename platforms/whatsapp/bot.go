@@ -48,7 +48,7 @@ type Bot struct {
 	name     atomic.Pointer[string] // the verified name of the number
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
-	failed   atomic.Int64 // messages that WhatsApp accepted and could not deliver
+	failed   atomic.Int64 // number of messages that WhatsApp accepted and could not deliver
 
 	turn   *semaphore.Weighted            // capacity 1: messages are accepted one at a time
 	recent *receiving.Recent[struct{}]    // accepted messages

@@ -221,6 +221,7 @@ func failing(status, code, subcode int, message, details string) answer {
 	return answer{status: status, body: string(body)}
 }
 
+// The error codes are listed at
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 func TestClassify(t *testing.T) {
 	t.Parallel()

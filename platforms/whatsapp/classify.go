@@ -11,8 +11,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// The waits after a rate limit that reports no wait. Meta recommends waiting 4 to the power of n seconds after the
-// n-th failure.
+// The waits after a rate limit that reports no wait. Meta states only that the wait is 4 to the power of the number
+// of failures.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 const (
 	pairRetryAfter       = 2 * pairInterval
@@ -34,7 +34,7 @@ const (
 	subcodeMissing = 33
 )
 
-// codeOf returns the code of an error in the form for logs.
+// codeOf returns the code of an error as it appears in logs.
 func codeOf(e *graphError) string {
 	if e == nil {
 		return ""
@@ -93,7 +93,7 @@ func classifyUnknown(o calls.Outcome) *chat.SendError {
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
 	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:
-		return chat.Auth // the token, its permissions, or the registration of the number
+		return chat.Auth // something is wrong with the token, its permissions, or the registration of the number
 	case codeInvalid:
 		if e.Subcode == subcodeMissing {
 			return chat.Auth // for a phone number id; for media see fetchError
@@ -118,8 +118,9 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// accountRetrySeconds returns after how many seconds an account may make calls again as a response's headers report,
-// or 0. https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
+// accountRetrySeconds returns after how many seconds an account may make calls again, according to the headers of a
+// response. It returns 0 if they do not say.
+// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
 func accountRetrySeconds(h http.Header) float64 {
 	var usage map[string][]struct {
 		Minutes float64 `json:"estimated_time_to_regain_access"`

@@ -121,7 +121,7 @@ func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (er
 		}
 		return nil
 	}
-	if m.Group != "" { // only official business accounts can be in groups
+	if m.Group != "" { // ignore the message: only official business accounts can be in groups
 		return nil
 	}
 	in, err := m.inbound(contacts)

@@ -105,7 +105,7 @@ func (s *station) deliver(body []byte, signature string) int {
 	if signature != "" {
 		req.Header.Set("X-Hub-Signature-256", signature)
 	}
-	if len(body) > maxBody { // if a request is that long, the server may close the connection before the client reads the response
+	if len(body) > maxBody { // otherwise the server may close the connection before the client reads the response
 		req.Header.Set("Expect", "100-continue")
 	}
 	resp, err := s.client.Do(req)
@@ -174,6 +174,7 @@ func TestWebhooksAreVerified(t *testing.T) {
 	})
 }
 
+// Meta describes this handshake at
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
 func TestHandshake(t *testing.T) {
 	listening(t, func(s *station) {

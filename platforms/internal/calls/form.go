@@ -46,8 +46,8 @@ func NewForm(fields []Field, name string, f chat.File) *Form {
 	return &Form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}
 }
 
-// Fill makes the form the body of a request. The transport may read it again if it could not be written to the first
-// connection.
+// Fill makes the form the body of a request. The transport may read the form again if it could not write it to the
+// first connection.
 func (f *Form) Fill(req *http.Request) {
 	req.GetBody = func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(f.head), bytes.NewReader(f.file), bytes.NewReader(f.tail))), nil

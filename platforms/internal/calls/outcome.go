@@ -49,7 +49,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	resp, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		op, ok := errors.AsType[*net.OpError](err)
-		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // some transports do not support the trace
+		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // the dial error counts too, because some transports do not support the trace
 	}
 	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
@@ -62,7 +62,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	return Outcome{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
-// Response returns the outcome in the form of an HTTP client, for libraries that read it.
+// Response returns the outcome as an HTTP client would, for libraries that read responses themselves.
 func (o Outcome) Response() (*http.Response, error) {
 	if o.Err != nil {
 		return nil, o.Err

@@ -69,7 +69,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A read is repeated after the requested pause, if the failure is one that may end.
+// A read is repeated after the requested pause, if the failure may be temporary.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	limited := &chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second}
@@ -174,7 +174,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// Removing a mention leaves no gap, and removes the punctuation after a name at the beginning.
+// Removing a mention leaves no double space. At the beginning of a text, the comma or colon after the mention is
+// removed too.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

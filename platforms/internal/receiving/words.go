@@ -11,7 +11,7 @@ import (
 // no commands.
 var typedCommand = regexp.MustCompile(`(?s)^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+(.*))?$`)
 
-// Command returns in as a command if its text is one.
+// Command returns the message in. If its text is a command, the result has Kind chat.Command.
 func Command(in chat.Inbound) chat.Inbound {
 	if parts := typedCommand.FindStringSubmatch(in.Text); parts != nil {
 		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(parts[1]), strings.TrimSpace(parts[2])

@@ -21,7 +21,7 @@ func answer(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// numbered returns the visible lines of an answer, by their numbers.
+// numbered returns the numbers of the visible lines of an answer, as in "line 007".
 func numbered(lines []string) []string {
 	var list []string
 	for _, l := range lines {
@@ -125,7 +125,7 @@ func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
 	p := sit(t, c, welcome, 60, 20, nil)
-	p.types("\x03") // shows a notice, because the idle status contains the same words as the status before
+	p.types("\x03") // the notice replaces the idle status, which contains the same words
 	p.screen.Await(t, "how to leave", func(l []string) bool { return l[len(l)-1] == "Ctrl-D leaves" })
 	p.types("why?\r")
 	in := w.hears()

@@ -145,7 +145,8 @@ func (e *editor) recall(back int) {
 	}
 }
 
-// view returns at most most rows of the text, and the position of the cursor in them.
+// view returns the visible rows of the text, whose number is at most the parameter most, and the position of the
+// cursor in them.
 func (e *editor) view(width, most int) (rows []string, x, y int) {
 	room := max(1, width-len(prompt)-1) // the cursor needs a cell after the text
 	for line := range strings.SplitSeq(e.text, "\n") {

@@ -11,8 +11,9 @@ import (
 // maxInputRows is the maximum number of rows that show the input.
 const maxInputRows = 6
 
-// reserve is the number of rows of the screen that the drawing never uses. So that many lines can be printed above
-// the drawing without pushing a part of it off the screen, where the renderer could not redraw it.
+// reserve is the number of rows of the screen that the drawing never uses. It allows the same number of lines to be
+// printed above the drawing. More lines would push a part of the drawing off the screen, where the renderer could not
+// redraw it.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
