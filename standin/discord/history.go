@@ -184,7 +184,7 @@ type Call struct {
 	// Request is the HTTP method and path.
 	Request string `json:"request"`
 	Channel string `json:"channel,omitempty"`
-	// Message is the created or addressed message.
+	// Message is the message that the call created or addressed.
 	Message string `json:"message,omitempty"`
 	// Code and Description are those of an error response.
 	Code        int    `json:"code,omitempty"`

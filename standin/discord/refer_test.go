@@ -11,8 +11,8 @@ import (
 
 const otherPerson = "200000000000001002"
 
-// A referenced message is shown by the same rules as any other: if the session has the message content intent, or if
-// the bot may read the message without it.
+// The rules for any message also apply to a referenced one: the bot gets its text with the message content intent, or
+// if it may read the message without the intent.
 func TestReferencesByIntent(t *testing.T) {
 	for _, tc := range []struct {
 		name          string

@@ -2,8 +2,8 @@
 // serves the WebSocket API and the REST API of one house. Programs can act as the house and the people in it. It
 // records every notification that a person saw, with each version of its text and the time of each version.
 //
-// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
-// misreading of the platform can't be in both.
+// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
+// the same misreading of the platform.
 //
 // # In Go
 //

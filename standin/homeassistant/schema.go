@@ -39,8 +39,8 @@ type schema map[string]field
 func requiredField(kind fieldKind) field { return field{kind: kind, required: true} }
 func optionalField(kind fieldKind) field { return field{kind: kind} }
 
-// check returns what is wrong with data, in the words of voluptuous, the library that Home Assistant uses for
-// validation. at is the path to data, such as ['target']. "" means that nothing is wrong.
+// check returns what is wrong with data. It uses the error texts of voluptuous, the library with which Home Assistant
+// validates. at is the path to data, such as ['target']. "" means that nothing is wrong.
 func (sc schema) check(data map[string]any, at string) string {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		where := fmt.Sprintf(" @ data%s['%s']", at, name)

@@ -13,9 +13,9 @@
 // # API
 //
 // POST /v1/chat/completions and POST /v1/responses, streamed or not; POST /v1/audio/transcriptions; GET /v1/models and
-// /v1/models/{model}. Each path also works without /v1. A wrong key, path, method, parameter, role or order of messages
-// is refused with OpenAI's status and error body, and so is an unknown parameter. max_tokens, max_completion_tokens
-// (only one of the two) and stop have an effect; n must be 1. There is no rate limit.
+// /v1/models/{model}. Each path also works without /v1. A request with a wrong key, path, method, role or order of
+// messages is refused with OpenAI's status and error body. So is one with a wrong or unknown parameter. max_tokens,
+// max_completion_tokens (only one of the two) and stop have an effect. n must be 1. There is no rate limit.
 //
 // The input of the Responses API may contain messages, function calls with their results, and reasoning. Its tools may
 // only be functions. Nothing is stored, not even with the parameter store, so a request must contain earlier answers
@@ -44,11 +44,11 @@
 // including the system message, that contains "remember" or "my name is": each once, in order. A last line counts the
 // sentences that it leaves out.
 //
-// The questions "What did I say first?" and "What did I say before?" are also answered from the conversation, and "What
-// is in this picture?" from the headers of its images. Images are data URLs of png, jpeg, gif or webp, up to 20 MB. An
-// image with an http URL is refused as unreachable. Files are data URLs of PDF files, up to 50 MB in a request, in both
-// APIs. A transcription is the text of an ASCII line "say: TEXT" in the recording, or else "This is a recording of N
-// bytes."; the file name's extension determines the format.
+// The questions "What did I say first?" and "What did I say before?" are also answered from the conversation. "What is
+// in this picture?" is answered from the headers of the images. Images are data URLs of png, jpeg, gif or webp, up to
+// 20 MB. An image with an http URL is refused as unreachable. Files are data URLs of PDF files, up to 50 MB in a
+// request, in both APIs. A transcription is the text of an ASCII line "say: TEXT" in the recording, or else "This is a
+// recording of N bytes." The file name's extension determines the format.
 //
 // A token is a short word with its leading space, a piece of a longer word, or punctuation;
 // see [Tokens].

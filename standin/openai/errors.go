@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// apiError is the error body of a refused request. Checks panic with it. The form is that of
+// apiError is the error body of a refused request. Checks panic with an apiError. The form is that of
 // https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int

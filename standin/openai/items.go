@@ -232,8 +232,8 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 	}
 }
 
-// checkOrder checks the order of items: each call has one result after it, each result belongs to an earlier call, and
-// each reasoning item is followed by the items that the model wrote after it.
+// checkOrder checks the order of items. Each call has one result after it, and each result belongs to an earlier call.
+// Each reasoning item is followed by the items that the model wrote after it.
 func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string

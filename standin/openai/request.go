@@ -181,8 +181,8 @@ func (r *chatRequest) checkTools() {
 // speaker matches the speaker's name, such as "[Ann] ", that telex writes before each message of a group chat.
 var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
 
-// said returns the messages of the conversation without their speakers and without the directives for this stand-in
-// (see the package comment), and the settings in the directives of the last user message.
+// said returns the messages of the conversation without speakers and without directives, which the package comment
+// describes. It also returns the settings in the directives of the last user message.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text

@@ -14,8 +14,8 @@ func markdownShown(text string) string { return escapeCodeEntities(renderLists(t
 // spaces after it.
 var lineOf = regexp.MustCompile(`^((?:> ?)*)( *)(?:([-*+]|(\d{1,9})[.)])( {1,4})\S)?`)
 
-// list is a list that further lines can continue: the last character of its marks, the number of its last item, and the
-// column at which that item's text begins.
+// list is a list that further lines can continue. It has the last character of the list's marks, the number of its last
+// item, and the column at which that item's text begins.
 type list struct {
 	mark           byte
 	number, column int

@@ -2,8 +2,8 @@
 // language. It serves one bot at /bot<token>/<method>. Through it, programs can act as people. It records everything
 // that a person saw and when.
 //
-// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
-// misreading of the platform can't be in both.
+// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
+// the same misreading of the platform.
 //
 // # In Go
 //
@@ -58,9 +58,9 @@
 //
 // After setWebhook, updates are posted with the secret in X-Telegram-Bot-Api-Secret-Token. The updates of one chat are
 // posted one after the other, and those of different chats in parallel. An update that does not get a 2xx response
-// within a minute is posted again after 1 s, 2 s, 4 s and so on, or after Retry-After; getWebhookInfo returns the
-// reason. While a webhook is set, getUpdates gets 409. Without Options.Dial, only addresses on this machine are
-// reached. The webhook needs neither HTTPS nor one of the ports that Telegram allows.
+// within a minute is posted again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo
+// returns the reason. While a webhook is set, getUpdates gets 409. Without Options.Dial, only addresses on this machine
+// are reached. The webhook needs neither HTTPS nor one of the ports that Telegram allows.
 //
 // # Buttons
 //

@@ -23,8 +23,9 @@ const (
 	maxCaption = 1024
 	// maxUpload is the maximum size of a file that a bot may send, in bytes.
 	maxUpload = 50 << 20
-	// The maximum size of a photo in bytes, the maximum sum of its width and height in pixels, and the maximum ratio of
-	// the longer to the shorter side. Source: https://core.telegram.org/bots/api#sendphoto
+	// maxPhoto is the maximum size of a photo in bytes, and maxPhotoSides the maximum sum of its width and height in
+	// pixels. maxPhotoRatio is the maximum ratio of the longer to the shorter side. Source:
+	// https://core.telegram.org/bots/api#sendphoto
 	maxPhoto      = 10 << 20
 	maxPhotoSides = 10_000
 	maxPhotoRatio = 20
@@ -45,8 +46,8 @@ func tooLarge() *apiError {
 	return &apiError{code: http.StatusRequestEntityTooLarge, description: "Request Entity Too Large"}
 }
 
-// cleanFileName returns a file name as clients show it: the last part of a path, without characters that a file system
-// may refuse, and shortened if it is too long. Source: clean_filename in
+// cleanFileName returns a file name as clients show it. It is the last part of a path, without characters that a file
+// system may refuse. It is shortened if it is too long. Source: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 func cleanFileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

@@ -206,7 +206,7 @@ func (s *Server) Chats() []Chat {
 type Call struct {
 	rig.Call
 	Chat int64 `json:"chat,omitempty"`
-	// MessageID is the created or addressed message.
+	// MessageID is the message that the call created or addressed.
 	MessageID   int    `json:"message_id,omitempty"`
 	Description string `json:"description,omitempty"` // of an error response
 	// Params are the received parameters without files.

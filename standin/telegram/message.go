@@ -85,8 +85,8 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	}
 }
 
-// threadOf checks message_thread_id: a topic of a forum (the general topic has no id), a topic of a private chat, or
-// the first message of a thread of replies in a supergroup.
+// threadOf checks message_thread_id. It may be a topic of a forum or of a private chat, or the first message of a
+// thread of replies in a supergroup. A forum's general topic has no id.
 func threadOf(r *request, c *chat) (thread int, topic bool) {
 	id := int(r.integer("message_thread_id"))
 	switch {

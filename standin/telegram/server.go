@@ -40,8 +40,8 @@ type Options struct {
 	Latency time.Duration
 	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool
-	// GrowingIDs derives the first ids of updates and messages from the clock, so that no id is used again after a restart
-	// of the stand-in's process or after Reset. Without GrowingIDs, the first ids are always the same.
+	// GrowingIDs derives the first ids of updates and messages from the clock. So no id is used again after Reset or a
+	// restart of the stand-in's process. Without GrowingIDs, the first ids are always the same.
 	GrowingIDs bool
 	// Dial connects to a webhook; nil: only to this machine.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

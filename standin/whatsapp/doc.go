@@ -2,8 +2,8 @@
 // for any bot in any language. It serves one business number: messages, media, and webhooks that are posted to a
 // callback URL. Through it, programs can act as people. It records everything that a person saw and when.
 //
-// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
-// misreading of the platform can't be in both.
+// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
+// the same misreading of the platform.
 //
 // # In Go
 //
