@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// talk is what one person writes in one chat, and what the answers must be.
+// talk is a person's questions in one chat, with the expected answers.
 type talk struct {
 	place  place
 	number int
@@ -22,18 +22,19 @@ type talk struct {
 
 // asked is one question.
 type asked struct {
-	mark string // in the question and in its answer alone
+	mark string // a word that only the question and its answer contain
 	want string
 	at   time.Time
 }
 
 const (
-	talkRate = 25 // words a second
-	// Of the questions, this share is followed at once by another one, which must wait for its answer.
+	talkRate = 25 // words per second
+	// inARow is the share of questions that another question follows at once. The second one must wait for its
+	// answer.
 	inARow = 0.15
 )
 
-// newTalk prepares a talk. A long answer is a rule of the model; the others stand in their questions.
+// newTalk prepares a talk. A long answer is set by a rule of the model; a short answer is part of its question.
 func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*talk, error) {
 	t := &talk{place: p, number: number, random: random, long: p.name() == "telegram" && number%5 == 0}
 	if !t.long {
@@ -43,10 +44,10 @@ func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*tal
 	return t, model.Rule(openai.Rule{Match: mark, Do: fmt.Sprintf("rate=150 say=%q", counting(mark, 1000))}) // 4,900 characters
 }
 
-// mark returns a word that belongs to the n-th question.
+// mark returns the word that identifies the n-th question.
 func (t *talk) mark(n int) string { return fmt.Sprintf("A%dx%dz", t.number, n) }
 
-// counting returns an answer that counts, so that missing and doubled parts are easy to see.
+// counting returns an answer that counts up, so that missing and repeated parts are easy to see.
 func counting(mark string, words int) string {
 	var b strings.Builder
 	b.WriteString("Answer " + mark + " begins:")
@@ -56,12 +57,12 @@ func counting(mark string, words int) string {
 	return b.String() + " and ends. (" + mark + ")"
 }
 
-// run lets the person write until ctx ends. The pauses between two questions are think on average.
+// run lets the person write until ctx ends. think is the average pause between two questions.
 func (t *talk) run(ctx context.Context, think time.Duration) error {
 	if t.place.name() == "slack" {
 		think *= 3
 	}
-	pause := upTo(t.random, think) // people don't begin at once
+	pause := upTo(t.random, think) // people begin at different times
 	for outside.Pause(ctx, pause) == nil {
 		if err := t.ask(); err != nil {
 			return err
@@ -85,7 +86,7 @@ func (t *talk) ask() error {
 	return t.place.say(text)
 }
 
-// complete reports whether the last answer is there and nothing looks unfinished.
+// complete reports whether the last answer is visible and no message ends with a cursor.
 func (t *talk) complete() bool {
 	if len(t.asked) == 0 {
 		return true
@@ -99,8 +100,8 @@ func (t *talk) complete() bool {
 	return !t.judge(posts).bad()
 }
 
-// judge compares what the person sees with the answers: each must be there once, complete, in the order of the questions, and
-// nothing else.
+// judge compares what the person sees with the expected answers. Each answer must be visible once, completely, and in
+// the order of the questions. Nothing else may be visible.
 func (t *talk) judge(posts []post) talkVerdict {
 	var v talkVerdict
 	var texts []string
@@ -145,7 +146,7 @@ func (t *talk) judge(posts []post) talkVerdict {
 	return v
 }
 
-// talkVerdict counts what is wrong in chats.
+// talkVerdict counts the mistakes in one or more chats.
 type talkVerdict struct {
 	Lost       int    `json:"lost"`       // answers that are not completely visible
 	Doubled    int    `json:"doubled"`    // answers of which a part is visible twice

@@ -21,18 +21,18 @@ type plan struct {
 	questions  []question // asked before the first daemon starts
 	strikes    []strike   // one for each daemon except the last
 	unstreamed bool
-	queue      bool // a second question waits until the first is answered
-	closed     bool // the reply is given up because it killed the daemon too often
-	cuts       int  // number of creates that take effect without an answer
+	queue      bool // the second question waits until the first one is answered
+	closed     bool // telex must give up the reply, because it killed the daemon too often
+	cuts       int  // number of creates that take effect although their connection is cut before the answer
 }
 
-// trial is a sequence of daemons in one home, all of which are killed except the last.
+// trial is a sequence of daemons in one home. All of them are killed except the last one.
 type trial struct {
 	plan
 	world  *world
 	lives  []*life
-	left   []left        // content of each dead daemon's store
-	before string        // the visible text of the first reply when the last daemon started, as far as it could be stored
+	left   []left        // what each dead daemon's store contained
+	before string        // visible text of the first reply at the start of the last daemon, as far as it could be stored
 	struck chan struct{} // closed when a held call may continue
 }
 
@@ -40,12 +40,12 @@ type trial struct {
 type outcome struct {
 	verdict
 	kills   int
-	hit     bool // all strikes found their moment
-	missed  int  // number of earlier draws whose moment never occurred
+	hit     bool // every chosen moment occurred
+	missed  int  // number of earlier attempts in which a chosen moment did not occur
 	answers int
 }
 
-// run runs the trial: all kills, then a daemon that survives.
+// run runs the trial: it kills all daemons but one, and lets the last one survive.
 func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	w, err := newWorld(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	return o, t.finish(ctx, h, &o)
 }
 
-// strike starts and kills the daemons. It returns false if a moment did not occur.
+// strike starts and kills the daemons. It returns false if a chosen moment did not occur.
 func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	for i, s := range t.strikes {
 		wait := s(t)
@@ -80,7 +80,7 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 			return false, err
 		}
 		hit, err := wait(ctx, l)
-		l.Kill() // it is usually dead already
+		l.Kill() // usually the daemon is already dead
 		t.world.Telegram.ClearFaults()
 		err = errors.Join(err, l.CloseLog())
 		if died := l.Sound(); err == nil && died != nil {
@@ -98,7 +98,7 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	return true, nil
 }
 
-// finish starts the last daemon, waits for the answers, and judges them.
+// finish starts the last daemon, waits for the answers, and compares them with the expected ones.
 func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	t.before = t.known(t.questions[0].chat)
 	last, err := h.start(len(t.strikes))
@@ -127,11 +127,12 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	return nil
 }
 
-// recordLag is how long an edit may be visible before its daemon has stored it: edits are recorded after the call (D15).
+// recordLag is how long an edit may be visible before its daemon has stored it. Daemons store an edit after the call
+// (D15).
 const recordLag = 500 * time.Millisecond
 
-// known returns the visible text in a chat, without cursors, and without text that the daemons could not store before
-// they were killed.
+// known returns the visible text in a chat that the daemons could store before they were killed. It leaves out
+// cursors.
 func (t *trial) known(c int64) string {
 	known := t.shown(c)
 	for i, m := range t.world.standing(c) {
@@ -146,7 +147,8 @@ func (t *trial) known(c int64) string {
 	return join(known)
 }
 
-// unstored reports whether a daemon was killed during an edit, or so soon after it that it may not have stored it.
+// unstored reports whether a daemon was killed during an edit, or so soon after it that the daemon may not have
+// stored the edit.
 func (t *trial) unstored(edited time.Time) bool {
 	return slices.ContainsFunc(t.lives, func(l *life) bool { return l.Killed.Sub(edited).Abs() < recordLag })
 }
@@ -156,7 +158,7 @@ func (t *trial) complete() bool {
 	return !slices.ContainsFunc(t.chats(), func(c int64) bool { return t.verdict(c).bad() })
 }
 
-// chats returns the chats of the trial, each once.
+// chats returns the ids of the trial's chats, without duplicates.
 func (t *trial) chats() []int64 {
 	var list []int64
 	for _, q := range t.questions {
@@ -166,7 +168,7 @@ func (t *trial) chats() []int64 {
 	return slices.Compact(list)
 }
 
-// judge counts the violations that people and the platform noticed.
+// judge counts the mistakes that people saw, and the violations that the platform counted.
 func (t *trial) judge(o *outcome) {
 	o.answers = len(t.questions)
 	for _, c := range t.chats() {
@@ -194,7 +196,7 @@ func (t *trial) judge(o *outcome) {
 	}
 }
 
-// cut returns the number of creates that took effect without an answer.
+// cut returns the number of creates that took effect although their connection was cut before the answer.
 func (t *trial) cut() (n int) {
 	for _, c := range t.world.Telegram.Calls() {
 		if c.Fault == fault.CutAfter {
@@ -216,7 +218,7 @@ func (t *trial) touched() (n int) {
 	return n
 }
 
-// verdict judges one chat.
+// verdict compares the messages of one chat with the expected answers.
 func (t *trial) verdict(c int64) verdict {
 	var texts []string
 	for _, q := range t.questions {
@@ -231,7 +233,7 @@ func (t *trial) verdict(c int64) verdict {
 	return judge(want, t.shown(c))
 }
 
-// seeded returns the random generator of one trial.
+// seeded returns the random generator of one trial, which always generates the same numbers.
 func seeded(seed uint64, kind string, number int) *rand.Rand {
 	mix := uint64(number)
 	for _, r := range kind {

@@ -19,8 +19,8 @@ const modelKey = "killtest"
 // latency is the duration of a call to the platform, long enough for a kill during the call.
 const latency = 20 * time.Millisecond
 
-// world is the environment of the daemons: a platform with its published limits, and a model provider that always gives
-// the same answer to the same question.
+// world is the environment of the daemons: a platform with its published limits, and a model provider that always
+// gives the same answer to the same question.
 type world struct{ *outside.World }
 
 func newWorld(ctx context.Context) (*world, error) {
@@ -28,11 +28,11 @@ func newWorld(ctx context.Context) (*world, error) {
 	return &world{w}, err
 }
 
-// underWay is how long a connection may take to arrive that a daemon opened before it died.
+// underWay is how long a connection that a dead daemon has opened may take to arrive.
 const underWay = 50 * time.Millisecond
 
-// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon starts after that, since
-// no client can prevent late effects of calls.
+// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon starts after that,
+// because no client can prevent that a call takes effect late.
 func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (w *world) settle(ctx context.Context) error {
 	return err
 }
 
-// ask configures the model's answers and lets people ask, in order.
+// ask configures the model's answers, and sends people's questions in order.
 func (w *world) ask(list []question) error {
 	for _, q := range list {
 		if q.help {
@@ -65,12 +65,12 @@ func (w *world) ask(list []question) error {
 	return nil
 }
 
-// standing returns the bot's existing messages in a chat.
+// standing returns the bot's messages in a chat that were not deleted.
 func (w *world) standing(chat int64) []telegram.Message {
 	return slices.DeleteFunc(w.Telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
 }
 
-// polled reports whether a daemon has polled since a time.
+// polled reports whether a daemon has polled after the time since.
 func (w *world) polled(since time.Time) bool {
 	return slices.ContainsFunc(w.Telegram.Calls(), func(c telegram.Call) bool {
 		return c.Method == "getUpdates" && c.At.After(since)
@@ -80,7 +80,7 @@ func (w *world) polled(since time.Time) bool {
 // searchFor is slightly longer than the time between a daemon's two searches for a message.
 const searchFor = 13 * time.Second
 
-// searching reports whether a daemon that started at a time may still have to search for a message.
+// searching reports whether a daemon that started at the time since may still have to search for a message.
 func (w *world) searching(since time.Time) bool {
 	var missed, last time.Time
 	for _, c := range w.Telegram.Calls() {
@@ -95,7 +95,7 @@ func (w *world) searching(since time.Time) bool {
 	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
-// await waits until ok holds, at most for a time, or until given is closed.
+// await waits until ok returns true, for at most most, or until given is closed.
 func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok func() bool) (bool, error) {
 	deadline := time.After(most)
 	for {

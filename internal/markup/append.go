@@ -11,14 +11,14 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// grown is the layout of a text that only grows: it stays valid whatever text follows.
+// grown is the layout of a text to which later text can only be appended: it stays valid whatever text follows.
 type grown struct {
 	laid
 	next rune // the character after the text: a space, a line break, or 0 if unknown
 	end  int  // number of source bytes that were examined
 }
 
-// arrangeGrown lays out src from offset from on for a message that can only be appended to.
+// arrangeGrown lays out src, beginning at offset from, for a message to which text can only be appended.
 func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	shape.Extras &= onlyGrows
 	p := newParser(shape.Extras, true)
@@ -43,7 +43,7 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	return g
 }
 
-// settle cuts off the text that later input may still change. src is the source from offset from on, and leaf
+// settle cuts off the text that later input may still change. src is the source, beginning at offset from. leaf is
 // its last block.
 func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	sure := unsettled(src, leaf)
@@ -53,7 +53,7 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 			n = len(g.anchors)
 		}
 	}
-	var behind []byte // source after the end of the text
+	var behind []byte // source between the end of the text and sure
 	above := false    // the text ends in a block before leaf
 	if n > 0 {
 		a := g.anchors[n-1]
@@ -102,8 +102,8 @@ func (g *grown) cut(at int) {
 	g.anchors = slices.DeleteFunc(g.anchors, func(a anchor) bool { return a.text >= end })
 }
 
-// beforeLast returns the start of the last character of src, which later input may still change. White space is
-// complete.
+// beforeLast returns the start of the last character of src, which later input may still change. If src ends in white
+// space, its end is returned.
 func beforeLast(src string) int {
 	n := wholeRunes(src)
 	if n == 0 || strings.ContainsRune(" \t\r\n", rune(src[n-1])) {
@@ -112,8 +112,8 @@ func beforeLast(src string) int {
 	return graphemeStart(src[:n])
 }
 
-// following returns the character after a text: a space, a line break, or 0 if unknown. The text is in the last
-// block of src, leaf, or above it; behind is the source between the text and sure.
+// following returns the character after a text: a space, a line break, or 0 if unknown. The text ends in leaf, the
+// last block of src, or before leaf if above is set. behind is the source between the text and offset sure.
 func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) rune {
 	_, heading := leaf.(*ast.Heading)
 	_, fenced := leaf.(*ast.FencedCodeBlock)
@@ -132,14 +132,14 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 		}
 	}
 	if heading && next != '\n' {
-		return 0 // a heading that continues can't be cut here
+		return 0 // a heading can't be cut before its end is known
 	}
 	return next
 }
 
-// addressStart returns the first character of a bare URL at the start of src, or 0. Of the constructs that later
-// text may change, only a URL begins with a letter or digit, and that character is shown even if it is not a URL
-// in the end.
+// addressStart returns the first character of a bare URL at the start of src, or 0. Among the constructs that later
+// text may change, only a URL begins with a letter or digit. This character is shown even if the text is not a URL in
+// the end.
 func addressStart(src []byte) rune {
 	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return r
@@ -147,8 +147,8 @@ func addressStart(src []byte) rune {
 	return 0
 }
 
-// between returns the white space in the source between two texts. The closing marks of the first text may
-// precede it, and <br> tags may follow it.
+// between returns the white space in the source between two texts. Before it, there may be closing marks of the first
+// text; after it, <br> tags.
 func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
 	mark := bytes.IndexByte(src, '<')
@@ -163,12 +163,12 @@ func between(src []byte) rune {
 	return 0
 }
 
-// ending returns the white space after the content of leaf at the end of src: a space, a line break, or 0 for
+// ending returns the white space between the content of leaf and the end of src: a space, a line break, or 0 for
 // none.
 func ending(src []byte, leaf ast.Node) rune {
 	_, end := contentOfBlock(leaf)
 	if end < 0 {
-		// Quote marks may already have begun the next line.
+		// The next line may already have begun with quote marks.
 		end = len(bytes.TrimRight(src, " \t>"))
 	}
 	rest := src[end:]
@@ -216,7 +216,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 	content := contentOf(last)
 	switch {
 	case last == "":
-		return holdHead(src) // a line above that is code was handled by the cases before
+		return holdHead(src) // code lines were handled above, so only a table's head can be held back
 	case onlyMarks.MatchString(content), partialBox.MatchString(content),
 		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"),
 		strings.HasPrefix(content, "<") && !angleAddress.MatchString(content):
@@ -225,8 +225,8 @@ func holdLast(src []byte, leaf ast.Node) int {
 	return len(src)
 }
 
-// unsettled returns the offset in src from which later text may change the result: the start of an inline
-// construct in the last paragraph that is open or may be extended.
+// unsettled returns the offset in src from which later text may change the result. It is the start of an inline
+// construct in the last paragraph that is open or may get longer.
 func unsettled(src []byte, leaf ast.Node) int {
 	if !inlineGrows(src, leaf) {
 		return len(src)

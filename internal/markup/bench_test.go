@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// prose returns about n bytes of the Markdown a model writes.
+// prose returns about n bytes of Markdown that looks like a model's answer.
 func prose(n int) string {
 	const page = "## The tides\n\nThe **Moon** pulls on the *near* side more than on the `far` one, which is why there are " +
 		"two bulges; see [the article](https://example.org/tides) for a proof.\n\n- spring tides: Sun and Moon in line\n" +
@@ -36,13 +36,13 @@ func BenchmarkSplit10000(b *testing.B) {
 	}
 }
 
-// The FromMark benchmarks must all cost about the same, because the text before the mark is not parsed.
+// The BenchmarkFromMark functions must all cost about the same, because the text before the mark is not parsed.
 func BenchmarkFromMarkIn1000(b *testing.B)  { fromMark(b, 1000) }
 func BenchmarkFromMarkIn10000(b *testing.B) { fromMark(b, 10000) }
 
 func BenchmarkFromMarkIn1MB(b *testing.B) { fromMark(b, 1<<20) }
 
-// Most previews are like this one: Layout starts at the beginning of the last message.
+// BenchmarkPreview2000 measures the usual preview: Layout begins at the start of the last message.
 func BenchmarkPreview2000(b *testing.B) {
 	src := prose(12000)
 	from := markNear(src, len(src)-2000)
@@ -59,7 +59,7 @@ func BenchmarkPreviewAppend2000(b *testing.B) {
 	}
 }
 
-// markNear returns the mark of the first block of prose behind offset at.
+// markNear returns the mark of the first block of prose that begins after offset at.
 func markNear(src string, at int) Mark {
 	return Mark{Offset: at + strings.Index(src[at:], "\n## ") + 1}
 }
@@ -81,8 +81,8 @@ func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	}
 }
 
-// The cost of a preview depends on its visible part only. The test compares bytes and allocations: they grow with the parsed
-// text, and a busy machine does not change them as it changes times.
+// The cost of a preview depends only on its visible part. The test compares allocated bytes and allocations, not
+// times: these numbers grow with the parsed text, but not with the load of the machine.
 func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 	for _, o := range []Options{{Open: true}, {Open: true, Append: true}, {}} {
 		cost := func(n int) (bytes, allocs uint64) {
@@ -94,7 +94,7 @@ func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 		}
-		cost(1000) // fills the caches that are created once
+		cost(1000) // fill the caches that are created once
 		bytes, allocs := cost(10 << 10)
 		manyBytes, manyAllocs := cost(1 << 20)
 		if manyBytes > 2*bytes || manyAllocs > 2*allocs {

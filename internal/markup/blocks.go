@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// flattener lays out blocks.
+// flattener lays out the blocks of documents.
 type flattener struct {
 	builder
 	shape Shape
@@ -18,8 +18,8 @@ type flattener struct {
 	folds folds
 }
 
-// flatten lays out the blocks of docs below each other. Offsets in the result are offsets in the documents plus
-// their bases.
+// flatten lays out the blocks of docs one below the other. Offsets in the result are offsets in the whole source:
+// those in a document plus its base.
 func flatten(shape Shape, open bool, docs ...based) laid {
 	var out laid
 	f := flattener{shape: shape, open: open}
@@ -59,7 +59,7 @@ func flatten(shape Shape, open bool, docs ...based) laid {
 	return out
 }
 
-// based is a document that begins at offset base of the source; blank tells whether a blank line precedes it.
+// based is a document that begins at offset base of the whole source. blank says whether a blank line precedes it.
 type based struct {
 	document
 	base  int
@@ -67,8 +67,8 @@ type based struct {
 }
 
 // separate requests the line breaks between a block and the block above: a blank line if the source has one,
-// otherwise none. It decides per block and not per list, so that a list which becomes loose later does not
-// change its first items.
+// otherwise none. It decides for each block and not for a whole list. A blank line later in a list therefore does not
+// change the items above it.
 func (f *flattener) separate(n ast.Node, above bool) {
 	if !above {
 		return
@@ -116,13 +116,13 @@ func (f *flattener) block(n ast.Node, depth int) {
 	case *extast.Table:
 		f.table(n)
 	case *ast.LinkReferenceDefinition:
-		// It is invisible: it only defines the destination of links.
+		// A link definition shows nothing: it only defines the destination of links.
 	default:
 		f.paragraph(n)
 	}
 }
 
-// list lays out a list. Further lines of an item are indented by the width of its mark.
+// list lays out a list. The lines of an item after its first one are indented by the width of the item's mark.
 func (f *flattener) list(n *ast.List, depth int) {
 	number := n.Start
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -149,7 +149,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 	}
 }
 
-// mark returns the mark of a list item: a bullet or number, or the box of a task.
+// mark returns the mark of a list item: a bullet, a number, or the box of a task.
 func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) string {
 	bullets := f.shape.Bullets
 	mark := bullets[min(depth, len(bullets)-1)]
@@ -170,7 +170,7 @@ func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) strin
 	return state
 }
 
-// task adds the format of a task's box, which ends the mark that is written next.
+// task adds the format of a task's box. The box ends the mark that the caller writes next.
 func (f *flattener) task(mark string, done bool) {
 	end := len(f.text) + len(mark)
 	box, level := f.shape.Todo, 0
@@ -188,7 +188,7 @@ func taskBox(item ast.Node) *extast.TaskCheckBox {
 	return box
 }
 
-// item lays out the content of a list item. A code block can't begin on the same line as the mark.
+// item lays out the content of a list item. Blocks such as a code block begin on a new line below the item's mark.
 func (f *flattener) item(n ast.Node, depth int) {
 	switch n.FirstChild().(type) {
 	case *ast.FencedCodeBlock, *ast.CodeBlock, *extast.Table, *ast.List:
@@ -218,7 +218,7 @@ func (f *flattener) atEnd(n ast.Node) bool {
 	return true
 }
 
-// code lays out a code block. It is not indented with the surrounding list, so that it can be copied unchanged.
+// code lays out a code block. In a list, the code is not indented, so that it can be copied unchanged.
 func (f *flattener) code(lines *text.Segments, language string) {
 	end := lines.Len()
 	blank := func(i int) bool {
@@ -270,7 +270,7 @@ func (f *flattener) html(n *ast.HTMLBlock) {
 	if n.HasClosure() {
 		f.literalHTML(n.ClosureLine.Value(f.src), n.ClosureLine.Start)
 	}
-	if f.folds.summary > 0 { // the end of the summary is missing
+	if f.folds.summary > 0 { // the source has no end of the summary
 		f.endSummary()
 	}
 	f.newline = 0

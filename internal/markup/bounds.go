@@ -10,11 +10,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits that normal text does not reach. Beyond them marks are treated as text: the parser's time grows with
-// the square of nested or open constructs, so that a few kilobytes of ">" or "[" would delay all other replies.
+// Normal text does not reach these limits. Beyond them, marks are treated as text. Without them, a few kilobytes of
+// ">" or "[" would delay all other replies, because the parser's time grows with the square of nested or open
+// constructs.
 const (
-	maxDepth      = 16  // nested quotes and lists
-	maxDelimiters = 500 // emphasis marks and opening brackets in one paragraph
+	maxDepth      = 16  // maximum nesting of quotes and lists
+	maxDelimiters = 500 // maximum number of emphasis marks and opening brackets in one paragraph
 )
 
 // delimiterLine matches the line below the head of a table.
@@ -40,21 +41,21 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 	return s.BlockParser.Open(parent, r, pc)
 }
 
-// sparing is an inline parser that limits the number of marks in a block to maxDelimiters. All parsers with the
-// same tally count together.
+// sparing is an inline parser that limits the number of marks in a block to maxDelimiters. All parsers that share a
+// tally count their marks together.
 type sparing struct {
 	parser.InlineParser
 	tally *tally
 }
 
-// tally counts the marks in one block. It is for one goroutine only.
+// tally counts the marks in one block. Only one goroutine may use it.
 type tally struct {
 	block ast.Node
 	n     int
 }
 
 func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
-	if r.Peek() == ']' { // its opening bracket was counted
+	if r.Peek() == ']' { // its opening bracket was already counted
 		return s.InlineParser.Parse(parent, r, pc)
 	}
 	if s.tally.block != parent {
@@ -77,8 +78,8 @@ func (s sparing) CloseBlock(parent ast.Node, r text.Reader, pc parser.Context) {
 	}
 }
 
-// definitions parses link reference definitions, but treats footnotes as text: "[^1]: note" stays visible
-// because nothing would link to it.
+// definitions parses link reference definitions, but leaves footnotes as text. "[^1]: note" stays visible, because no
+// link would show it.
 type definitions struct{ parser.ParagraphTransformer }
 
 func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -91,8 +92,8 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 	d.ParagraphTransformer.Transform(n, r, pc)
 }
 
-// headings parses underlined headings, except below a table: there the parser would move the paragraph above the
-// table behind it.
+// headings parses underlined headings, but not below a table. There, the parser would put the paragraph above the
+// table below it.
 type headings struct{ parser.BlockParser }
 
 func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -107,8 +108,8 @@ func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.N
 	return h.BlockParser.Open(parent, r, pc)
 }
 
-// doubled parses strikethrough only with two tildes: one tilde often means "about", and would hold back the text
-// after it.
+// doubled parses strikethrough only with two tildes. A single tilde often means "about", and as a mark it would delay
+// the text after it.
 type doubled struct{ parser.InlineParser }
 
 func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -118,13 +119,13 @@ func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 	return d.InlineParser.Parse(parent, r, pc)
 }
 
-// longestLocal is the maximum length of the part before the @ of an e-mail address, in bytes: the parser does
-// not search further.
+// longestLocal is the maximum length in bytes of the part before the @ of an e-mail address. The parser looks at no
+// more.
 const longestLocal = 64
 
 // unmarked parses bare URLs, but no e-mail address with emphasis marks before the @. The parser accepts more
-// characters there than GitHub does (https://github.github.com/gfm/#extended-email-autolink), and would reopen
-// the mark that "**words**me@example.org" has already closed.
+// characters before the @ than GitHub does (https://github.github.com/gfm/#extended-email-autolink). In
+// "**words**me@example.org", it would turn the closing mark into a part of the address.
 type unmarked struct{ parser.InlineParser }
 
 func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -143,8 +144,8 @@ func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.N
 	return u.InlineParser.Parse(parent, r, pc)
 }
 
-// barred parses tables only if the head begins with a bar, so that any other line can be shown before the line
-// below it is known.
+// barred parses tables only if the head begins with a bar. So any other line can be shown before the line below it is
+// known.
 type barred struct{ parser.ParagraphTransformer }
 
 func (b barred) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {

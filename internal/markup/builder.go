@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// laid is a laid-out text: all blocks below each other, before it is cut into parts.
+// laid is a laid-out text: all blocks one below the other, before the text is cut into parts.
 type laid struct {
 	text    string
 	formats []Format // ordered by Start, outer before inner
@@ -13,17 +13,17 @@ type laid struct {
 	anchors []anchor // ordered by text
 }
 
-// laidBlock is the range of the text for one top-level block.
+// laidBlock is the range of the text that shows one top-level block.
 type laidBlock struct {
 	start, end int
 	source     int // start of the block in the source
 }
 
-// anchor maps the text at offset text to the source at offset source; size bytes are identical in both. A size
-// of 0 means that the text differs from the source.
+// anchor maps the text at offset text to the source at offset source. The next size bytes are the same in both. If
+// size is 0, the text differs from the source.
 type anchor struct{ text, source, size int }
 
-// builder writes a laid text. White space between words and blocks stays pending until the next text arrives, so
+// builder writes a laid-out text. It keeps white space between words and blocks back until the next text arrives, so
 // that nothing ends with white space.
 type builder struct {
 	src     []byte
@@ -31,10 +31,10 @@ type builder struct {
 	formats []Format
 	anchors []anchor
 	base    int   // offset of src in the whole source
-	pending []int // indexes of open formats without text yet
-	newline int   // pending line breaks
-	space   bool  // a pending space, dropped before a line break
-	raw     bool  // in a code block, where all blank lines count
+	pending []int // indexes of open formats for which no text was written yet
+	newline int   // number of line breaks to write before the next text
+	space   bool  // write a space before the next text, unless a line break comes first
+	raw     bool  // the text is code, in which all blank lines count
 	tab     int   // columns between tab stops; 0: keep tabs
 	indent  string
 }
@@ -46,7 +46,7 @@ func (b *builder) breakLine(n int) {
 	}
 }
 
-// flush writes pending white space and starts the pending formats.
+// flush writes the white space that was kept back, and starts the formats that have no text yet.
 func (b *builder) flush() {
 	if !b.raw {
 		b.newline = min(b.newline, 2)
@@ -66,7 +66,7 @@ func (b *builder) flush() {
 	b.pending = b.pending[:0]
 }
 
-// open begins a format, which covers the text written until close. It returns the format's index.
+// open begins a format, which covers the text until the call of close. It returns the format's index.
 func (b *builder) open(f Format) int {
 	b.formats = append(b.formats, f)
 	i := len(b.formats) - 1
@@ -90,8 +90,8 @@ func (b *builder) close(i int) {
 	}
 }
 
-// write appends visible text that is at offset pos of the source, or not in the source if pos is negative. It
-// drops control characters, and replaces tabs by spaces if the platform has no tabs.
+// write appends visible text. pos is the text's offset in the source; a negative pos means that the source does not
+// contain it. write drops control characters. If the platform has no tabs, it replaces tabs by spaces.
 func (b *builder) write(s []byte, pos int) {
 	if len(s) == 0 {
 		return
@@ -130,15 +130,15 @@ func (b *builder) write(s []byte, pos int) {
 	}
 }
 
-// anchor records that the next size bytes of text are at offset pos of the source. A negative offset means that
-// they are not in the source.
+// anchor records that the next size bytes of text are at offset pos of the source. A negative pos means that the
+// source does not contain them.
 func (b *builder) anchor(pos, size int) {
 	if pos >= 0 {
 		b.anchorAt(len(b.text), pos, size)
 	}
 }
 
-// anchorAt is like anchor, for the text at offset at.
+// anchorAt is like anchor, for the text that begins at offset at.
 func (b *builder) anchorAt(at, pos, size int) {
 	pos += b.base
 	if n := len(b.anchors); n > 0 && b.anchors[n-1].source <= pos {
@@ -147,7 +147,7 @@ func (b *builder) anchorAt(at, pos, size int) {
 	b.anchors = append(b.anchors, anchor{at, pos, size})
 }
 
-// writeTab writes spaces up to the next tab stop of the line.
+// writeTab writes spaces up to the next tab stop in the line.
 func (b *builder) writeTab() {
 	line := b.text[bytes.LastIndexByte(b.text, '\n')+1:]
 	for n := b.tab - utf8.RuneCount(line)%b.tab; n > 0; n-- {
@@ -165,7 +165,7 @@ func plainRun(s []byte) int {
 	return len(s)
 }
 
-// dropped reports whether r is a control character or changes the direction of the text around it. Telegram
+// dropped reports whether r is a control character, or one that changes the direction of the text around it. Telegram
 // removes these characters, and replies on other platforms don't need them either.
 func dropped(r rune) bool {
 	switch {

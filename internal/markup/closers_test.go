@@ -2,8 +2,8 @@ package markup
 
 import "testing"
 
-// The marks that close several openers at once stand side by side; they must not become a run
-// that closes nothing and is shown.
+// The marks that close several constructs at once are adjacent. They must not form one run of marks that closes
+// nothing and is shown as text.
 func TestClosersSideBySide(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{

@@ -8,25 +8,27 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// maxDetails is how deeply details may be nested. Deeper ones become part of the surrounding one.
+// maxDetails is the maximum nesting depth of HTML details elements. Deeper ones become part of the surrounding
+// element.
 const maxDetails = 2
 
-// The tags of details: https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
+// These expressions match tags: https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
 var (
 	detailTag  = regexp.MustCompile(`(?i)</?(?:details|summary)(?:\s[^<>]*)?>`)
 	anyTag     = regexp.MustCompile(`</?(?:[A-Za-z][^<>]*)?$|</?[A-Za-z][^<>]*>`) // also matches the beginning of a tag at the end of the text
 	toBeOpened = regexp.MustCompile(`(?i)\sopen\b`)
 )
 
-// folds is a flattener's state about the details that surround the current text.
+// folds is what a flattener knows about the details elements around the current text.
 type folds struct {
-	open    []int // indexes of their formats, outer before inner; -1 for details that are nested too deeply
-	floor   int   // number of them that began outside the current container
-	ended   int   // number of those that have ended inside it
+	open    []int // indexes of the elements' formats, outer before inner; -1: nested too deeply
+	floor   int   // number of elements in open that began outside the current container
+	ended   int   // number of those elements that have ended inside the container
 	summary int   // index of the format of the current summary, plus 1; 0: there is none
 }
 
-// tag handles a tag of details. It returns false if the tag is at a wrong place and so counts as text.
+// tag handles a tag of a details or summary element. It returns false if the tag is at a wrong place and so counts as
+// text.
 func (f *flattener) tag(tag string) bool {
 	d := &f.folds
 	name := strings.ToLower(strings.TrimLeft(tag, "</"))
@@ -67,7 +69,7 @@ func (f *flattener) endSummary() {
 	f.breakLine(1)
 }
 
-// fold ends the innermost details.
+// fold ends the innermost details element.
 func (f *flattener) fold() {
 	f.endSummary()
 	d := &f.folds
@@ -78,7 +80,8 @@ func (f *flattener) fold() {
 	d.open = d.open[:last]
 }
 
-// contained lays out a container: a quote, or an item of a list. Details that begin in the container end in it.
+// contained lays out a container: a quote, or an item of a list. A details element that begins in the container also
+// ends in it.
 func (f *flattener) contained(lay func()) {
 	d := &f.folds
 	floor := d.floor
@@ -91,8 +94,8 @@ func (f *flattener) contained(lay func()) {
 	}
 }
 
-// unfold ends the details that have no end in the source or in their container, except the outermost around ones. They
-// are shown unfolded.
+// unfold ends the details elements whose end is missing in the source or in their container, except the outermost
+// ones: their number is around. The ended elements are shown unfolded.
 func (f *flattener) unfold(around int) {
 	for len(f.folds.open) > around {
 		if i := f.folds.open[len(f.folds.open)-1]; i >= 0 {
@@ -102,7 +105,8 @@ func (f *flattener) unfold(around int) {
 	}
 }
 
-// htmlLine lays out a line of a block of HTML that contains tags of details. grows says that the line may be incomplete.
+// htmlLine lays out a line of HTML that may contain tags of details elements. grows means that the line may be
+// incomplete.
 func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	s = bytes.TrimRight(s, "\r\n")
 	if grows {
@@ -118,7 +122,7 @@ func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	f.breakLine(1)
 }
 
-// htmlText lays out HTML as text. Inside a summary it leaves out tags.
+// htmlText lays out HTML as text. Inside a summary, it leaves out tags.
 func (f *flattener) htmlText(s []byte, pos int) {
 	if f.folds.summary == 0 {
 		if len(bytes.TrimSpace(s)) > 0 {
@@ -133,7 +137,7 @@ func (f *flattener) htmlText(s []byte, pos int) {
 	}
 }
 
-// partialTag returns the length of the beginning of a tag of details at the end of s.
+// partialTag returns the length of an incomplete tag of a details or summary element at the end of s.
 func partialTag(s []byte) int {
 	i := bytes.LastIndexByte(s, '<')
 	if i < 0 || bytes.IndexByte(s[i:], '>') >= 0 {
@@ -146,7 +150,7 @@ func partialTag(s []byte) int {
 	return 0
 }
 
-// paragraph lays out text. An end tag of details may follow it.
+// paragraph lays out text. An end tag of a details element may follow it.
 func (f *flattener) paragraph(n ast.Node) {
 	end, ok := n.LastChild().(*ast.RawHTML)
 	if !ok || !f.shape.Extras.Has(Details) || end.Segments.Len() != 1 {

@@ -1,34 +1,34 @@
 package markup
 
-// Dialect defines how a platform encodes formatted text and counts its length. A Dialect is immutable and safe
+// Dialect defines how a platform encodes formatted text and counts its length. A Dialect does not change, and is safe
 // for concurrent use.
 type Dialect interface {
-	// Shape returns the characters for blocks that have no formatting of their own.
+	// Shape returns the characters that show blocks without a format of their own, such as list items and rules.
 	Shape() Shape
-	// Render encodes a piece. It is called for every possible cut, so it must be pure. It shows exactly the
-	// piece's text, except for white space at the edges where the platform trims it, and drops formatting that
-	// the platform lacks. If the platform detects mentions in text, Render must disable them.
+	// Render encodes a piece. It is called for every possible cut, so it must have no side effects. It shows exactly
+	// the text of the piece, except for white space at the edges if the platform trims it. It drops formats that the
+	// platform lacks. If the platform finds mentions of people in text, Render must disable them.
 	Render(p Piece) Rendered
-	// Len returns the length of a message in the unit of the platform's limit. Appending text must never reduce
-	// it.
+	// Len returns the length of a message in the unit of the platform's limit. If text is appended to a message, Len
+	// must never get smaller.
 	Len(r Rendered) int
 }
 
-// Shape holds the characters that represent lists and rules.
+// Shape holds the characters that show lists and rules.
 type Shape struct {
-	Bullets []string // by depth; the last one is used for all deeper levels
-	Todo    string   // an open task of a task list
-	Done    string   // a finished task of a task list
-	Rule    string   // a thematic break
-	Tab     int      // columns between tab stops, for platforms without tabs; 0: keep tabs
+	Bullets []string // bullets by depth; the last one is for all deeper levels
+	Todo    string   // box of an open task in a task list
+	Done    string   // box of a finished task in a task list
+	Rule    string   // line that shows a thematic break
+	Tab     int      // number of columns between tab stops, for platforms without tabs; 0: keep tabs
 	Extras  Extras   // further features of the platform
 }
 
-// Extras is a set of features that only some platforms have. For other platforms, such constructs become text or code.
+// Extras is a set of constructs that only some platforms can show. On other platforms, they become text or code.
 type Extras uint8
 
-// The extras. CellStyles, Formulas and Details do not apply to messages that can only be appended to; see
-// Options.Append.
+// These constants are the extras. CellStyles, Formulas and Details do not apply to messages to which text can only be
+// appended; see Options.Append.
 const (
 	Tables     Extras = 1 << iota // Row and Cell
 	CellStyles                    // the styles of text within a Cell
@@ -38,17 +38,17 @@ const (
 	Details                       // Detail and Summary; without it, the tags are text
 )
 
-// onlyGrows are the extras for messages that can only be appended to.
+// onlyGrows are the extras for messages to which text can only be appended.
 const onlyGrows = Tables | Tasks | Lists
 
-// Has reports whether all of some extras are in the set.
+// Has reports whether the set contains all of some.
 func (e Extras) Has(some Extras) bool { return e&some == some }
 
 // Style is one kind of formatting.
 type Style uint8
 
-// The styles. Code, Pre and Formula never contain another style, except that the Pre of a table contains Row and Cell, and a
-// Cell may contain styles of text.
+// The styles. Code, Pre and Formula never contain another style, with one exception: the Pre of a table contains Row
+// and Cell, and a Cell may contain styles of text.
 const (
 	Bold Style = iota + 1
 	Italic
@@ -56,7 +56,7 @@ const (
 	Code    // inline code
 	Pre     // a code block, or a table laid out in columns
 	Link    // URL is its target; images become links
-	Quote   // whole lines
+	Quote   // whole lines that quote something
 	Heading // a whole line
 	Row     // a row of a table: a line in its Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
@@ -67,20 +67,20 @@ const (
 	Summary // the line of a Detail that stays visible when it is folded
 )
 
-// Format gives the bytes of a Piece's text from Start up to End a style.
+// Format gives a style to the bytes of a Piece's text from Start up to End.
 type Format struct {
 	Style      Style
 	Start, End int
 	URL        string // Link
 	Language   string // Pre; may be empty
-	Level      int    // Heading: 1 to 6; Row, Cell and Task: see there
+	Level      int    // Heading: 1 to 6; for other styles, see the style
 	Align      string // Cell: "center" or "right"; empty: left
-	Open       bool   // the format continues in text that is appended later: closing marks are omitted
+	Open       bool   // text that is appended later continues the format, so its closing marks are omitted
 }
 
-// Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by start, outer
-// before inner, and properly nested. The text has no blank lines at its edges and no trailing white space, but
-// may start with the indentation of code.
+// Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by their start,
+// outer before inner, and properly nested. The text has no blank lines at its edges and no white space at its end. It
+// may begin with the indentation of code.
 type Piece struct {
 	Text    string
 	Formats []Format

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// extra shows the text and, behind it, the formats of some styles.
+// extra is a dialect that shows the text, and after it the formats of the styles that have a name.
 type extra struct {
 	Plain
 	styles map[Style]string
@@ -29,7 +29,7 @@ func (e extra) Render(p Piece) Rendered {
 	return Rendered{Text: strings.Join(out, "|")}
 }
 
-// written lays out a source as one part.
+// written returns a source as the dialect shows it, laid out as one part.
 func (e extra) written(src string, open bool) string {
 	var out strings.Builder
 	for _, p := range Layout(src, Options{Dialect: e, Limit: 1 << 20, Open: open}) {
@@ -73,7 +73,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// An incomplete formula is not shown. Text that only looked like the beginning of one is.
+// An incomplete formula is not shown. A text that looked like the beginning of a formula is shown once it can't
+// become one.
 func TestGrowingFormulas(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
@@ -104,7 +105,7 @@ func TestGrowingFormulas(t *testing.T) {
 	}
 }
 
-// Many beginnings without an end take no longer than other text.
+// Many incomplete formulas take no longer than other text.
 func TestEndlessFormulas(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"\\[\n", "$$ a\n", "\\(", "$a ", "$a$b", "<details>\n", "<summary>"} {
@@ -118,7 +119,7 @@ func TestEndlessFormulas(t *testing.T) {
 	}
 }
 
-// A part does not end within a formula that fits.
+// If a formula fits into a part, the text is not cut within the formula.
 func TestFormulasAreNotCut(t *testing.T) {
 	t.Parallel()
 	src := strings.Repeat(`words $a + b$ and \(c + d\) `, 20) + "\n\n$$\n" + strings.Repeat("x +\n", 10) + "y\n$$\n"
@@ -132,7 +133,7 @@ func TestFormulasAreNotCut(t *testing.T) {
 	}
 }
 
-// shapedLike shows the text alone, but has the shape of another dialect.
+// shapedLike shows the text alone, with the Shape of another dialect.
 type shapedLike struct{ shaped Dialect }
 
 func (p shapedLike) Shape() Shape            { return p.shaped.Shape() }
@@ -172,7 +173,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// No prefix shows an incomplete tag, and the visible text only grows.
+// No beginning of a text shows an incomplete tag, and the visible text only gets longer.
 func TestGrowingDetails(t *testing.T) {
 	t.Parallel()
 	src := "a\n\n<details>\n<summary>Why <b>not</b></summary>\n\nbecause **x**\n\n</details>\n\nend"
@@ -192,7 +193,7 @@ func TestGrowingDetails(t *testing.T) {
 	}
 }
 
-// Styles within cells are told to those who ask.
+// A dialect with CellStyles gets the styles within cells.
 func TestCellStyles(t *testing.T) {
 	t.Parallel()
 	cells := extra{styles: map[Style]string{Row: "R", Cell: "C", Bold: "B", Code: "K", Link: "L", Formula: "F"}}

@@ -12,19 +12,19 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits of formulas in bytes. Longer ones are text. An unfinished formula is held back until it exceeds the limit
-// for unfinished ones.
+// These limits of formulas are in bytes, except maxLines. Longer formulas are text. An unfinished formula is not
+// shown until it exceeds the limit for unfinished formulas.
 const (
 	maxInline      = 512
-	maxHeldInline  = 160 // unfinished
+	maxHeldInline  = 160 // for an unfinished formula
 	maxDisplay     = 4096
-	maxHeldDisplay = 1024 // unfinished
-	maxLines       = 64   // of a formula on lines of its own
+	maxHeldDisplay = 1024 // for an unfinished formula
+	maxLines       = 64   // number of lines of a formula with lines of its own
 )
 
-// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. The last two may have
-// lines of their own. Prices also begin with a dollar sign, and \( and \[ also escape brackets. Therefore the text
-// between the marks decides; see looksLikeFormula.
+// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. With the last two,
+// the formula may have lines of its own. Prices also begin with a dollar sign, and \( and \[ may also be escaped
+// brackets. So the text between the marks decides; see looksLikeFormula.
 
 // closerOf returns the marks that end a formula at the start of s, and the length of the marks.
 func closerOf(s string) (closer string, n int) {
@@ -43,8 +43,8 @@ func closerOf(s string) (closer string, n int) {
 	return "", 0
 }
 
-// inlineFormula returns the length of the formula at the start of s; prev is the character before it. If the length is
-// 0, open reports whether further text may make it a formula.
+// inlineFormula returns the length of the formula at the start of s. prev is the character before it. If the length
+// is 0, open says whether further text may make it a formula.
 func inlineFormula(prev rune, s string) (n int, open bool) {
 	closer, mark := closerOf(s)
 	if closer == "" || closer[0] == '$' && (prev == '$' || unicode.IsLetter(prev) || unicode.IsDigit(prev)) {
@@ -83,8 +83,8 @@ var (
 	texSign    = regexp.MustCompile(`[\\^_=+<>{}]`)
 )
 
-// looksLikeFormula reports whether the text between marks is a formula, rather than the text between two prices or
-// between escaped brackets. A formula has a sign of a formula, or no words.
+// looksLikeFormula reports whether the text between marks is a formula, rather than text between two prices or
+// between escaped brackets. A formula contains a mathematical sign, or no words.
 func looksLikeFormula(closer, inner string) bool {
 	first, _ := utf8.DecodeRuneInString(inner)
 	last, _ := utf8.DecodeLastRuneInString(inner)
@@ -96,13 +96,13 @@ func looksLikeFormula(closer, inner string) bool {
 	switch {
 	case closer == "$" && unicode.IsDigit(first):
 		return !hasWords(texCommand.ReplaceAllString(inner, " "))
-	case closer == `\]` && !signed: // \[1\] is a reference
+	case closer == `\]` && !signed: // \[1\] is a reference, not a formula
 		return spaced && !hasWords(inner)
 	}
 	return signed || !hasWords(inner)
 }
 
-// mayBecomeFormula is like looksLikeFormula, for a formula without its end.
+// mayBecomeFormula is like looksLikeFormula, for a formula whose end is still missing.
 func mayBecomeFormula(closer, inner string) bool {
 	first, _ := utf8.DecodeRuneInString(inner)
 	switch {
@@ -114,7 +114,7 @@ func mayBecomeFormula(closer, inner string) bool {
 	return texSign.MatchString(inner) || !hasWords(inner)
 }
 
-// hasWords reports whether a text has several words, and one of them is not the name of a variable.
+// hasWords reports whether a text has several words, of which at least one is not the name of a variable.
 func hasWords(s string) bool {
 	words := strings.Fields(s)
 	for _, w := range words {
@@ -126,8 +126,9 @@ func hasWords(s string) bool {
 	return false
 }
 
-// displayFormula returns the end of a formula with lines of its own at the start of s: after closing marks at the end of
-// a line, and before a blank line. If the end is 0, open reports whether further text may end the formula.
+// displayFormula returns the end of a formula with lines of its own at the start of s. The formula ends with closing
+// marks at the end of a line, before any blank line. If the end is 0, open says whether further text may end the
+// formula.
 func displayFormula(s string) (end int, open bool) {
 	closer, mark := closerOf(s)
 	if mark != 2 || closer == `\)` {
@@ -157,7 +158,7 @@ type inlineNode struct {
 	segment text.Segment
 }
 
-// Kind returns the kind of other content that is not parsed.
+// Kind returns ast.KindRawHTML, because the parser does not parse the content of such nodes.
 func (n *inlineNode) Kind() ast.NodeKind { return ast.KindRawHTML }
 
 func (n *inlineNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
@@ -178,13 +179,13 @@ func (inlineParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.N
 	return &inlineNode{segment: segment.WithStop(segment.Start + n)}
 }
 
-// displayNode is a formula with lines of its own, which include the marks.
+// displayNode is a formula with lines of its own. The lines include the marks.
 type displayNode struct {
 	ast.BaseBlock
 	whole bool
 }
 
-// Kind returns the kind of other content that is not parsed.
+// Kind returns ast.KindCodeBlock, because the parser does not parse the content of such nodes.
 func (n *displayNode) Kind() ast.NodeKind { return ast.KindCodeBlock }
 
 func (n *displayNode) IsRaw() bool                   { return true }
@@ -229,7 +230,7 @@ func (displayParser) Continue(node ast.Node, r text.Reader, _ parser.Context) pa
 	return parser.Continue | parser.NoChildren
 }
 
-// add adds a line. The closing marks at the end of a line complete the formula.
+// add adds a line to the formula. Closing marks at the end of a line complete the formula.
 func (n *displayNode) add(line text.Segment, src []byte) {
 	n.Lines().Append(line)
 	first := n.Lines().At(0)
@@ -245,7 +246,7 @@ func (displayParser) Close(ast.Node, text.Reader, parser.Context) {}
 func (displayParser) CanInterruptParagraph() bool                 { return true }
 func (displayParser) CanAcceptIndentedLine() bool                 { return false }
 
-// display lays out a formula unchanged.
+// display lays out a formula with lines of its own. It does not change its text.
 func (f *flattener) display(n *displayNode) {
 	i := f.builder.open(Format{Style: Formula, Level: 1})
 	for k := range n.Lines().Len() {
@@ -259,8 +260,8 @@ func (f *flattener) display(n *displayNode) {
 	f.close(i)
 }
 
-// holdFormula returns where an unfinished source must end so that it does not show a formula with lines of its own
-// before its end is known.
+// holdFormula returns where an unfinished source must be cut, so that it shows no formula with lines of its own
+// before the formula's end is known.
 func holdFormula(doc document) int {
 	src := string(doc.src)
 	for at := max(0, len(src)-maxHeldDisplay); at < len(src); {
@@ -276,14 +277,14 @@ func holdFormula(doc document) int {
 	return len(src)
 }
 
-// verbatim reports whether an offset of the source is in a code block, or in a complete formula.
+// verbatim reports whether an offset of the source is in a code block or in a complete formula.
 func (d document) verbatim(at int) bool {
 	for i, b := range d.blocks {
 		if b.start > at || i+1 < len(d.blocks) && d.blocks[i+1].start <= at {
 			continue
 		}
 		found := false
-		_ = ast.Walk(b.node, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails
+		_ = ast.Walk(b.node, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // Walk can't fail here
 			switch n.(type) {
 			case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock, *displayNode:
 				start, end := contentOfBlock(n)

@@ -7,7 +7,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// graphemeFloor returns the last grapheme boundary of s up to n.
+// graphemeFloor returns the last grapheme boundary of s at or before n.
 func graphemeFloor(s string, n int) int {
 	if n >= len(s) {
 		return len(s)
@@ -27,7 +27,7 @@ func graphemeFloor(s string, n int) int {
 	return last
 }
 
-// runeFloor returns the last code point boundary of s up to n.
+// runeFloor returns the last code point boundary of s at or before n.
 func runeFloor(s string, n int) int {
 	if n >= len(s) {
 		return len(s)
@@ -40,12 +40,12 @@ func runeFloor(s string, n int) int {
 
 const (
 	joiner    = '\u200d' // joins two emoji into one
-	variation = '\ufe0f' // selects the emoji form; after a digit a keycap may follow
+	variation = '\ufe0f' // selects the emoji form of a character; after a digit, the mark of a keycap may follow it
 	keycap    = '\u20e3'
 )
 
-// finished returns the length of the part of s, a prefix of a longer text, that ends with a complete grapheme
-// which clearly expects no more characters.
+// finished returns the length of the part of s that ends with a complete grapheme. s is the beginning of a longer
+// text. A grapheme that more characters are likely to follow is not complete.
 func finished(s string) int {
 	n := wholeRunes(s)
 	r, size := utf8.DecodeLastRuneInString(s[:n])
@@ -64,9 +64,9 @@ func finished(s string) int {
 	return n
 }
 
-// wholeCharacters returns the length of the part of s, a prefix of a longer text, whose last character can't
-// change any more. An emoji may be joined with the next one, and a letter may get an accent. ASCII letters and
-// scripts without accents are complete.
+// wholeCharacters returns the length of the part of s whose last character can't change any more. s is the beginning
+// of a longer text. An emoji may be joined with the next one, and a letter may get an accent. ASCII letters, and
+// scripts without accents, are complete.
 func wholeCharacters(s string) int {
 	n := wholeRunes(s)
 	r, _ := utf8.DecodeLastRuneInString(s[:n])
@@ -93,7 +93,7 @@ func wholeRunes(s string) int {
 // regional reports whether r is half of a flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// graphemeStart returns the start of the last grapheme of s, skipping white space at its beginning.
+// graphemeStart returns the start of the last grapheme of s. White space at the start of the grapheme does not count.
 func graphemeStart(s string) int {
 	from := max(0, len(s)-maxLook)
 	for from > 0 && s[from-1] != '\n' && s[from-1] != ' ' {

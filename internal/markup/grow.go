@@ -8,11 +8,11 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// growing cuts a growing text into parts. The end of a part depends only on the text before it and a little text
-// after it. Of the last part it shows only the text that is certain to belong to it.
+// growing cuts a growing text into parts. Where a part ends depends only on the text before its end and a little text
+// after it. Of the last part, it shows only the text that certainly belongs to the part.
 type growing struct {
 	cutter
-	next rune // see grown
+	next rune // the character after the text; see grown
 	open bool
 }
 
@@ -22,7 +22,7 @@ func layGrown(src string, from int, o Options) []Part {
 	return c.parts(o.From)
 }
 
-// parts returns the parts starting at a mark.
+// parts returns the parts that begin at or after a mark.
 func (c *growing) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
@@ -57,7 +57,7 @@ func (c *growing) parts(from Mark) []Part {
 	return parts
 }
 
-// sourceOf returns the end in the source of the text up to pos.
+// sourceOf returns the source offset at which the text up to pos ends.
 func (c *growing) sourceOf(pos int) int {
 	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
 	if i == 0 {
@@ -67,8 +67,8 @@ func (c *growing) sourceOf(pos int) int {
 	return a.source + min(pos-a.text, a.size)
 }
 
-// leaveOpen marks the formats of the piece at pos that continue after it. A block that ends at more may still
-// get longer.
+// leaveOpen marks those formats of the piece at pos that continue after the piece. A block that ends at more may
+// still get longer.
 func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	end := pos + len(p.Text)
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
@@ -83,14 +83,15 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	}
 }
 
-// end returns the end of the part that begins at pos, and whether the part is full. The end of a part that is
-// not full is the text that certainly belongs to it; the text up to more certainly follows.
+// end returns the end of the part that begins at pos, and whether the part is full. If the part is not full, its end
+// is the end of the text that certainly belongs to it. The text up to more has arrived, too, but may belong to the
+// next part.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
 	limit := pos + room(c.dialect, c.text[pos:], c.limit)
 	spots := c.ends(pos, limit)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
 	fit, late := len(spots), len(spots)
-	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // otherwise all of the text fits
+	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // otherwise the whole text fits
 		fit = sort.Search(fit, func(i int) bool { return over(i, c.limit) })
 		late = sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
 	}
@@ -116,12 +117,12 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	return c.force(pos, limit), true, more
 }
 
-// fits reports whether the rendered text from pos to end fits limit.
+// fits reports whether the rendered text from pos to end is not longer than limit.
 func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }
 
-// force returns a cut for a text without a good place: at a grapheme boundary if a grapheme fits.
+// force returns where to cut a text that has no good place: at a grapheme boundary, if at least one grapheme fits.
 func (c *growing) force(pos, limit int) int {
 	cut := pos
 	g := graphemes.FromString(c.text[pos:min(len(c.text), limit+maxLook)])
@@ -143,7 +144,8 @@ func (c *growing) force(pos, limit int) int {
 func (c *growing) ends(pos, limit int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
-		// The line above a blank one ends there as well, and what follows the blank line may still be taken back.
+		// Do not cut at a blank line, but at the end of the line above it. The text after the blank line may still
+		// change.
 		if last := s.at == len(c.text) && !c.open; !last && (s.kind == atGrapheme || s.kind == atBlock) {
 			continue
 		}

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// appender writes marks into the text, as a stream of Markdown needs them: formats that continue later are left open.
+// appender is a dialect that writes Markdown to which text is appended: formats that continue later get no closing
+// marks.
 type appender struct{ marker }
 
 func (a appender) Render(p Piece) Rendered {
@@ -22,7 +23,7 @@ func (a appender) Render(p Piece) Rendered {
 		}
 	}
 	r := a.marker.Render(p)
-	for i := range open { // the outermost closes last
+	for i := range open { // the closing marks of the outermost format come last
 		r.Text = strings.TrimSuffix(r.Text, closing(open[i], a.marks()))
 	}
 	return r
@@ -32,12 +33,12 @@ func (marker) marks() map[Style]string {
 	return map[Style]string{Bold: "**", Italic: "_", Strike: "~~", Code: "`", Heading: "**"}
 }
 
-// D13: the visible text of an append-only message never changes, whatever follows.
+// D13: the visible text of a message to which text is appended never changes, whatever follows.
 func TestAppendedTextStays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.OneOf(markdown(2), nastyMarkdown(), nastyMarkdown()).Draw(t, "src")
-		// Known and rare: a lone ~ before a tag that an address follows is taken back once.
+		// There is one known exception, which is rare: a single ~ before a tag that a URL follows is removed again.
 		src = strings.ReplaceAll(src, "~<", "~ <")
 		checkAppended(t, src, Options{
 			Dialect: rapid.SampledFrom([]Dialect{Plain{}, appender{}}).Draw(t, "dialect"),
@@ -46,8 +47,8 @@ func TestAppendedTextStays(t *testing.T) {
 	})
 }
 
-// An address behind a line break that is written as a tag becomes a link with its last
-// letter, and waits again then; what stands in front of the tag must not.
+// A URL after a <br> tag becomes a link only with its last letter, and is then held back again. The text before the
+// tag must stay visible.
 func TestAppendedTagBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"世界<br>https://e.org", "a 世**界**<br>https://e.org x", "*_*<br>https://e.org"} {
@@ -55,7 +56,8 @@ func TestAppendedTagBeforeAddress(t *testing.T) {
 	}
 }
 
-// An address right behind closing marks becomes a link with its last letter; where text may be cut in front of it stays.
+// A URL directly after closing marks becomes a link only with its last letter. A place before the URL where the text
+// may be cut must stay the same.
 func TestAppendedMarksBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"***世界***https://e.org", "a **世界**www.e.org x", "_世界_http://e.org"} {
@@ -63,8 +65,8 @@ func TestAppendedMarksBeforeAddress(t *testing.T) {
 	}
 }
 
-// checkAppended lays out every prefix of src, and fails the test when a later layout takes
-// back what an earlier one shows.
+// checkAppended lays out every beginning of src. It fails the test if a later layout removes text that an earlier one
+// has shown.
 func checkAppended(t rapid.TB, src string, o Options) {
 	t.Helper()
 	o.Append = true
@@ -98,7 +100,7 @@ func checkAppended(t rapid.TB, src string, o Options) {
 	}
 }
 
-// nastyMarkdown generates lines of halves of constructs.
+// nastyMarkdown generates lines with incomplete constructs.
 func nastyMarkdown() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -162,7 +164,7 @@ func TestAppendShowsWords(t *testing.T) {
 	}
 }
 
-// Parts of a whole text for appending are the whole text, too.
+// The parts of a whole text with Options.Append also show the whole text.
 func TestAppendedPartsAreTheWholeText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// Patterns for ends of an unfinished source that may still change their meaning.
+// These expressions match the end of an unfinished source that may still change its meaning.
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)
@@ -20,7 +20,7 @@ var (
 	delimiterRow  = regexp.MustCompile(`^[|: \t\r-]+$`)
 )
 
-// settled returns the length of an unfinished source without an incomplete character, backslash escape or entity
+// settled returns the length of an unfinished source without an incomplete character, backslash escape or HTML entity
 // at its end.
 func settled(src string) int {
 	n := finished(src)
@@ -35,8 +35,8 @@ func settled(src string) int {
 	return n
 }
 
-// heal splits an unfinished document into its finished blocks and the last one, with open constructs closed.
-// shown is the number of source bytes shown. It parses only the last block again.
+// heal splits an unfinished document into its finished blocks (head) and the last block (tail), whose open constructs
+// it closes. shown is the number of source bytes that are shown. heal parses only the last block again.
 func heal(p parser.Parser, doc document, extras Extras) (head document, tail based, shown int) {
 	if len(doc.blocks) == 0 {
 		return doc, based{base: len(doc.src)}, len(doc.src)
@@ -47,7 +47,7 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 		cut = min(cut, holdFormula(doc))
 	}
 	for last > 0 && cut <= doc.blocks[last].start {
-		// The held line started a block of its own; without it the block above may still continue.
+		// The text that is held back began this block. Without it, the block above may still continue.
 		last--
 	}
 	base := doc.blocks[last].start
@@ -73,7 +73,7 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 	return head, based{document: parse(p, src, doc.refs), base: base}, shown
 }
 
-// openLeaf returns the innermost last block of n, which receives further text.
+// openLeaf returns the innermost last block of n, to which further text belongs.
 func openLeaf(n ast.Node) ast.Node {
 	for {
 		if _, ok := n.(*extast.Table); ok {
@@ -87,8 +87,8 @@ func openLeaf(n ast.Node) ast.Node {
 	}
 }
 
-// holdLine returns where the source must end so that its last line can't turn into an underline, a rule, a
-// table, a fence, a list item or a definition.
+// holdLine returns where the source must be cut, so that its last line can't turn into an underline, a rule, a table,
+// a fence, a list item or a definition.
 func holdLine(src []byte, leaf ast.Node) int {
 	start := lineStart(src, len(src))
 	last := string(src[start:])
@@ -104,13 +104,13 @@ func holdLine(src []byte, leaf ast.Node) int {
 		return len(src)
 	case *extast.Table:
 		if last == "" || leaf.ChildCount() > 1 {
-			return start // only whole rows
+			return start // only whole rows are shown
 		}
 	}
 	return holdMarks(src, start, last)
 }
 
-// holdMarks is holdLine for a last line that is not code.
+// holdMarks is like holdLine, for a last line that is not code.
 func holdMarks(src []byte, start int, last string) int {
 	content := contentOf(last)
 	if last == "" {
@@ -130,7 +130,7 @@ func holdMarks(src []byte, start int, last string) int {
 	return len(src)
 }
 
-// holdHead is holdLine for a source that ends with a complete line, which may be the head of a table.
+// holdHead is like holdLine, for a source that ends with a complete line. The line may be the head of a table.
 func holdHead(src []byte) int {
 	if n := len(src); n > 0 {
 		if above := lineStart(src, n-1); strings.HasPrefix(contentOf(string(src[above:])), "|") {
@@ -145,7 +145,7 @@ func blankEnd(src []byte) bool {
 	return bytes.Count(src[len(bytes.TrimRight(src, " \t\r\n")):], []byte{'\n'}) > 1
 }
 
-// contentOf returns a line without the leading marks of quotes and list items.
+// contentOf returns a line without the marks of quotes and list items at its start.
 func contentOf(line string) string {
 	for {
 		line = strings.Trim(line, " \t\r\n>")
@@ -157,7 +157,7 @@ func contentOf(line string) string {
 	}
 }
 
-// inlineGrows reports whether text after src continues the inline content of its last block.
+// inlineGrows reports whether further text continues the inline content of leaf, the last block of src.
 func inlineGrows(src []byte, leaf ast.Node) bool {
 	switch leaf.(type) {
 	case *ast.Paragraph, *ast.TextBlock:
@@ -168,8 +168,8 @@ func inlineGrows(src []byte, leaf ast.Node) bool {
 	return false
 }
 
-// holdInline returns where the source must end so that the open inline constructs of the leaf can be closed
-// there, and the closing marks.
+// holdInline returns where the source must be cut, so that the open inline constructs of leaf can be closed there. It
+// also returns the closing marks.
 func holdInline(src []byte, leaf ast.Node, extras Extras) (keep int, closers string) {
 	keep = len(src)
 	if !inlineGrows(src, leaf) {

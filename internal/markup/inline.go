@@ -56,7 +56,7 @@ func (b *builder) inline(n ast.Node) {
 		b.write(n.segment.Value(b.src), n.segment.Start)
 		b.close(i)
 	case *extast.TaskCheckBox:
-		// The list item has shown it in place of its bullet.
+		// The list item has already shown the box of the task in place of its bullet.
 	default:
 		b.inlines(n)
 	}
@@ -74,7 +74,7 @@ func (b *builder) textNode(n *ast.Text) {
 	}
 }
 
-// unescaped writes text with its backslash escapes and entities resolved.
+// unescaped writes text. It replaces backslash escapes and HTML entities by the characters that they stand for.
 func (b *builder) unescaped(s []byte, pos int) {
 	from := 0
 	for i := 0; i < len(s); i++ {
@@ -95,7 +95,7 @@ func (b *builder) unescaped(s []byte, pos int) {
 	b.write(s[from:], pos+from)
 }
 
-// entity returns the characters of the HTML entity at the start of s and the entity's length, or 0.
+// entity returns the characters of the HTML entity at the start of s, and the length of the entity; 0: there is none.
 func entity(s []byte) ([]byte, int) {
 	end := bytes.IndexByte(s[:min(len(s), maxEntity)], ';')
 	if end < 2 {
@@ -115,7 +115,7 @@ func entity(s []byte) ([]byte, int) {
 	return nil, 0
 }
 
-// maxEntity is the length of the longest entity, &CounterClockwiseContourIntegral;.
+// maxEntity is the length in bytes of the longest HTML entity, &CounterClockwiseContourIntegral;.
 const maxEntity = 33
 
 func (b *builder) codeSpan(n *ast.CodeSpan) {
@@ -146,7 +146,7 @@ func (b *builder) image(n *ast.Image) {
 	b.close(i)
 }
 
-// rawHTML shows a tag as written, except for line breaks.
+// rawHTML shows a tag as the source has it, except for <br> tags.
 func (b *builder) rawHTML(n *ast.RawHTML) {
 	for i := range n.Segments.Len() {
 		s := n.Segments.At(i)
@@ -173,7 +173,7 @@ func (b *builder) literalHTML(s []byte, pos int) {
 	b.write(s[from:], pos+from)
 }
 
-// brTag returns the length of the <br> tag that s starts with, or 0.
+// brTag returns the length of the <br> tag at the start of s, or 0.
 func brTag(s []byte) int {
 	if len(s) < 4 || s[0] != '<' || !strings.EqualFold(string(s[1:3]), "br") {
 		return 0
@@ -188,7 +188,7 @@ func brTag(s []byte) int {
 	return 0
 }
 
-// destination returns a link's URL with escapes and entities resolved.
+// destination returns a link's URL. It replaces escapes and HTML entities by the characters that they stand for.
 func destination(raw []byte) string {
 	d := util.UnescapePunctuations(raw)
 	d = util.ResolveNumericReferences(d)
@@ -199,8 +199,8 @@ func destination(raw []byte) string {
 	return string(d)
 }
 
-// labelStart returns the start of an autolink's label, which excludes an angle bracket or the character that
-// triggered the parser.
+// labelStart returns the start of an autolink's label. The label does not include an angle bracket, or the character
+// at which the parser found the link.
 func labelStart(n *ast.AutoLink, src []byte) int {
 	pos := n.Pos()
 	if !bytes.HasPrefix(src[pos:], n.Label(src)) {
@@ -209,7 +209,7 @@ func labelStart(n *ast.AutoLink, src []byte) int {
 	return pos
 }
 
-// autoURL returns the URL of an autolink, adding a missing scheme.
+// autoURL returns the URL of an autolink. If the scheme is missing, it adds one.
 func autoURL(n *ast.AutoLink, src []byte) string {
 	url := string(n.URL(src))
 	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(url), "mailto:") {

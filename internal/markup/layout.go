@@ -7,28 +7,28 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// Rendered is the text of one message as encoded by a dialect.
+// Rendered is the text of one message in the form of a dialect.
 type Rendered struct {
 	Text  string
 	Spans []Span // formatting by offset; nil if the dialect encodes formatting in Text
 }
 
-// Span formats Length units of Text starting at Offset, in the dialect's unit.
+// Span formats Length units of Text, beginning at Offset. The dialect defines the unit.
 type Span struct {
-	Kind           string // the dialect's name for the style
+	Kind           string // name of the style in the dialect
 	Offset, Length int
 	URL            string
 	Language       string
 }
 
-// Mark is the start of a part in the source. Offset is the start of the top-level block that contains it. Line
-// and Col are the amount of that block's laid-out text that belongs to earlier parts. Shown is the source offset
-// up to which the earlier parts show the text. If later text changes the layout of the block, Shown decides, so
-// that nothing is shown twice or left out. The zero Mark is the beginning. Appending to the source never moves a
-// Mark.
+// Mark is the place in the source at which a part begins. Offset is the start of the top-level block that contains
+// the place. Line and Col say how much of the block's laid-out text belongs to earlier parts. Shown is the source
+// offset up to which earlier parts show the text. If later text changes the layout of the block, Shown decides, so
+// that nothing is shown twice or left out. The zero Mark is the beginning of the source. Appending to the source
+// never moves a Mark.
 type Mark struct{ Offset, Line, Col, Shown int }
 
-// Before reports whether a comes earlier in the source than b.
+// Before reports whether a is earlier in the source than b.
 func (a Mark) Before(b Mark) bool {
 	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Shown, b.Shown)) < 0
 }
@@ -39,7 +39,7 @@ type Part struct {
 	Plain    string // the same text without markup
 	Start    Mark   // start of this part
 	Next     Mark   // start of the following part
-	End      int    // source bytes shown by this part and the parts before it
+	End      int    // number of source bytes that this part and the parts before it show
 }
 
 // Options configure a layout.
@@ -47,29 +47,29 @@ type Options struct {
 	Dialect Dialect
 	Limit   int  // maximum length of a part after rendering, in the dialect's unit
 	From    Mark // skip the source before this mark
-	Open    bool // the source is an unfinished prefix: close open constructs and hide text that may still change its meaning
-	Paused  bool // with Open: only another paragraph or nothing can follow, so the last character is complete
-	Append  bool // for a message that can only be appended to, see Layout; must be the same for all parts of a reply and for the final
+	Open    bool // more source may follow: close open constructs, and hide text that may still change its meaning
+	Paused  bool // with Open: only a new paragraph or nothing can follow, so the last character is complete
+	Append  bool // text can only be appended to the message, see Layout; the same for all parts of a reply and for the final
 }
 
-// Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source that shows nothing
-// has no parts. Together the parts show the whole text once.
+// Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source that shows nothing has no
+// parts. All parts together show the whole text once.
 //
-// While src grows, a part that is not the last one keeps its text and its Next, and a layout from its Next
-// returns the parts after it. The exceptions are constructs that change earlier text: an underline that turns
-// the paragraph above into a heading, a link definition that arrives late, emphasis or a bracket that is never
-// closed, and a table whose columns grow. With o.Open a part can also become the last one again for a moment,
-// while the short text after it is held back.
+// While src grows, every part except the last one keeps its text and its Next, and a layout from its Next returns the
+// parts after it. The exceptions are constructs that change earlier text: an underline that turns the paragraph above
+// into a heading, a link definition that comes after its link, emphasis or a bracket that is never closed, and a
+// table whose columns get wider. With o.Open there is another exception: for a moment, a part can become the last one
+// again, while the short text after it is held back.
 //
-// With o.Append there are no exceptions. Layouts of a growing source with Open, and of the whole source without
-// Open, have the same parts, and only the last one gets longer: the Rendered.Text of a part only gets longer,
-// and its spans stay or grow with the text. The text is therefore shown later, word by word. A paragraph after
-// an emphasis mark or a bracket is shown when the construct is closed, and a table as a whole. Constructs that
-// can't be recognized in time are shown as source: underlines below headings, reference links and their
-// definitions, tables whose head does not begin with a bar, and strikethrough with one tilde. A part ends at the
-// best place in the last eighth of its room.
+// With o.Append there are no exceptions. Layouts of a growing source with Open, and of the whole source without Open,
+// have the same parts. Only the last part gets longer: its Rendered.Text is only appended to, and its spans stay or
+// grow with the text. For this, text is shown later, word by word. The text after an emphasis mark or a bracket is
+// shown when the construct is closed, and a table is shown as a whole. Some constructs can't be recognized in time
+// and are shown as source: underlines below headings, reference links and their definitions, tables whose head does
+// not begin with a bar, and strikethrough with one tilde. A part ends at the best place within the last eighth of its
+// maximum length.
 //
-// The cost depends only on the text after o.From.
+// The cost of Layout depends only on the text after o.From.
 func Layout(src string, o Options) []Part {
 	from := min(max(o.From.Offset, 0), len(src))
 	if o.Append {
@@ -79,8 +79,8 @@ func Layout(src string, o Options) []Part {
 	return newCutter(l, o, end).parts(o.From)
 }
 
-// arrange lays out src from offset from on, the start of a top-level block. It also returns the number of source
-// bytes shown.
+// arrange lays out src, beginning at offset from, which is the start of a top-level block. It also returns the number
+// of source bytes that are shown.
 func arrange(src string, from int, o Options) (laid, int) {
 	shape := o.Dialect.Shape()
 	p := newParser(shape.Extras, false)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// styledText shows a piece with its formats as tags, for expectations written by hand.
+// styledText is a dialect that shows formats as tags, so that tests can contain the expected text.
 type styledText struct{ Plain }
 
 func (styledText) Render(p Piece) Rendered {
@@ -96,7 +96,7 @@ func TestConstructs(t *testing.T) {
 	}
 }
 
-// F26, F27, F29: what a preview shows of an unfinished text.
+// F26, F27, F29: TestHealing checks what a preview shows of an unfinished text.
 func TestHealing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ src, want string }{
@@ -202,7 +202,7 @@ func TestHealing(t *testing.T) {
 	}
 }
 
-// A text that pauses ends with a complete character, and its open marks are closed nevertheless.
+// A text with Paused ends with a complete character, and its open marks are closed nevertheless.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{"**a 👩\u200d💻": "<b>a 👩\u200d💻</b>", "caf\u00e9": "caf\u00e9", "a ❤\ufe0f": "a ❤\ufe0f", "a 👩\u200d": "a", "a 🇩": "a"} {
@@ -213,7 +213,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// cutText lays out src in parts of limit code points.
+// cutText lays out src in parts of at most limit code points.
 func cutText(src string, limit int) []string {
 	var out []string
 	for _, p := range Layout(src, Options{Dialect: styledText{}, Limit: limit}) {
@@ -222,7 +222,7 @@ func cutText(src string, limit int) []string {
 	return out
 }
 
-// D8, F31, F32: where a text is cut.
+// D8, F31, F32: TestPlaces checks where a text is cut.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.TrimSpace(strings.Repeat("xxxx ", n/5)) }
@@ -255,7 +255,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// longTags shows formats as styledText does but does not count the tags.
+// longTags shows formats as styledText does, but does not count the tags in the length.
 type longTags struct{ styledText }
 
 func (longTags) Len(r Rendered) int {
@@ -273,7 +273,7 @@ func (longTags) Len(r Rendered) int {
 	return n
 }
 
-// F29, F32: a fence that is cut is closed and opened again, with its language.
+// F29, F32: if a code block is cut, each of its parts has a fence, with the language.
 func TestFenceIsReopened(t *testing.T) {
 	t.Parallel()
 	src := "```go\n" + strings.Repeat("aaaa aaaa\n", 12) + "```"
@@ -314,7 +314,7 @@ func TestEndIsWhatIsShown(t *testing.T) {
 	}
 }
 
-// Definitions before the mark still count behind it.
+// Link definitions before the mark still apply to the text after it.
 func TestDefinitionsBeforeTheMark(t *testing.T) {
 	t.Parallel()
 	src := "[1]: https://e.org\n\nfirst\n\nsee [here][1] **and"
@@ -325,7 +325,7 @@ func TestDefinitionsBeforeTheMark(t *testing.T) {
 	}
 }
 
-// A mark stays good when the text before its place gets longer or shorter by healing.
+// A mark stays valid if the text before its place gets longer or shorter because open constructs are closed.
 func TestMarkBeyondTheText(t *testing.T) {
 	t.Parallel()
 	for _, m := range []Mark{{Line: 9}, {Col: 99}, {Offset: 99}, {Offset: -1}, {Line: -1, Col: -1}} {
@@ -337,7 +337,7 @@ func TestMarkBeyondTheText(t *testing.T) {
 	}
 }
 
-// The parser's time grows with the square of some nonsense; bounds keep it small.
+// For some nonsense, the parser's time grows with the square of the length. The limits in bounds.go keep it small.
 func TestNonsenseIsCheap(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
@@ -351,7 +351,8 @@ func TestNonsenseIsCheap(t *testing.T) {
 	}
 }
 
-// The work for text that looks like an address grows linearly. A square would take hours here.
+// The time for text that looks like a URL grows linearly. If it grew with the square of the length, this test would
+// take hours.
 func TestNoAddressIsCheap(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"_a", "ab_", "a.b-c", "*a@", "(www."} {
@@ -372,7 +373,7 @@ func FuzzLayout(f *testing.F) {
 		o.Limit = 1 << 30
 		seen := func(parts []Part) string {
 			return strings.Map(func(r rune) rune {
-				if !Visible(string(r)) { // a part of nothing else is not sent
+				if !Visible(string(r)) { // a part that contains only such characters is not sent
 					return -1
 				}
 				return r

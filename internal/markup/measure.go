@@ -2,7 +2,7 @@ package markup
 
 import "unicode/utf8"
 
-// room returns the maximum number of bytes of s that fit into a part, ignoring marks.
+// room returns the maximum number of bytes of s that fit into a part if no marks are added.
 func room(d Dialect, s string, limit int) int {
 	fits := func(n int) bool { return d.Len(Rendered{Text: s[:runeFloor(s, n)]}) <= limit }
 	low, high := 0, min(len(s), limit)
@@ -27,7 +27,7 @@ func room(d Dialect, s string, limit int) int {
 func Units(s string) int {
 	n := utf8.RuneCountInString(s)
 	for i := range len(s) {
-		if s[i] >= 0xf0 { // the first of four bytes: a surrogate pair
+		if s[i] >= 0xf0 { // a character of four bytes is a surrogate pair in UTF-16
 			n++
 		}
 	}

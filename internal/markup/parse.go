@@ -19,15 +19,15 @@ type document struct {
 	refs   []parser.Reference
 }
 
-// block is a top-level block; start is the start of its first line in the source.
+// block is a top-level block. start is the source offset of its first line.
 type block struct {
 	node  ast.Node
 	start int
 }
 
-// newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits.
-// For a growing text it omits constructs that change earlier text; see Options.Append. The parser is for one
-// goroutine only.
+// newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits. If
+// grows is set, it omits constructs that change earlier text; see Options.Append. Only one goroutine may use the
+// parser.
 func newParser(extras Extras, grows bool) parser.Parser {
 	count := &tally{}
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
@@ -80,15 +80,15 @@ func definitionParser() util.PrioritizedValue {
 	return util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100)
 }
 
-// newOutliner returns a parser that finds the blocks and link definitions of a text like newParser, but does not
-// parse inline content.
+// newOutliner returns a parser that finds the same blocks and link definitions as newParser, but does not parse
+// inline content.
 func newOutliner() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(blockParsers()...),
 		parser.WithParagraphTransformers(definitionParser(), util.Prioritized(extension.NewTableParagraphTransformer(), 200)))
 }
 
-// parse parses src with p and finds its top-level blocks. refs are the link definitions from the text before it.
+// parse parses src with p and finds its top-level blocks. refs are the link definitions in the text before src.
 func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	pc := parser.NewContext()
 	for _, r := range refs {
@@ -104,7 +104,7 @@ func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	return d
 }
 
-// references returns the link definitions in a text. It parses only texts that seem to have some.
+// references returns the link definitions in a text. It parses the text only if it seems to contain some.
 func references(src string) []parser.Reference {
 	for rest := src; ; {
 		i := strings.Index(rest, "]:")
@@ -122,7 +122,7 @@ func references(src string) []parser.Reference {
 // position returns an offset on the first line of a block, or -1.
 func position(n ast.Node) int {
 	if t, ok := n.(*extast.Table); ok && t.FirstChild() != nil {
-		// The table's own position is that of the original paragraph, which may begin with lines of text.
+		// The table's own position is that of the whole paragraph, which may begin with lines of text.
 		return t.FirstChild().Pos()
 	}
 	return n.Pos()
@@ -137,7 +137,7 @@ func lineStart(src []byte, pos int) int {
 	return pos
 }
 
-// blankBefore reports whether the line before the one with pos is blank, ignoring quote marks.
+// blankBefore reports whether the line above the one that contains pos is blank. Quote marks don't count.
 func blankBefore(src []byte, pos int) bool {
 	start := lineStart(src, pos)
 	if start == 0 {

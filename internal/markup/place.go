@@ -10,7 +10,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// The kinds of places where a text can be cut, best first.
+// The kinds of places where a text can be cut, the best kind first.
 const (
 	atBlock    = iota // a blank line outside code
 	atLine            // the end of a line
@@ -20,8 +20,8 @@ const (
 	places
 )
 
-// place returns a good place to cut the text between pos and limit, the maximum end of the part. It depends only
-// on the text up to limit and the next grapheme, so that a cut stays the same while the text grows.
+// place returns a good place to cut the text between pos and limit, the maximum end of the part. It depends only on
+// the text up to limit and the next grapheme. So a cut stays the same while the text grows.
 func (c *cutter) place(pos, limit int) int {
 	if pre, ok := c.around(Pre, limit); ok && pre.Start > pos && pre.Start-pos >= (limit-pos)/2 {
 		return c.lift(pos, pre.Start)
@@ -48,7 +48,8 @@ func (c *cutter) place(pos, limit int) int {
 	return c.lift(pos, cut)
 }
 
-// lift moves a cut in front of headings and summaries that would otherwise be the last lines of the part.
+// lift moves a cut upwards if headings or summaries would be the last lines of the part. They then begin the next
+// part.
 func (c *cutter) lift(pos, cut int) int {
 	for _, z := range slices.Backward(c.zones) {
 		if z.Start <= pos {
@@ -79,8 +80,8 @@ func (c *cutter) candidates(pos, limit int) (best [places]int) {
 // spot is a possible end of a part.
 type spot struct{ at, kind int }
 
-// spots yields the grapheme boundaries between pos and end. It includes end if the next character is known.
-// Places within a zone, or between a list item's mark and its text, have the kind atGrapheme.
+// spots yields the grapheme boundaries between pos and end. It includes end if next, the character after it, is
+// known. Places within one of c.zones, or between a list item's mark and its text, have the kind atGrapheme.
 func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
 		zone, line := 0, pos
@@ -115,7 +116,7 @@ func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	}
 }
 
-// kindOf returns the kind of the place between two characters.
+// kindOf returns the kind of the place between the characters prev and next.
 func kindOf(prev, next rune) int {
 	switch {
 	case next == '\n':
@@ -123,11 +124,11 @@ func kindOf(prev, next rune) int {
 	case unicode.IsSpace(next) && strings.ContainsRune(".!?…:;", prev):
 		return atSentence
 	case unicode.IsSpace(prev):
-		return atGrapheme // the place before the space is better
+		return atGrapheme // the place before this space is better
 	case unicode.IsSpace(next):
 		return atWord
 	case strings.ContainsRune(`。！？、，；：）」』】》”’)]}.,!?;:…`, next):
-		return atGrapheme // these must not begin a line
+		return atGrapheme // these characters must not begin a line
 	case strings.ContainsRune("。！？", prev):
 		return atSentence
 	case spaceless(prev):
@@ -136,17 +137,17 @@ func kindOf(prev, next rune) int {
 	return atGrapheme
 }
 
-// spaceless reports whether r is of a script that is written without spaces between words.
+// spaceless reports whether r belongs to a script that is written without spaces between words.
 func spaceless(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer) ||
 		r == '、' || r == '，'
 }
 
-// maxMark is the length in bytes of the longest mark: a number of nine digits and a box.
+// maxMark is the length in bytes of the longest mark of a list item: a number of nine digits and a box.
 const maxMark = 16
 
-// onlyMark reports whether a line contains only the mark of a list item, which must not be separated from its
-// text.
+// onlyMark reports whether a line contains only the mark of a list item. The mark must not be separated from the
+// item's text.
 func (c *cutter) onlyMark(line string) bool {
 	if line = strings.TrimSpace(line); len(line) > maxMark {
 		return false

@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// unit is the plain dialect with another unit of length.
+// unit is the dialect Plain with another unit of length.
 type unit struct {
 	markup.Plain
 	len func(string) int
@@ -27,7 +27,8 @@ func units() []markup.Dialect {
 	}
 }
 
-// D7, D8, F26, F30, F31: each beginning of an answer, in each unit, at small and large limits.
+// D7, D8, F26, F30, F31: TestAnswersPlain checks each beginning of an answer, in each unit of length, with small and
+// large limits.
 func TestAnswersPlain(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {
@@ -54,8 +55,8 @@ func TestNastyPlain(t *testing.T) {
 	})
 }
 
-// F26, F27: what a preview shows, the next one shows too, less what Markdown itself changes
-// after the fact. Each byte that is taken back in such an answer is counted.
+// F26, F27: each preview shows all text that the preview before it showed, except where Markdown itself changes
+// earlier text. The test counts the bytes that disappear for this reason.
 func TestHealingIsStable(t *testing.T) {
 	t.Parallel()
 	changes := map[string]struct {
@@ -78,7 +79,7 @@ func TestHealingIsStable(t *testing.T) {
 	}
 }
 
-// D7, D8, D13: any text, cut anywhere.
+// D7, D8, D13: FuzzPrefixes checks any text, cut at any place.
 func FuzzPrefixes(f *testing.F) {
 	for _, src := range markuptest.Answers(f) {
 		f.Add(src[:200], 100, 40)

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// marker is a dialect that writes marks into the text, as Discord's and Slack's do, so that
-// rendering makes a piece longer.
+// marker is a dialect that writes marks into the text, as those of Discord and Slack do. So the rendered text is
+// longer than the piece.
 type marker struct{ Plain }
 
 func (marker) Render(p Piece) Rendered {
@@ -94,7 +94,7 @@ func clusters(s string) []string {
 	return out
 }
 
-// checkParts fails the test if parts are not what any platform would take.
+// checkParts fails the test if a platform would not accept the parts.
 func checkParts(t rapid.TB, parts []Part, o Options) {
 	t.Helper()
 	for i, p := range parts {
@@ -118,14 +118,14 @@ func dialects() *rapid.Generator[Dialect] {
 	return rapid.SampledFrom([]Dialect{Plain{}, Plain{}, marker{}})
 }
 
-// F30, F31, F32: the parts of a text fit, break no grapheme, and joined are the whole text.
+// F30, F31, F32: the parts of a text fit and break no grapheme. Joined, they are the whole text.
 func TestPartsAreTheWholeText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		src := markdown(2).Draw(t, "src")
 		o := Options{Dialect: dialects().Draw(t, "dialect"), Limit: limits().Draw(t, "limit")}
 		if _, ok := o.Dialect.(marker); ok {
-			o.Limit += 200 // room for the marks of a deep nest of formats
+			o.Limit += 200 // leave room for the marks of deeply nested formats
 		}
 		parts := Layout(src, o)
 		checkParts(t, parts, o)
@@ -142,7 +142,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 	})
 }
 
-// Laying out from the end of a part gives the parts that follow it.
+// A layout that begins at the end of a part returns the parts after it.
 func TestLayoutGoesOnFromAMark(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -163,7 +163,7 @@ func TestLayoutGoesOnFromAMark(t *testing.T) {
 	})
 }
 
-// F26, F27, F29: every prefix is shown in a valid state, and a finished text as the final.
+// F26, F27, F29: every beginning of a text is shown in a valid form, and a finished text is shown like the final.
 func TestEveryPrefixIsValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -197,7 +197,7 @@ func TestSealedPartsStay(t *testing.T) {
 		var sealed []Part
 		for i := range len(src) {
 			parts := Layout(src[:i], o)
-			// When the end is held back a part can be the last one again for a moment.
+			// While the end of the text is held back, a part can be the last one again for a moment.
 			for k, s := range sealed[:max(0, min(len(sealed), len(parts)-1))] {
 				if parts[k].Plain != s.Plain || parts[k].Next != s.Next {
 					t.Fatalf("prefix %q\npart %d was %+v\nnow %+v", src[:i], k, s, parts[k:])
@@ -210,8 +210,8 @@ func TestSealedPartsStay(t *testing.T) {
 	})
 }
 
-// stableMarkdown generates text in which nothing changes after the fact: no marks that
-// are never closed, no tables, no definitions.
+// stableMarkdown generates text without constructs that change earlier text: no marks that are never closed, no
+// tables and no link definitions.
 func stableMarkdown() *rapid.Generator[string] {
 	word := rapid.SampledFrom([]string{"alpha", "beta,", "gamma.", "I", "end!", "snake_case", "世界", "これは長い文です。", "👨‍👩‍👧", "🇩🇪", "naïve", "longerwordhere"})
 	return rapid.Custom(func(t *rapid.T) string {

@@ -8,26 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// scanner scans the inline content of an unfinished paragraph for open constructs. It follows CommonMark's rules
-// for delimiter runs closely enough that the closing marks it chooses work; its errors only leave a construct
-// unhealed.
+// scanner scans the inline content of an unfinished paragraph for open constructs. It follows CommonMark's rules for
+// runs of marks closely enough that its closing marks work. If it makes a mistake, a construct only stays open.
 type scanner struct {
 	s        string
 	stack    []opener
-	formulas bool // formulas are recognized
+	formulas bool // formulas are recognized, too
 }
 
-// opener is an open delimiter run, bracket or code span.
+// opener is an open run of marks, an open bracket, or an open code span.
 type opener struct {
 	at, n    int
-	char     byte // one of * _ ~ ` [ and ! for an image
+	char     byte // one of * _ ~ ` [, or ! for an image
 	canClose bool
 }
 
-// Limits for open constructs. Text far behind a bracket is treated as text.
+// These are limits for open constructs. Beyond them, an opening bracket and what follows it are treated as text.
 const (
 	maxOpeners   = 64
-	maxLinkText  = 160 // bytes
+	maxLinkText  = 160 // in bytes, like the limits below
 	maxLinkRest  = 2048
 	maxAutoLink  = 2048
 	maxReference = 100
@@ -36,19 +35,20 @@ const (
 var (
 	partialAngle = regexp.MustCompile(`^<(?:/?[A-Za-z][A-Za-z0-9+.@-]*[ /]{0,2}|[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/)?$`)
 	wholeAngle   = regexp.MustCompile(`^<(?:[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/?[A-Za-z](?:[^<>"]|"[^"]*")*)>`)
-	// A link's target after the bracket, whole or not: ( <address> or address, then a title.
+	// The target of a link, complete or not: an opening parenthesis, a URL with or without angle brackets, and a
+	// title.
 	wholeTarget   = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*)?(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)))?\s*\)`)
 	partialTarget = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\((?:[^()\\]|\\.)*\)?)?)?\s*$`)
 )
 
-// scanInline returns how much of the content can be shown, and the closing marks.
+// scanInline returns how many bytes of the content can be shown, and the closing marks to append.
 func scanInline(content string, extras Extras) (keep int, closers string) {
 	sc := scanner{s: content, formulas: extras.Has(Formulas)}
 	keep = sc.scan()
 	return sc.finish(keep)
 }
 
-// scan scans the content and returns where it must end.
+// scan scans the content and returns where it must be cut.
 func (sc *scanner) scan() int {
 	for i := 0; i < len(sc.s); {
 		next, cut := sc.step(i)
@@ -60,7 +60,8 @@ func (sc *scanner) scan() int {
 	return len(sc.s)
 }
 
-// step handles the character at i. It returns the next index, or where the content must end.
+// step handles the character at i. It returns the next index, or, if cut is not negative, where the content must be
+// cut.
 func (sc *scanner) step(i int) (next, cut int) {
 	c := sc.s[i]
 	if sc.formulas && (c == '$' || c == '\\') {
@@ -96,7 +97,7 @@ func (sc *scanner) step(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// push pushes an opener; a full stack drops the oldest one.
+// push pushes an opener onto the stack. If the stack is full, it drops the oldest one.
 func (sc *scanner) push(o opener) {
 	if len(sc.stack) == maxOpeners {
 		sc.stack = slices.Delete(sc.stack, 0, 1)
@@ -109,7 +110,7 @@ func (sc *scanner) runLength(i int) int {
 	return len(sc.s[i:]) - len(strings.TrimLeft(sc.s[i:], sc.s[i:i+1]))
 }
 
-// code handles a run of backticks: a complete span, or one that is open until the end.
+// code handles a run of backticks, which begins a complete code span or one that is open until the end.
 func (sc *scanner) code(i int) (next, cut int) {
 	n := sc.runLength(i)
 	for k := i + n; k < len(sc.s); {
@@ -131,7 +132,7 @@ func (sc *scanner) code(i int) (next, cut int) {
 	return 0, len(strings.TrimRight(sc.s, "`"))
 }
 
-// formula handles what may begin a formula. It returns i and -1 if it does not.
+// formula handles a character that may begin a formula. If it does not begin one, formula returns i and -1.
 func (sc *scanner) formula(i int) (next, cut int) {
 	prev, _ := utf8.DecodeLastRuneInString(sc.s[:i])
 	n, open := inlineFormula(prev, sc.s[i:])
@@ -141,7 +142,7 @@ func (sc *scanner) formula(i int) (next, cut int) {
 	return i + n, -1
 }
 
-// angle handles a tag or an autolink.
+// angle handles an angle bracket, which may begin a tag or an autolink.
 func (sc *scanner) angle(i int) (next, cut int) {
 	rest := sc.s[i:min(len(sc.s), i+maxAutoLink)]
 	if whole := wholeAngle.FindString(rest); whole != "" {
@@ -153,7 +154,7 @@ func (sc *scanner) angle(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// bracket handles the end of a link's text.
+// bracket handles the closing bracket of a link's text.
 func (sc *scanner) bracket(i int) (next, cut int) {
 	top := len(sc.stack) - 1
 	for top >= 0 && sc.stack[top].char != '[' && sc.stack[top].char != '!' {
@@ -189,8 +190,8 @@ func (sc *scanner) bracket(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// unfinished ends the content at a link with an incomplete target: before its closing bracket, or before a whole
-// image.
+// unfinished returns where to cut the content if a link's target is incomplete: before the closing bracket, or before
+// the whole image.
 func (sc *scanner) unfinished(open opener, top, i int) (next, cut int) {
 	if open.char == '!' {
 		sc.stack = sc.stack[:top]
@@ -232,7 +233,7 @@ func (sc *scanner) run(i int) (next, cut int) {
 // punct reports whether r is punctuation in the sense of CommonMark.
 func punct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// close matches a run of n marks with the openers before it and returns how many are left.
+// close matches a run of n marks with the openers before it. It returns how many marks are left.
 func (sc *scanner) close(c byte, n int, both bool) int {
 	for k := len(sc.stack) - 1; k >= 0 && n > 0; k-- {
 		o := &sc.stack[k]
@@ -262,8 +263,8 @@ func (sc *scanner) close(c byte, n int, both bool) int {
 	return n
 }
 
-// closedTogether reports whether one run of marks closes all openers of a group. A run of more than two ~ is not
-// a mark, and runs of * and _ follow the rule of three: https://spec.commonmark.org/0.31.2/#can-close-emphasis
+// closedTogether reports whether one run of marks can close all openers of a group. A run of more than two ~ is not a
+// mark. Runs of * and _ follow the rule of three: https://spec.commonmark.org/0.31.2/#can-close-emphasis
 func closedTogether(group []opener) bool {
 	n := 0
 	for _, o := range group {
@@ -274,7 +275,7 @@ func closedTogether(group []opener) bool {
 	})
 }
 
-// finish ends the content at keep or before, and returns the closing marks for the remaining openers.
+// finish returns where to cut the content, at keep or before it, and the closing marks for the remaining openers.
 func (sc *scanner) finish(keep int) (int, string) {
 	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
 	for i, o := range sc.stack {
@@ -299,7 +300,7 @@ func (sc *scanner) finish(keep int) (int, string) {
 				group = nil
 			}
 			if group = append(group, o); !closedTogether(group) {
-				group = group[:len(group)-1] // leave this opener as text
+				group = group[:len(group)-1] // treat this opener as text
 				continue
 			}
 			closers.WriteString(strings.Repeat(string(o.char), o.n))

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seamPieces generates text whose constructs close late or never, around words that occur once.
+// seamPieces generates pieces of text. Their constructs are closed late or never, and each piece contains a word that
+// occurs once.
 func seamPieces() *rapid.Generator[[]string] {
 	return rapid.Custom(func(t *rapid.T) (out []string) {
 		for i := range rapid.IntRange(2, 25).Draw(t, "pieces") {
@@ -28,8 +29,8 @@ func seamPieces() *rapid.Generator[[]string] {
 
 var seamWord = regexp.MustCompile(`w\d+x`)
 
-// A part may be full before the text behind it is known, above a question for one. However that text then changes what
-// stands above it, the parts joined say each word once, in order.
+// A part may be shown, and the next part begun, before the text after it is known. This text may change the layout of
+// the text before it. The parts together must nevertheless show each word once, in order.
 func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,22 +14,22 @@ import (
 
 var (
 	angleAddress = regexp.MustCompile(`^<[A-Za-z0-9][A-Za-z0-9+.-]*[:@]`)
-	// A possible beginning of a tag or of an address in angle brackets.
+	// The possible beginning of a tag, or of a URL in angle brackets.
 	growingAngle = regexp.MustCompile("^<(?:[^\\s<>]*$|[!?]|/?[A-Za-z][A-Za-z0-9-]*" +
 		"(?:\\s+[A-Za-z_:][A-Za-z0-9_.:-]*(?:\\s*=\\s*(?:[^\\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*" +
 		"\\s*(?:/|=\\s*(?:'[^']*|\"[^\"]*)?)?$)")
 )
 
-// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change.
-// Anything it can't judge counts as changeable.
+// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change. If it
+// can't decide about a place, the place counts as changeable.
 type seeker struct {
 	src      []byte
 	leaf     ast.Node
-	at       int   // first place found, or -1
-	done     bool  // the text further on can't be judged
+	at       int   // the first changeable place found so far, or -1
+	done     bool  // the search has ended, because the text from here on can't be judged
 	brackets []int // for each open bracket, the place that changes if it becomes a link
 	read     int   // end of the examined source
-	address  int   // start of a bare URL that may continue, or -1
+	address  int   // start of a bare URL that later text may continue, or -1
 	literal  int   // end of the current literal text
 	above    int   // start of the previous child, or -1 if it is text
 }
@@ -57,7 +57,7 @@ func (s *seeker) seek() int {
 	return at
 }
 
-// child looks at a child of the paragraph.
+// child examines a child of the paragraph.
 func (s *seeker) child(c ast.Node) {
 	if text, ok := c.(*ast.Text); ok {
 		s.text(text, -1, false)
@@ -77,33 +77,33 @@ func (s *seeker) child(c ast.Node) {
 	}
 }
 
-// found records a place. After an open emphasis mark the following brackets must still be judged, so found does
-// not end the search.
+// found records a changeable place. It does not end the search, because the brackets after an open emphasis mark must
+// still be examined.
 func (s *seeker) found(place int) {
 	if s.at < 0 || place < s.at {
 		s.at = place
 	}
 }
 
-// stop records a place and ends the search, since nothing after it can be judged.
+// stop records a changeable place and ends the search, because nothing after the place can be judged.
 func (s *seeker) stop(place int) {
 	s.found(place)
 	s.done = true
 }
 
-// begin returns where a child begins.
+// begin returns the source offset at which a child begins.
 func (s *seeker) begin(c ast.Node) int {
 	pos := c.Pos()
 	if auto, ok := c.(*ast.AutoLink); ok {
 		if start := labelStart(auto, s.src); s.src[pos] != '<' || start != pos+1 {
-			return start // a bare URL; after a tag, the parser reports this start
+			return start // a bare URL; if it follows a tag, the parser reports its start here
 		}
 	}
 	return pos
 }
 
-// inside examines the content of a complete construct that begins at top: only constructs that bind tighter can
-// still break it.
+// inside examines the content of a complete construct that begins at top. Only constructs that take precedence over
+// it, such as code, can still break it.
 func (s *seeker) inside(n ast.Node, top int, link bool) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -138,8 +138,8 @@ func (s *seeker) skip(n ast.Node) {
 	}
 }
 
-// text examines literal text. top is the start of the surrounding construct, or -1; within one, emphasis marks
-// are ignored, and within a link brackets too.
+// text examines literal text. top is the start of the surrounding construct, or -1 if there is none. Within a
+// construct it ignores emphasis marks, and within a link also brackets.
 func (s *seeker) text(n *ast.Text, top int, link bool) {
 	if start := n.Segment.Start; start > s.read && bytes.IndexByte(s.src[s.read:start], '\n') >= 0 {
 		s.address = -1
@@ -158,7 +158,7 @@ func (s *seeker) text(n *ast.Text, top int, link bool) {
 	s.read = max(s.read, stop)
 }
 
-// char looks at the character at i and returns where to go on.
+// char examines the character at i and returns the index of the next one to examine.
 func (s *seeker) char(i, stop, top int, link bool) int {
 	place := i
 	if top >= 0 {
@@ -200,7 +200,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 		if top < 0 && s.opens(c, i, n) {
 			s.found(place)
 			if i+n >= len(s.src) && i+n > s.literal && s.above >= 0 {
-				s.found(s.above) // the run has closed something, but may get longer
+				s.found(s.above) // the run of marks has closed a format, but may get longer
 			}
 		}
 		return i + n
@@ -208,7 +208,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 	return i + 1
 }
 
-// bracket looks at a closing bracket that the parser took for text.
+// bracket examines a closing bracket that the parser has treated as text.
 func (s *seeker) bracket(i int, link bool) {
 	n := len(s.brackets)
 	if link || n == 0 {
@@ -222,7 +222,7 @@ func (s *seeker) bracket(i int, link bool) {
 	s.brackets = slices.Delete(s.brackets, n-1, n)
 }
 
-// opens reports whether a run of n emphasis marks at i may be closed by later ones.
+// opens reports whether later marks may close the run of n emphasis marks at i.
 func (s *seeker) opens(c byte, i, n int) bool {
 	if i+n >= len(s.src) {
 		return true
@@ -238,7 +238,7 @@ func (s *seeker) opens(c byte, i, n int) bool {
 	return i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// rest returns the content of the paragraph from source offset i on, without the marks at the start of its
+// rest returns the content of the paragraph from source offset i on. It leaves out the marks at the start of the
 // lines.
 func (s *seeker) rest(i int) string {
 	var out strings.Builder
@@ -251,7 +251,7 @@ func (s *seeker) rest(i int) string {
 	return out.String()
 }
 
-// growingTarget reports whether rest, the source after "](", may still become a link's target.
+// growingTarget reports whether rest, the source after "](", may still become the target of a link.
 func growingTarget(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n")
 	if strings.HasPrefix(rest, "<") {

@@ -6,18 +6,18 @@ import (
 	"unicode"
 )
 
-// cutter cuts a laid text into parts.
+// cutter cuts a laid-out text into parts.
 type cutter struct {
 	laid
 	dialect Dialect
 	limit   int
 	end     int // number of source bytes that the text shows
 	shape   Shape
-	zones   []Format // links, inline code and headings; cut only if they begin a part
+	zones   []Format // ranges such as links, inline code and headings; a range is cut only if it begins a part
 	shown   int      // source offset up to which earlier parts show the text
 }
 
-// newCutter returns a cutter of l, which shows the source up to end.
+// newCutter returns a cutter of the text l. The text shows the source up to offset end.
 func newCutter(l laid, o Options, end int) *cutter {
 	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end, shown: o.From.Shown}
 	for _, f := range l.formats {
@@ -25,7 +25,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 		case Pre, Quote, Row, Cell, Task, Item, Detail:
 			continue
 		case Bold, Italic, Strike:
-			if !o.Append { // their marks must not stay open
+			if !o.Append { // their marks must not stay open at the end of a part
 				continue
 			}
 		}
@@ -36,7 +36,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 	return c
 }
 
-// parts returns the parts from mark on.
+// parts returns the parts that begin at or after a mark.
 func (c *cutter) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
@@ -78,7 +78,7 @@ func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
 	}
 }
 
-// piece returns the text from start to end with its formats, without trailing white space.
+// piece returns the text from start to end with its formats. It cuts off white space at the end.
 func (c *cutter) piece(start, end int) Piece {
 	text := strings.TrimRightFunc(c.text[start:end], unicode.IsSpace)
 	end = start + len(text)
@@ -94,7 +94,7 @@ func (c *cutter) piece(start, end int) Piece {
 	return p
 }
 
-// skipBlank returns the start of the next text after pos: after white space, but before the indentation of code.
+// skipBlank returns the start of the next text after pos. It skips white space, but not the indentation of code.
 func (c *cutter) skipBlank(pos int) int {
 	next := pos + len(c.text[pos:]) - len(strings.TrimLeftFunc(c.text[pos:], unicode.IsSpace))
 	if next >= len(c.text) || !c.within(Pre, next) {
@@ -104,7 +104,7 @@ func (c *cutter) skipBlank(pos int) int {
 	for start > pos && c.text[start-1] != '\n' {
 		start--
 	}
-	if next-start > c.limit/2 { // the indentation would take more room than the line
+	if next-start > c.limit/2 { // otherwise the indentation would fill more than half of the message
 		return next
 	}
 	if start > pos || pos == 0 || c.text[pos-1] == '\n' {
@@ -113,13 +113,13 @@ func (c *cutter) skipBlank(pos int) int {
 	return next
 }
 
-// within reports whether the byte at pos has the style.
+// within reports whether a format with the style covers the byte at pos.
 func (c *cutter) within(s Style, pos int) bool {
 	_, ok := c.around(s, pos)
 	return ok
 }
 
-// around returns the format of the given style that covers the byte at pos.
+// around returns the format with the style that covers the byte at pos.
 func (c *cutter) around(s Style, pos int) (Format, bool) {
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start > pos })
 	for _, f := range c.formats[:last] {
@@ -130,11 +130,11 @@ func (c *cutter) around(s Style, pos int) (Format, bool) {
 	return Format{}, false
 }
 
-// Visible reports whether a text shows anything: platforms refuse invisible texts.
+// Visible reports whether a text shows anything. Platforms refuse texts that don't.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		switch {
-		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs over numbers
+		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs that are written over numbers
 			return true
 		case unicode.IsSpace(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r):
 			return false
@@ -157,7 +157,7 @@ func (c *cutter) mark(pos int) Mark {
 	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line, Shown: c.shownBefore(pos)}
 }
 
-// shownBefore returns the end in the source of the text before pos.
+// shownBefore returns the source offset at which the text before pos ends.
 func (c *cutter) shownBefore(pos int) int {
 	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
 	if i == 0 {
@@ -167,8 +167,8 @@ func (c *cutter) shownBefore(pos int) int {
 	return a.source + max(1, min(pos-a.text, a.size))
 }
 
-// find returns the position of a mark in the text: by line and column, unless later text has changed their
-// meaning.
+// find returns the position of a mark in the text. It uses the mark's line and column, unless later text has changed
+// the layout.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)
 	if m.Shown <= 0 {
@@ -181,14 +181,14 @@ func (c *cutter) find(m Mark) int {
 	return c.findShown(m.Shown)
 }
 
-// sourceAt returns the source offset of the text at pos; i is the first anchor that applies to it.
+// sourceAt returns the source offset of the text at pos. i is the index of the first anchor that ends after pos.
 func (c *cutter) sourceAt(i, pos int) int {
 	a := c.anchors[i]
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the position of the first text after the source offset shown, including list marks before
-// it.
+// findShown returns the position of the first text that comes after the source offset shown. List marks before this
+// text belong to it.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {
 		if a.source < shown && a.source+a.size <= shown {
@@ -201,7 +201,7 @@ func (c *cutter) findShown(shown int) int {
 		}
 		line := strings.LastIndexByte(c.text[:a.text], '\n') + 1
 		if i == 0 || c.anchors[i-1].text+c.anchors[i-1].size <= line && c.anchors[i-1].text < line {
-			return line // the mark of a list item is not in the source
+			return line // the source does not contain a list item's mark in this form
 		}
 		return a.text
 	}

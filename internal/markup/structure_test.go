@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// structured shows the formats that Shape.Extras asks for.
+// structured is a dialect that shows the formats that its Shape.Extras ask for.
 type structured struct{ Plain }
 
 func (structured) Shape() Shape {

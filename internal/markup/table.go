@@ -9,7 +9,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// gap separates two columns.
+// gap is the text between two columns.
 const gap = "  "
 
 // table lays out a table as a code block with aligned columns.
@@ -35,8 +35,8 @@ func (f *flattener) table(n *extast.Table) {
 		for i, row := range rows {
 			aligns := n.Alignments
 			if i == 0 {
-				// The first column is always left-aligned: a message can't start with white space, and a table may start
-				// a message.
+				// The first column is always left-aligned, because a message can't begin with white space and may
+				// begin with a table.
 				aligns = append([]extast.Alignment{extast.AlignLeft}, aligns[1:]...)
 			}
 			f.flush()
@@ -55,18 +55,18 @@ func (f *flattener) table(n *extast.Table) {
 	})
 }
 
-// cell is the text of a cell on one line.
+// cell is the content of a cell on one line.
 type cell struct {
 	text    string
 	formats []Format
 }
 
-// cell lays out a cell. White space in it becomes single spaces.
+// cell lays out a cell. White space in the cell becomes single spaces.
 func (f *flattener) cell(n ast.Node) cell {
 	b := builder{src: f.src}
 	b.inlines(n)
 	var c cell
-	at := make([]int, len(b.text)+1) // new offset of each byte
+	at := make([]int, len(b.text)+1) // the new offset of each byte of the text
 	text := make([]byte, 0, len(b.text))
 	for _, field := range fields(b.text) {
 		if len(text) > 0 {
@@ -105,7 +105,7 @@ func fields(s []byte) (list [][2]int) {
 	return list
 }
 
-// structure adds the formats of a row. The row's text is written next.
+// structure adds the formats of a row, whose text the caller writes next.
 func (f *flattener) structure(head bool, text string, cells []Format) {
 	row := Format{Style: Row, Start: len(f.text), End: len(f.text) + len(text)}
 	if head {
@@ -118,8 +118,8 @@ func (f *flattener) structure(head bool, text string, cells []Format) {
 	}
 }
 
-// line pads the cells of a row to the widths of their columns. It also returns the formats of the cells and of their
-// styles.
+// line pads the cells of a row to the widths of their columns. It also returns the formats of the cells and of the
+// text in them.
 func line(cond *runewidth.Condition, row []cell, widths []int, aligns []extast.Alignment) (string, []Format) {
 	var s strings.Builder
 	var cells []Format
@@ -147,7 +147,7 @@ func line(cond *runewidth.Condition, row []cell, widths []int, aligns []extast.A
 	return strings.TrimRight(s.String(), " "), cells
 }
 
-// ruler returns the line between a table's head and its body.
+// ruler returns the line between the head of a table and its other rows.
 func ruler(widths []int) string {
 	dashes := make([]string, len(widths))
 	for i, w := range widths {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Names of labels.
+// These are the names of labels.
 const (
 	labelEndpoint = "endpoint"
 	labelModel    = "model"
@@ -34,14 +34,14 @@ type Metrics struct {
 	platform   platform
 }
 
-// New returns the metrics of a daemon of that version.
+// New returns the metrics of a daemon of this version.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), platform: newPlatform()}
 	m.turns = counters("turns_total", "Turns that ended, by the reason for which the model's work ended.", labelReason)
 	m.tokens = counters("tokens_total", "Tokens as the providers counted them. The kind cached is part of prompt, reasoning is part of completion.", labelModel, labelKind)
 	m.calls = counters("model_calls_total", "Requests to models, by outcome: ok, cancelled, or the kind of failure.", labelModel, labelOutcome)
 	m.deltas = counters("model_deltas_total", "Pieces of answers that models streamed.", labelModel)
-	// Providers need from a fraction of a second to the default of limits.first_token, 2 minutes.
+	// Providers take between a fraction of a second and 2 minutes, the default of limits.first_token.
 	m.firstToken = histograms("model_first_token_seconds", "Time from a request to the first piece of its answer.",
 		[]float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120}, labelModel)
 	m.answer = histograms("model_answer_seconds", "Time from a request to the end of its answer.",
@@ -56,7 +56,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// prefix begins the name of each metric of ours.
+// prefix is the beginning of the name of each of telex's metrics.
 const prefix = "telex_"
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -67,7 +67,7 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
 }
 
-// Handler answers the requests of Prometheus.
+// Handler returns a handler that serves the metrics to Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
@@ -75,7 +75,7 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer returns the metrics for other readers.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Tokens are what a model used for a turn.
+// Tokens are the numbers of tokens that a model used for a turn.
 type Tokens struct{ Prompt, Cached, Completion, Reasoning int }
 
 // TurnEnded counts a turn.
@@ -88,7 +88,7 @@ func (m *Metrics) Used(model string, t Tokens) {
 	}
 }
 
-// Stored records a transaction of the store.
+// Stored records the duration of a transaction of the store.
 func (m *Metrics) Stored(kind string, took time.Duration) {
 	m.store.WithLabelValues(kind).Observe(took.Seconds())
 }
@@ -101,20 +101,20 @@ func (m *Metrics) Model(name string) *Model {
 	}
 }
 
-// Model is the metrics of one model.
+// Model has the metrics of one model.
 type Model struct {
 	calls              *prometheus.CounterVec
 	deltas             prometheus.Counter
 	firstToken, answer prometheus.Observer
 }
 
-// Delta counts a piece of an answer: one atomic addition.
+// Delta counts a piece of an answer. It is a single atomic addition.
 func (m *Model) Delta() { m.deltas.Inc() }
 
-// Began records when the first piece of an answer came.
+// Began records the time from a request to the first piece of its answer.
 func (m *Model) Began(after time.Duration) { m.firstToken.Observe(after.Seconds()) }
 
-// Ended records a request that ended. The outcome ok alone counts as an answer.
+// Ended records the end of a request. Only the outcome Answered counts as an answer.
 func (m *Model) Ended(outcome string, after time.Duration) {
 	m.calls.WithLabelValues(outcome).Inc()
 	if outcome == Answered {

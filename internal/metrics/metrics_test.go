@@ -17,7 +17,7 @@ import (
 	"telex/internal/chat"
 )
 
-// everything returns metrics in which each one has a value.
+// everything returns metrics in which each metric has a value.
 func everything() *Metrics {
 	m := New("1.2.3")
 	m.TurnEnded("done")
@@ -56,7 +56,7 @@ func page(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-// Names, units and help are as promtool wants them, of each metric that there is.
+// The name, unit and help of every metric follow promtool's rules.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	problems, err := testutil.GatherAndLint(everything().Gatherer())
@@ -68,7 +68,7 @@ func TestLint(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	// The check can fail.
+	// Check that the check itself can fail.
 	bad := "# TYPE telex_turns counter\ntelex_turns 1\n"
 	if found, err := promlint.New(strings.NewReader(bad)).Lint(); err != nil || len(found) == 0 {
 		t.Errorf("the lint found nothing in %q (%v)", bad, err)
@@ -109,7 +109,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Labels have few values: what could be a person's, a chat's or a message's is not among them.
+// Labels have few values: no label names a person, a chat or a message.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	families, err := everything().Gatherer().Gather()
@@ -131,7 +131,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// The examples of alerts ask for metrics that there are. promtool checks the expressions themselves.
+// The example alerts use only metrics that exist. promtool checks the expressions themselves.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../../deploy/alerts.yml")
@@ -150,7 +150,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each kind of call that there is has a name.
+// Each existing kind of call has a name.
 func TestOpNames(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

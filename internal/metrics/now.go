@@ -6,34 +6,35 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Now is the present state of the daemon.
+// Now is the current state of the daemon.
 type Now struct {
-	Conversations int // in which something waits or runs
-	Running       int // turns
-	Messages      int // that wait for their turn
+	Conversations int // number of conversations in which a turn runs or messages wait
+	Running       int // number of running turns
+	Messages      int // number of messages that wait for their turn
 	Endpoints     []EndpointNow
-	Replica       *ReplicaNow // nil: the daemon shares its store with no other one
+	Replica       *ReplicaNow // nil: the store can't be shared
 }
 
-// ReplicaNow is the present state of a daemon that shares its store with others.
+// ReplicaNow is the current state of a daemon that shares its store with others.
 type ReplicaNow struct {
-	LeaseAge  time.Duration // since the newest renewal
-	Holds     bool          // the lease
-	Alive     int           // replicas with a lease
-	Chats     int           // that this daemon owns
-	Forwarded int64         // messages that another one received and this one answers
-	Lost      int64         // leases
+	LeaseAge  time.Duration // time since the lease was last renewed
+	Holds     bool          // the daemon has its lease
+	Alive     int           // number of replicas with a lease
+	Chats     int           // number of chats that this daemon owns
+	Forwarded int64         // number of messages that another daemon received and this one answers
+	Lost      int64         // number of lost leases
 	Receives  map[string]bool
 }
 
-// EndpointNow is the present state of an endpoint.
+// EndpointNow is the current state of an endpoint.
 type EndpointNow struct {
 	Name  string
 	Up    bool // it receives messages
-	Calls int  // that wait for the rate limits
+	Calls int  // number of calls that wait for the rate limits
 }
 
-// Watch adds the metrics of the daemon's present state, which look asks for at each reading. It may be called once.
+// Watch adds the metrics of the daemon's current state. Each reading of the metrics calls look. Watch may be called
+// only once.
 func (m *Metrics) Watch(look func() Now) {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// platform is the metrics of all endpoints.
+// platform has the metrics of all endpoints.
 type platform struct {
 	calls     *prometheus.CounterVec
 	took      *prometheus.HistogramVec
@@ -21,7 +21,8 @@ type platform struct {
 }
 
 func newPlatform() platform {
-	// The delay of previews: usually one or two seconds, and much more only if the platform's limits are low.
+	// These are the buckets for the delay of previews. It is usually one or two seconds, and much longer only if the
+	// platform's limits are low.
 	seen := []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 120}
 	return platform{
 		calls: counters("platform_calls_total", "Calls that show replies, by kind and outcome: ok, or the kind of failure.", labelEndpoint, labelOp, labelOutcome),
@@ -44,7 +45,7 @@ func (p platform) all() []prometheus.Collector {
 func (m *Metrics) Endpoint(name string) *Endpoint {
 	of, p := prometheus.Labels{labelEndpoint: name}, m.platform
 	limited := p.limited.MustCurryWith(of)
-	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit} { // an alert sees the first one only if it begins at 0
+	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit} { // begin at 0: an alert can't see the first increase otherwise
 		limited.WithLabelValues(opName(op))
 	}
 	return &Endpoint{
@@ -53,7 +54,7 @@ func (m *Metrics) Endpoint(name string) *Endpoint {
 	}
 }
 
-// Endpoint is the metrics of one endpoint. It implements gateway.Observer.
+// Endpoint has the metrics of one endpoint. It implements gateway.Observer.
 type Endpoint struct {
 	calls, limited   *prometheus.CounterVec
 	took, waits      prometheus.ObserverVec

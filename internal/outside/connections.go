@@ -10,7 +10,7 @@ import (
 type connections struct {
 	net.Listener
 	mu   sync.Mutex
-	came []time.Time // arrival times, including connections that an outage refuses
+	came []time.Time // arrival times of all connections, including those that an outage refuses
 	open int
 }
 
@@ -43,7 +43,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// Connected returns the number of connections to the platform in a span of time.
+// Connected returns how many connections to the platform arrived in a span of time.
 func (w *World) Connected(from, to time.Time) int {
 	w.connections.mu.Lock()
 	defer w.connections.mu.Unlock()

@@ -1,3 +1,3 @@
 // Package outside runs telex as operators do: the built binary as a process, between stand-ins of Telegram and of a
-// model provider on loopback. It is for programs that measure or kill that process.
+// model provider on loopback. Programs that measure or kill this process use it.
 package outside

@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to end in order: as long as the service manager waits before it kills the daemon. A
-// daemon may use its shutdown_grace, which is 30 s unless the configuration says otherwise, and write its last edits after it. A
-// replica uses nearly all of the grace for answers that it has begun: others take over only what it has not.
+// stopPatience is how long a process may take to stop gracefully: as long as the service manager waits before it
+// kills the daemon. A daemon may use its shutdown_grace, 30 s by default, and then makes its last edits. A replica
+// uses nearly all of shutdown_grace to complete the answers that it has begun, because other replicas take over only
+// the rest.
 const stopPatience = 45 * time.Second // TimeoutStopSec in deploy/telex.service
 
 // Process is a running program.
@@ -22,14 +23,14 @@ type Process struct {
 	Cmd     *exec.Cmd
 	Started time.Time
 	Exited  chan struct{}
-	Killed  time.Time // zero: it was not killed
+	Killed  time.Time // when Kill was called; zero: never
 
 	log  *os.File
 	once sync.Once
 }
 
-// Place makes a command run in a directory, with its state in another one and without environment variables that change
-// telex's behaviour.
+// Place makes a command run in the directory dir with its state in the directory state. It removes environment
+// variables that would change telex's behaviour.
 func Place(cmd *exec.Cmd, dir, state string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STATE_DIRECTORY=" + state}
@@ -49,7 +50,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	}
 	go func() {
 		defer close(p.Exited)
-		_ = cmd.Wait() // ProcessState has the result
+		_ = cmd.Wait() // ProcessState contains the result
 	}()
 	return p, nil
 }
@@ -58,16 +59,16 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 func (p *Process) Kill() {
 	p.once.Do(func() {
 		p.Killed = time.Now()
-		_ = p.Cmd.Process.Kill() // fails if the process has ended by itself, which its state shows
+		_ = p.Cmd.Process.Kill() // fails if the process has already ended by itself, which ProcessState shows
 		<-p.Exited
 	})
 }
 
-// Stop ends the process in order and closes its log. If the process does not end so, or ended before, it returns an
-// error with the end of the log.
+// Stop stops the process gracefully and closes its log. It returns an error with the end of the log if the process
+// did not stop gracefully or had ended before.
 func (p *Process) Stop() error { return errors.Join(p.End(), p.log.Close()) }
 
-// End is Stop without closing the log.
+// End is like Stop, but does not close the log.
 func (p *Process) End() error {
 	err := p.Cmd.Process.Signal(syscall.SIGTERM)
 	select {

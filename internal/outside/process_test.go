@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The tests wait for a daemon that stops as long as the service manager does.
+// Tests wait for a stopping daemon for as long as the service manager does.
 func TestStopPatience(t *testing.T) {
 	t.Parallel()
 	unit, err := os.ReadFile("../../deploy/telex.service")

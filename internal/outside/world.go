@@ -14,14 +14,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// World is the environment of a daemon, which survives it.
+// World is the environment of a daemon. It continues when the daemon ends.
 type World struct {
 	Telegram              *telegram.Server
 	Model                 *openai.Server
 	TelegramURL, ModelURL string
-	Platforms             string // more lines in section platforms of Config
+	Platforms             string // more lines for the section platforms of Config
 
-	connections connections // to Telegram
+	connections connections // connections to the Telegram stand-in
 	served      []chan error
 	closes      []func() error
 }
@@ -76,8 +76,8 @@ func (w *World) Close() (err error) {
 	return err
 }
 
-// Config returns telex's configuration for the world. The model expects key, and answers have no length limit. more is
-// appended to the configuration.
+// Config returns telex's configuration for the world. key is the API key that the model expects. Answers have no
+// length limit. more is appended to the configuration.
 func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
@@ -91,12 +91,13 @@ log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
-// Ports below those that systems give to outgoing connections, which could take a port while the daemon is away.
-// https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html, ip_local_port_range
+// FreeAddress uses ports below those that systems give to outgoing connections. Such a connection could otherwise
+// take a daemon's port while the daemon is down. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html,
+// ip_local_port_range
 const firstPort, lastPort = 20000, 32767
 
-// FreeAddress returns an address that nobody listens on. A daemon's addresses must be known before it starts, and stay the
-// same when it is started again.
+// FreeAddress returns an address on which nobody listens. A daemon's addresses must be known before it starts, and
+// must stay the same when it starts again.
 func FreeAddress(ctx context.Context) (string, error) {
 	var err error
 	for range 20 {

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// entity matches a character reference without its semicolon at the end of a text.
+// entity matches an HTML character reference without its semicolon, at the end of a text.
 var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31}$`)
 
-// Destination returns a URL encoded for the parentheses after a link's label. It returns "" if the link is not
-// allowed: another scheme, no host, or user information that could imitate a host. Characters that could end the
-// link or act as marks are percent-encoded (https://www.rfc-editor.org/rfc/rfc3986#section-2.1).
+// Destination returns a URL in the form for the parentheses after a link's label. It returns "" if the link is not
+// allowed: because of another scheme, a missing host, or user information that could look like a host. Characters
+// that could end the link or act as marks are percent-encoded (https://www.rfc-editor.org/rfc/rfc3986#section-2.1).
 func Destination(address string, schemes ...string) string {
 	u, err := url.Parse(address)
 	if err != nil || !slices.Contains(schemes, strings.ToLower(u.Scheme)) ||

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// bare reports whether a format can be written without escapes: its text does not contain its mark, and no word
-// continues across its ends.
+// bare reports whether a format can be written without escapes. Its text must not contain its mark, and no word may
+// continue across its ends.
 func (w *writer) bare(f markup.Format) bool {
 	mark := ""
 	switch f.Style {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// code writes the inline code f, which begins at i, and returns where the text continues.
+// code writes the inline code f from i to its end, and returns the end.
 //
-// A fence of one backtick suffices for code without backticks. A fence of two works for any code, since a joiner
-// separates adjacent backticks in it. Code that begins a piece may be open, so its remaining content is unknown.
+// One backtick on each side suffices for code without backticks. Two work for any code, because a joiner separates
+// adjacent backticks within it. Code at the start of a piece may continue later, so its backticks are not all known.
 func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
@@ -47,8 +47,8 @@ func (w *writer) code(i int, f format) int {
 	return f.End
 }
 
-// spaced reports whether only spaces separate an end of the code from a backtick. If both ends have a space, CommonMark
-// would remove both.
+// spaced reports whether only spaces separate an end of the code from a backtick. If both ends had such a space,
+// CommonMark would remove both spaces.
 func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
 	return len(trimmed) < len(code) && at(trimmed, "`")
 }
@@ -67,7 +67,7 @@ func (w *writer) codeLabel(i, end int) bool {
 func (w *writer) codeChar(i int, r rune) {
 	n := len(w.out)
 	if r == '(' && !w.rules.CommonMark && w.lastLink >= 0 && n > 0 && w.out[n-1] == ']' && bytes.LastIndexByte(w.out, '[') == w.lastLink {
-		w.out = append(w.out, Joiner...) // otherwise Discord's greedy parser would end the label of that link here
+		w.out = append(w.out, Joiner...) // otherwise Discord's greedy parser would end the label of the last link here
 	}
 	w.out = w.grammar.Code(w.out, w.text, i, r)
 }

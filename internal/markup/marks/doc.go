@@ -1,4 +1,4 @@
-// Package marks writes a piece of laid-out text as one Markdown string, for platforms that take no formatting by offset.
-// It shows exactly the piece's text: it escapes characters that a platform would read as marks. A Grammar describes the
-// differences between the platforms' Markdown.
+// Package marks writes a piece of laid-out text as one Markdown string, for platforms that accept no formatting by
+// offset. The string shows exactly the piece's text: characters that a platform would read as marks are escaped. A
+// Grammar describes how the Markdown of a platform differs.
 package marks

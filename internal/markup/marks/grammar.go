@@ -11,56 +11,61 @@ import (
 // characters that would otherwise form a mark.
 const Joiner = "\u2060"
 
-// Grammar is a platform's Markdown. Its methods append to out and return it; they are pure.
+// Grammar is a platform's Markdown. Its methods have no side effects. Those with the parameter out append to it and
+// return it.
 //
-// A decision must stay valid when text is appended to the piece. So a method may examine all text before the place, but
-// only the rest of the current word after it.
+// What a method decides must stay valid when text is appended to the piece. So a method may examine all text before
+// the place, but after it only the rest of the current word.
 type Grammar interface {
 	// Rules returns the structural rules.
 	Rules() Rules
-	// Escape appends the character at the place, escaped so that it is shown literally.
+	// Escape appends the character at a place in a form that shows it literally.
 	Escape(out []byte, at Place) []byte
-	// Code appends the character r of inline code or a code block, at text[i:].
+	// Code appends the character r at text[i:], which is in inline code or a code block.
 	Code(out []byte, text string, i int, r rune) []byte
-	// Address appends the URL at text[i:] if the platform turns it into a link, and returns its length in the text, or
-	// 0. The URL must end at or before end, where the surrounding format ends or another one opens.
+	// Address appends the URL at text[i:] if the platform turns it into a link. It returns the URL's length in the
+	// text, or 0. The URL must end at or before end. At end, the surrounding format ends, or, if opens is set,
+	// another format begins.
 	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
-	// Link returns the text for the parentheses after the label of a link, or "" if the link should be plain text. The
-	// link is the format f of the text; alone says that no other style covers it.
+	// Link returns what to write between the parentheses after a link's label, or "" if the link should be plain
+	// text. f is the link's format in text. alone says that no other style covers the link.
 	Link(text string, f markup.Format, alone bool) string
-	// Label reports whether the label of a link may contain the character at text[i:], or begin with it if first is set.
+	// Label reports whether the label of a link may contain the character at text[i:]. If first is set, the label
+	// begins with it.
 	Label(text string, i int, first bool) bool
-	// Fragile reports whether code or a URL would end the surrounding bold, italic or strikethrough style too early.
+	// Fragile reports whether a piece of code or a URL would end the bold, italic or strikethrough style around it
+	// too early.
 	Fragile(s string) bool
 }
 
 // Rules describe the structure of a platform's Markdown.
 type Rules struct {
-	// Headings is the deepest supported level of headings; deeper ones become bold.
+	// Headings is the number of supported levels of headings. Headings of deeper levels become bold text.
 	Headings int
-	// CommonMark says that the platform follows https://spec.commonmark.org: a mark next to punctuation may not count, a
-	// line break is a space, a line below a quote belongs to the quote, and spaces at the start of a line are dropped.
-	// Otherwise a mark counts anywhere, and lines stay unchanged.
+	// CommonMark means that the platform follows https://spec.commonmark.org: a mark next to punctuation may not
+	// count, a line break is a space, a line below a quote belongs to the quote, and spaces at the start of a line
+	// are dropped. Otherwise a mark counts anywhere, and lines stay unchanged.
 	CommonMark bool
-	// Tables is the maximum number of columns of a table of https://github.github.com/gfm/#tables-extension-. Further
-	// cells are written into the last column. 0: tables are unsupported, and become code.
+	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). The text
+	// of further columns is written into the last one. 0: tables are not supported and become code.
 	Tables int
-	// Lists says that the platform supports lists, as CommonMark or Discord defines them. Otherwise list marks are text.
+	// Lists means that the platform supports lists as CommonMark or Discord defines them. Otherwise list marks are
+	// text.
 	Lists bool
 	// Mark returns the mark of bold, italic and strikethrough text; nil: Markdown's marks.
 	Mark func(markup.Style) string
-	// Bare says that nothing can be escaped, that marks count only at the edges of words, and that code has two
-	// backticks on each side. Formats that can't be written under these rules are left out.
+	// Bare means that nothing can be escaped, that marks count only at the edges of words, and that two backticks
+	// enclose code. Formats that can't be written under these rules are left out.
 	Bare bool
-	// Language matches the names that may follow the fence of a code block; nil: any name.
+	// Language matches the language names that may follow the fence of a code block; nil: any name.
 	Language *regexp.Regexp
 }
 
-// Place is the position of a character.
+// Place is the position of a character in a text.
 type Place struct {
 	Text    string
-	At      int  // offset of the character
-	Size    int  // its size in bytes
+	At      int  // offset of the character in Text
+	Size    int  // size of the character in bytes
 	Line    int  // offset of the first character of its line that is not white space
 	Heading bool // it is in a heading of a supported level
 	Label   bool // it is in the label of a link; see Grammar.Label
@@ -69,14 +74,14 @@ type Place struct {
 // Rest returns the text from the character to the end.
 func (p Place) Rest() string { return p.Text[p.At:] }
 
-// InWord reports whether the character stands between two ASCII letters or digits.
+// InWord reports whether the character is between two ASCII letters or digits.
 func (p Place) InWord() bool { return isWord(p.Prev()) && isWord(p.Next()) }
 
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// Start reports whether only white space and marks precede the character in its line.
+// Start reports whether only white space and marks come before the character in its line.
 func (p Place) Start() bool { return p.At <= p.Line }
 
 // Ordinal reports whether the character ends the number of a list item, like the full stop in "1.".

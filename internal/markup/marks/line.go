@@ -5,7 +5,7 @@ import "strings"
 // quoteMark precedes each line of a quote.
 const quoteMark = "> "
 
-// space writes the white space before i.
+// space writes the white space gap before i.
 func (w *writer) space(gap string, i int) {
 	breaks := strings.Count(gap, "\n")
 	if breaks == 0 && !w.fenced {
@@ -28,7 +28,7 @@ func (w *writer) space(gap string, i int) {
 	w.out = append(w.out, '\n')
 	w.beginLine(i)
 	if len(w.blocks) > 0 && w.blocks[0].Start == i {
-		return // has its own indentation
+		return // code has its own indentation
 	}
 	indent := gap[strings.LastIndexByte(gap, '\n')+1:]
 	if w.head < 0 {
@@ -36,14 +36,14 @@ func (w *writer) space(gap string, i int) {
 	}
 }
 
-// part separates the line that ends from the line that begins at i, since CommonMark would join them. A single line
-// break counts as a space unless two spaces precede it (https://spec.commonmark.org/0.31.2/#hard-line-breaks). The line
-// below a quote or a list would continue it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text); ended
-// says that one ended here.
+// part separates the line that ends from the line that begins at i, because CommonMark would join them. A single line
+// break counts as a space unless two spaces precede it (https://spec.commonmark.org/0.31.2/#hard-line-breaks). A line
+// directly below a quote or a list would continue it
+// (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended says that a list ended here.
 func (w *writer) part(i int, ended bool) {
 	quote := w.quoteAt(i)
 	switch {
-	case w.tabled: // the next line would be a row
+	case w.tabled: // otherwise the next line would become a row of the table
 		w.out = append(w.out, '\n')
 		if quote == w.quote && quote >= 0 {
 			w.out = append(w.out, quoteMark...)
@@ -51,8 +51,8 @@ func (w *writer) part(i int, ended bool) {
 	case w.quote >= 0 && quote != w.quote:
 		w.out = append(w.out, '\n')
 	case quote != w.quote, w.fenced, w.head >= 0, w.headAt(i) >= 0, len(w.blocks) > 0 && w.blocks[0].Start == i:
-		// Each of these is a block of its own, so nothing joins them.
-	case len(w.items) > 0 && w.items[0].Start == i: // a list item is a block of its own, too
+		// These lines belong to different blocks, so CommonMark does not join them.
+	case len(w.items) > 0 && w.items[0].Start == i: // a list item is a block, too
 	case ended:
 		w.out = append(w.out, '\n')
 		if quote >= 0 {
@@ -63,7 +63,7 @@ func (w *writer) part(i int, ended bool) {
 	}
 }
 
-// beginLine writes the marks before the line whose first visible character is at i.
+// beginLine writes the marks at the start of the line whose first visible character is at i.
 func (w *writer) beginLine(i int) {
 	w.start, w.line, w.fenced, w.tabled = true, i, false, false
 	if w.quote = w.quoteAt(i); w.quote >= 0 {
@@ -74,17 +74,19 @@ func (w *writer) beginLine(i int) {
 	}
 }
 
-// endLine protects number signs at the end of a heading, which would be dropped.
+// endLine writes a joiner after number signs at the end of a heading, which the platform would drop otherwise.
 func (w *writer) endLine(finished bool) {
 	if w.head >= 0 && finished && !w.rules.CommonMark && w.out[len(w.out)-1] == '#' {
 		w.out = append(w.out, Joiner...)
 	}
 }
 
-// quoteAt returns the quote that covers a place, or -1. Call it with growing places only.
+// quoteAt returns the index of the quote that covers a place, or -1. Each call must pass a later place than the one
+// before.
 func (w *writer) quoteAt(at int) int { return find(w.quotes, &w.nextQuote, at) }
 
-// headAt returns the heading that covers a place, or -1. Call it with growing places only.
+// headAt returns the index of the heading that covers a place, or -1. Each call must pass a later place than the one
+// before.
 func (w *writer) headAt(at int) int { return find(w.heads, &w.nextHead, at) }
 
 func find(list []format, next *int, at int) int {
@@ -97,7 +99,7 @@ func find(list []format, next *int, at int) int {
 	return -1
 }
 
-// finish closes the formats that don't continue in later text.
+// finish closes the formats that later text does not continue.
 func (w *writer) finish() {
 	for n := len(w.marks); n > 0 && !w.inline[w.marks[n-1]].Open; n-- {
 		w.close(false)
@@ -107,14 +109,14 @@ func (w *writer) finish() {
 	}
 }
 
-// block writes a code block and returns where the text continues.
+// block writes a code block or a table, and returns its end.
 func (w *writer) block(f format) int {
 	content := w.text[f.Start:f.End]
 	if strings.TrimSpace(content) == "" {
 		return f.End
 	}
 	w.arrive(f.Start, nil)
-	w.listed = nil // the fence is not indented
+	w.listed = nil // the fence is not indented, so it ends all lists
 	if !w.start {
 		w.out = append(w.out, '\n')
 		w.beginLine(f.Start)
@@ -140,7 +142,7 @@ func (w *writer) block(f format) int {
 			w.out = append(w.out, prefix...)
 			ticks = 0
 		case '`':
-			if ticks == 2 { // with a third one it would be a fence
+			if ticks == 2 { // three backticks would be a fence
 				w.out = append(w.out, Joiner...)
 				ticks = 0
 			}

@@ -9,19 +9,20 @@ import (
 
 const (
 	maxDepth  = 11          // maximum nesting of lists on Discord; Slack's is unknown
-	maxNumber = 999_999_999 // largest number that is known to work
+	maxNumber = 999_999_999 // the largest number that is known to work in a list
 	bullets   = "•◦▪"       // marks of lists without numbers, without the boxes of tasks
 )
 
-// listed is a list. number is that of its last item, or 0 for bullets. column is where that item's text begins.
+// listed is a list. number is the number of its last item, or 0 for bullets. column is where the text of that item
+// begins.
 type listed struct{ number, column int }
 
-// item writes the mark of a list item if the platform would show it as it is laid out, and returns where the text
-// continues. Otherwise the mark is written as text.
+// item writes the mark of a list item if the platform would then show the item as it was laid out. Otherwise it
+// writes the mark as text. It returns where the text continues.
 //
-// Discord nests an item by its indentation, unless a blank line, a code block or an unindented line stands between it
-// and its parent item. It numbers the items of a list consecutively. CommonMark nests an item that is indented to the
-// text of another item (https://spec.commonmark.org/0.31.2/#list-items).
+// Discord nests an item by its indentation, unless a blank line, a code block or an unindented line is between the
+// item and its parent item. It numbers the items of a list consecutively. CommonMark nests an item in another item if
+// it is indented as far as the other item's text (https://spec.commonmark.org/0.31.2/#list-items).
 func (w *writer) item(i int) int {
 	f := w.items[0]
 	if f.Start < i {
@@ -39,7 +40,7 @@ func (w *writer) item(i int) int {
 	switch {
 	case !ok, level > maxDepth, len(w.listed) < level-1, level == 1 && strings.HasSuffix(gap, " "):
 		ok = false
-	case len(w.listed) == level: // it continues a list
+	case len(w.listed) == level: // the item continues a list
 		last := w.listed[level-1]
 		ok = now.number == 0 && last.number == 0 || last.number > 0 && now.number == last.number+1
 	}
@@ -51,8 +52,8 @@ func (w *writer) item(i int) int {
 	return w.listItem(f, now)
 }
 
-// nested is item for CommonMark. Some platforms may not support lists that begin with a number other than 1, so such
-// marks and the rest of their list are text. A line that belongs to no list ends all lists; see unlist.
+// nested is like item, for CommonMark. Some platforms may not support lists that begin with a number other than 1. So
+// the marks of such a list are written as text. A line that belongs to no list ends all lists; see unlist.
 func (w *writer) nested(f format, gap string) int {
 	lists := w.listed[:min(len(w.listed), f.Level)]
 	now, ok := w.mark(f)
@@ -76,7 +77,7 @@ func (w *writer) nested(f format, gap string) int {
 	return w.listItem(f, now)
 }
 
-// listItem writes the mark of an item of the list now.
+// listItem writes the mark of item f, which belongs to the list now.
 func (w *writer) listItem(f format, now listed) int {
 	w.arrive(f.Start, nil)
 	w.items = w.items[1:]
@@ -90,14 +91,14 @@ func (w *writer) listItem(f format, now listed) int {
 	return f.End
 }
 
-// plainItem writes the first character of a mark as text.
+// plainItem writes the first character of a list item's mark as text.
 func (w *writer) plainItem(i int) int {
 	_, size := utf8.DecodeRuneInString(w.text[i:])
 	return w.char(i, size)
 }
 
-// mark returns the list that the mark of an item begins or continues. It returns false if nothing follows the mark in
-// its line.
+// mark returns the list that an item's mark begins or continues. It returns false if the mark is not followed by text
+// in its line.
 func (w *writer) mark(f format) (listed, bool) {
 	text := w.text[f.Start:f.End]
 	if f.End+1 >= len(w.text) || w.text[f.End] != ' ' || len(w.blocks) > 0 && w.blocks[0].Start == f.End+1 {
@@ -114,7 +115,7 @@ func (w *writer) mark(f format) (listed, bool) {
 	return listed{}, size == len(text) && strings.ContainsRune(bullets, r)
 }
 
-// unlist records that the white space before i ends lists, and reports whether it does.
+// unlist removes the lists that end in the white space gap before i, and reports whether there are any.
 func (w *writer) unlist(gap string, i int) bool {
 	breaks, before := strings.Count(gap, "\n"), len(w.listed)
 	switch {
@@ -133,8 +134,8 @@ func (w *writer) unlist(gap string, i int) bool {
 	return len(w.listed) < before
 }
 
-// indent returns the indentation of the line at i. Spaces indent it to the column of its list item; beyond that it uses
-// no-break spaces, since CommonMark drops other spaces.
+// indent returns the indentation of the line at i. Up to the column of its list item, it consists of spaces. Beyond
+// that, it consists of no-break spaces, because CommonMark drops other spaces.
 func (w *writer) indent(indent string, i int) string {
 	if !w.rules.CommonMark || len(w.items) > 0 && w.items[0].Start == i {
 		return indent

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// sign returns the mark that begins and ends a style. In Markdown it never uses an underscore for italic text, since no
-// platform accepts one within a word.
+// sign returns the mark that begins and ends a style. In Markdown, the mark of italic text is never an underscore,
+// because no platform accepts an underscore within a word.
 func (r Rules) sign(s markup.Style) string {
 	if r.Mark != nil {
 		return r.Mark(s)
@@ -24,13 +24,13 @@ func (r Rules) sign(s markup.Style) string {
 	}
 }
 
-// open writes the mark that begins a format.
+// open writes the mark that begins the format with the index f.
 func (w *writer) open(f int) {
 	w.marks = append(w.marks, f)
 	n := len(w.out)
 	if w.inline[f].Style == markup.Link {
 		if n > 0 && w.out[n-1] == '!' {
-			w.out = append(w.out, Joiner...) // after an exclamation mark, the link would be an image
+			w.out = append(w.out, Joiner...) // directly after an exclamation mark, the link would be an image
 		}
 		w.token(func() {
 			w.lastLink = len(w.out)
@@ -40,15 +40,15 @@ func (w *writer) open(f int) {
 	}
 	m := w.rules.sign(w.inline[f].Style)
 	if n > 0 && w.out[n-1] == m[0] {
-		if w.opened == n { // the marks form one run
+		if w.opened == n { // both opening marks form one run, as they should
 			w.out = append(w.out, m...)
 			w.opened = len(w.out)
 			return
 		}
-		// If a closing mark precedes this one directly, the two would form one run; on Discord this holds for any mark.
-		// On other platforms a joiner is not possible after a mark that is shown as text, since this mark could then
-		// close an outer one.
-		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a tilde before tildes would keep them from being a mark
+		// If a closing mark is directly before this one, both would form one run, so a joiner separates them. On
+		// Discord this applies to any mark. On other platforms, no joiner may follow a mark that is shown as text:
+		// that mark could then close an outer format.
+		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // next to another tilde, tildes would not be a mark
 			w.out = append(w.out, Joiner...)
 		}
 	}
@@ -57,11 +57,11 @@ func (w *writer) open(f int) {
 	w.opened = len(w.out)
 }
 
-// close writes the mark that ends the innermost open format. tight says that no white space follows in the text.
+// close writes the mark that ends the innermost open format. tight means that no white space follows in the text.
 //
-// A mark after punctuation ends nothing unless white space or punctuation follows it
-// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). After a character of a script without spaces, the
-// next character is not known yet.
+// After punctuation, a mark ends a format only if white space or punctuation follows
+// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). In a script without spaces, the next character
+// may not be known yet.
 func (w *writer) close(tight bool) {
 	f := w.inline[w.marks[len(w.marks)-1]]
 	w.marks = w.marks[:len(w.marks)-1]
@@ -74,7 +74,7 @@ func (w *writer) close(tight bool) {
 	m := w.rules.sign(f.Style)
 	n := len(w.out)
 	same := w.out[n-1] == m[0]
-	if !same || w.shut != n { // otherwise it would form one run with the mark before
+	if !same || w.shut != n { // two adjacent closing marks may form one run
 		before := last(w.out)
 		shown, _ := utf8.DecodeLastRuneInString(w.text[:w.done])
 		if same || w.rules.CommonMark && punctuation(before) && (tight || shown >= utf8.RuneSelf) {
@@ -85,8 +85,8 @@ func (w *writer) close(tight bool) {
 	w.shut = len(w.out)
 }
 
-// token writes text other than white space. If punctuation followed marks that were just opened next to a word,
-// the marks would not open (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run), so token inserts a
+// token writes text other than white space. Marks that were opened directly after a word don't count if punctuation
+// follows them (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). In this case, token inserts a
 // joiner.
 func (w *writer) token(write func()) {
 	at := len(w.out)
@@ -111,7 +111,8 @@ func last(b []byte) rune {
 	return r
 }
 
-// clings reports whether the effect of a mark after this character depends on the following character.
+// clings reports whether the character after a mark decides whether the mark counts. r is the character before the
+// mark.
 func clings(r rune) bool { return r != 0 && !unicode.IsSpace(r) && !punctuation(r) }
 
 // punctuation reports whether a character is punctuation as defined by CommonMark.

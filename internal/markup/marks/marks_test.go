@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is a small platform: it escapes marks with backslashes, and makes links of words that begin with "https:".
+// toy is a small platform. It escapes marks with backslashes, and turns words that begin with "https:" into links.
 type toy struct {
 	rules Rules
 }
@@ -42,7 +42,7 @@ func (g toy) Label(text string, i int, first bool) bool {
 
 func (g toy) Fragile(s string) bool { return strings.Contains(s, "*") }
 
-// dialect writes with a grammar.
+// dialect is a dialect that writes text with a grammar.
 type dialect struct {
 	markup.Plain
 	g Grammar
@@ -59,7 +59,7 @@ func TestWrite(t *testing.T) {
 	common, other := Rules{Headings: 6, CommonMark: true}, Rules{Headings: 2}
 	for _, tt := range []struct {
 		name, src    string
-		common, want string // on a platform that follows CommonMark, and on one that does not
+		common, want string // expected text on a platform that follows CommonMark, and on one that does not
 	}{
 		{"plain", "one *two* **three** ~~four~~", "one *two* **three** ~~four~~", "one *two* **three** ~~four~~"},
 		{"literal marks", `2 \* 3 \_a\_ \~ 1`, `2 \* 3 \_a\_ \~ 1`, `2 \* 3 \_a\_ \~ 1`},
@@ -102,7 +102,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Formats that are still open get no closing marks.
+// Formats that later text continues get no closing marks.
 func TestWriteOpen(t *testing.T) {
 	t.Parallel()
 	for _, style := range []markup.Style{markup.Bold, markup.Italic, markup.Strike, markup.Code, markup.Pre} {

@@ -7,13 +7,13 @@ import (
 	"telex/internal/markup"
 )
 
-// row is a row of a table: its non-empty cells.
+// row is a row of a table. cells are its cells that are not empty.
 type row struct {
 	head  bool
 	cells []markup.Format
 }
 
-// structure adds a row to the last table, or a cell to its last row.
+// structure adds a row to the last table, or a cell to the last row of that table.
 func (w *writer) structure(f markup.Format) {
 	if len(w.blocks) == 0 || w.rules.Tables == 0 {
 		return
@@ -29,8 +29,8 @@ func (w *writer) structure(f markup.Format) {
 	}
 }
 
-// table writes a table at the start of a line. It writes a blank line above it, so that the line there does not become
-// its head. If the head is in an earlier message, the table gets an empty head.
+// table writes a table at the start of a line. It writes a blank line before the table. Otherwise the line above
+// would become the table's head. If the head is in an earlier message, the table gets an empty head.
 func (w *writer) table(f format, prefix string) {
 	if begun := strings.TrimSuffix(string(w.out), prefix); strings.HasSuffix(begun, "\n") && !strings.HasSuffix(begun, "\n"+prefix+"\n") {
 		w.out = append(w.out, "\n"+prefix...)
@@ -66,7 +66,7 @@ func (w *writer) table(f format, prefix string) {
 	w.done = f.End
 }
 
-// row writes a row of a table with a number of columns.
+// row writes a row of a table with this number of columns.
 func (w *writer) row(r row, columns int) {
 	at := 0
 	for _, c := range r.cells {

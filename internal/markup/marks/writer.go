@@ -9,8 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Write returns the piece as Markdown of the grammar. If text is appended to the piece and the formats at its
-// end are Open, the new result begins with the earlier one.
+// Write returns the piece as a platform's Markdown. If text is appended to the piece, and the formats at its end were
+// Open, the new result begins with the earlier one.
 func Write(g Grammar, p markup.Piece) string {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	if !markup.Visible(text) {
@@ -29,36 +29,36 @@ type writer struct {
 	rules   Rules
 	text    string
 	out     []byte
-	done    int // end of the written text; white space after it waits for the next text
+	done    int // end of the written text; white space after it is written with the next text
 
-	quotes, heads, blocks, inline []format // sorted by start
-	nextQuote, nextHead           int      // indexes of the first ones that end after the place
+	quotes, heads, blocks, inline []format // sorted by their start
+	nextQuote, nextHead           int      // indexes in quotes and heads of the first ones that end after the place
 	covering                      []int    // indexes in inline of the formats that cover the place, outer first
 	next                          int      // index in inline of the first format that begins after the place
-	marks                         []int    // indexes in inline of the formats whose marks are open
+	marks                         []int    // indexes in inline of the formats whose marks are still open
 
 	items  []format // the marks of lists
 	listed []listed // the list of the current line, preceded by the lists around it
 
-	start  bool // at the start of a line
-	line   int  // start of the line's text
+	start  bool // the place is at the start of a line
+	line   int  // start of the text in the current line
 	head   int  // index in heads of the line's heading, or -1
 	quote  int  // index in quotes of the line's quote, or -1
-	fenced bool // the line ends a code block or a table
-	tabled bool // the line ends a table
+	fenced bool // a code block or a table ends in the line
+	tabled bool // a table ends in the line
 
-	opened, shut int   // length of out after the last opening and the last closing marks
-	clings       bool  // the character before the opening marks is neither white space nor punctuation
+	opened, shut int   // length of out after the last opening mark and after the last closing mark
+	clings       bool  // the character before the last opening mark is neither white space nor punctuation
 	lastLink     int   // offset in out of the last link, or -1
-	want         []int // a buffer that wanted reuses
+	want         []int // a buffer that the method wanted uses again
 }
 
-// format is a format with additional state.
+// format is a format with the state that the writer needs.
 type format struct {
 	markup.Format
-	destination string // of a link
-	spent       bool   // a closed link that must not be opened again
-	rows        []row  // of a table
+	destination string // Link: what to write between the parentheses
+	spent       bool   // Link: it was closed and must not be opened again
+	rows        []row  // Pre of a table: its rows
 }
 
 // sort splits the formats by kind, and drops those that can't be written.
@@ -71,7 +71,8 @@ func (w *writer) sort(formats []markup.Format) {
 		line := f.Start == 0 || w.text[f.Start-1] == '\n'
 		switch {
 		case f.Style == markup.Quote:
-			// A quote in another one is part of it, and a quote after a bullet has no line of its own.
+			// A quote within a quote is part of it. A quote after a bullet does not begin its line and can't be
+			// written.
 			if n := len(w.quotes); line && (n == 0 || w.quotes[n-1].End <= f.Start) {
 				w.quotes = append(w.quotes, format{Format: f})
 			}
@@ -127,7 +128,8 @@ func (w *writer) write() {
 	w.finish()
 }
 
-// cover finds the inline formats that cover the place i. If one of them is code, it returns its index, else -1.
+// cover finds the inline formats that cover the place i. If one of them is code, it returns the format's index,
+// otherwise -1.
 func (w *writer) cover(i int) (code int) {
 	for n := len(w.covering); n > 0 && w.inline[w.covering[n-1]].End <= i; n-- {
 		w.covering = w.covering[:n-1]
@@ -152,7 +154,7 @@ func (w *writer) cover(i int) (code int) {
 	return -1
 }
 
-// covered reports whether an outer format has the same style already.
+// covered reports whether a format around the place already has the style.
 func (w *writer) covered(s markup.Style) bool {
 	for _, i := range w.covering {
 		if w.inline[i].Style == s {
@@ -162,7 +164,8 @@ func (w *writer) covered(s markup.Style) bool {
 	return false
 }
 
-// boundary returns where the next inline format after the place ends or opens.
+// boundary returns where the innermost inline format at the place ends, or where the next one opens if that comes
+// first.
 func (w *writer) boundary() (end int, opens bool) {
 	end = len(w.text)
 	if n := len(w.covering); n > 0 {
@@ -177,7 +180,7 @@ func (w *writer) boundary() (end int, opens bool) {
 	return end, opens
 }
 
-// char writes the character at i, which has size bytes, or the URL that begins there. It returns where the text
+// char writes the character at i, which has size bytes, or the URL that begins at i. It returns where the text
 // continues.
 func (w *writer) char(i, size int) int {
 	end, opens := w.boundary()
@@ -197,7 +200,7 @@ func (w *writer) char(i, size int) int {
 	return w.done
 }
 
-// link returns the link that covers the place, or -1.
+// link returns the index of the link that covers the place, or -1.
 func (w *writer) link() int {
 	for _, i := range w.covering {
 		if w.inline[i].Style == markup.Link {
@@ -207,8 +210,8 @@ func (w *writer) link() int {
 	return -1
 }
 
-// wanted returns the formats that must be open for the next token. label says that the token may be part of a link's
-// label, fragile that it ends styles too early.
+// wanted returns the indexes of the formats that must be open for the next token. label means that the token may be
+// part of a link's label. fragile means that the token would end styles too early.
 func (w *writer) wanted(label, fragile bool) []int {
 	w.want = w.want[:0]
 	for _, i := range w.covering {
@@ -218,7 +221,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
-				f.spent = true // otherwise the link would be repeated for each piece of the label
+				f.spent = true // otherwise the link would be written again after this token
 			}
 		default:
 			if !fragile {
@@ -231,8 +234,8 @@ func (w *writer) wanted(label, fragile bool) []int {
 
 func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
 
-// arrive writes the white space before i and changes the open marks to those of want. Marks close before white
-// space and open after it, and none stays open across lines.
+// arrive writes the white space before i, and opens and closes formats until those of want are open. Formats are
+// closed before white space and opened after it. No format stays open across lines.
 func (w *writer) arrive(i int, want []int) {
 	gap := w.text[w.done:i]
 	keep := 0

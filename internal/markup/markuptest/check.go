@@ -17,14 +17,15 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Prefixes lays out src and its beginnings, step bytes apart: as a preview, as a final, and for a message that can only
-// be appended to. It fails the test unless the parts fit, show the whole text once, break no grapheme, and pass valid,
-// which fails the test by itself. It returns how many bytes of visible text disappeared between two previews.
+// Prefixes lays out src and its beginnings, step bytes apart: as a preview, as a final, and for a message to which
+// text can only be appended. It fails the test unless the parts fit, show the whole text once, and break no grapheme.
+// valid checks each part, and fails the test itself. Prefixes returns how many bytes of visible text disappeared
+// between two previews.
 func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
 	seen := ""
-	grows := utf8.ValidString(src) // an invalid character may disappear later; models write none
+	grows := utf8.ValidString(src) // models write no invalid characters, which may disappear later
 	var grown []markup.Part
 	for i := 0; ; i = min(i+step, len(src)) {
 		c.src = src[:i]
@@ -62,7 +63,7 @@ type checker struct {
 	valid   func(markup.Part)
 }
 
-// joined checks a layout and returns its text.
+// joined makes a layout, checks it, and returns its text.
 func (c *checker) joined(o markup.Options) string {
 	c.Helper()
 	parts := c.layout(o)
@@ -74,7 +75,7 @@ func (c *checker) joined(o markup.Options) string {
 	return strings.TrimRight(text(whole), "\n")
 }
 
-// layout returns the parts, after checking that they fit and are valid.
+// layout returns the parts of a layout. It checks that they fit and are valid.
 func (c *checker) layout(o markup.Options) []markup.Part {
 	c.Helper()
 	o.Dialect, o.Limit = c.dialect, c.limit
@@ -95,7 +96,7 @@ func (c *checker) layout(o markup.Options) []markup.Part {
 	return parts
 }
 
-// grows compares a layout for a message that can only be appended to with the layout before.
+// grows makes a layout for a message to which text can only be appended, and compares it with the layout before.
 func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	c.Helper()
 	parts := c.layout(o)
@@ -116,8 +117,8 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	return parts
 }
 
-// keeps reports whether all earlier spans still exist, perhaps longer. Their order is ignored: of two spans with the
-// same start, the longer comes first, and that may change.
+// keeps reports whether all earlier spans still exist, perhaps longer. It ignores their order: of two spans with the
+// same start, the longer one comes first, and this may change when they grow.
 func keeps(was, now []markup.Span) bool {
 	was, now = longestFirst(was), longestFirst(now)
 	for _, s := range was {

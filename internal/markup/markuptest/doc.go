@@ -1,3 +1,3 @@
-// Package markuptest is shared by the tests of all dialects: typical answers of models, a generator of difficult
-// Markdown, and the properties that must hold for each beginning of a text.
+// Package markuptest is shared by the tests of all dialects. It contains typical answers of models, a generator of
+// difficult Markdown, and checks of each beginning of a text.
 package markuptest

@@ -9,13 +9,13 @@ import (
 	"telex/internal/markup"
 )
 
-// Glyph is a character as a person sees it. White space outside of code blocks has no style, and one line break there
-// stands for several.
+// Glyph is a character as a person sees it. Outside of code blocks, white space has no style, and several line breaks
+// are one Glyph.
 type Glyph struct {
 	Char   rune
 	Styles string // the initials of its styles in alphabetic order: b, c, h, i, l, p, q, s
-	URL    string // of a link
-	Level  int    // of a heading
+	URL    string // URL, if it is in a link
+	Level  int    // level, if it is in a heading
 }
 
 // initial returns the letter that stands for a style.
@@ -33,18 +33,18 @@ func With(styles string, s markup.Style) string {
 	return string(all)
 }
 
-// Glyphs returns the visible characters of a piece on a platform with so many levels of headings. Deeper headings, and
-// headings that do not begin their line, are bold. Quotes that do not begin their line are plain text. destination maps
-// the address of a link; a link with an empty destination is plain text.
+// Glyphs returns the visible characters of a piece on a platform with this number of heading levels. Deeper headings,
+// and headings that do not begin their line, are bold. Quotes that do not begin their line are plain text.
+// destination converts the URL of a link. If it returns "", the link is plain text.
 func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
 		g := Glyph{Char: r}
 		for _, f := range p.Formats {
-			if f.Style == markup.Pre { // blank lines at its edges are invisible
+			if f.Style == markup.Pre { // blank lines at the end of code are invisible
 				f.End = f.Start + len(strings.TrimRight(p.Text[f.Start:f.End], "\n"))
 			}
-			if i < f.Start || i >= f.End || f.Style > markup.Heading { // the other styles are invisible
+			if i < f.Start || i >= f.End || f.Style > markup.Heading { // styles after Heading are invisible
 				continue
 			}
 			line := f.Start == 0 || p.Text[f.Start-1] == '\n'
@@ -68,7 +68,7 @@ func Glyphs(p markup.Piece, headings int, destination func(url string) string) [
 	return Tidy(out)
 }
 
-// Tidy removes invisible glyphs, and the styles of glyphs that can't show any.
+// Tidy removes invisible glyphs, and removes styles from glyphs on which no style is visible.
 func Tidy(glyphs []Glyph) []Glyph {
 	var out, wide []Glyph
 	for _, g := range glyphs {
@@ -103,7 +103,7 @@ func Tidy(glyphs []Glyph) []Glyph {
 			g.Styles, g.URL, g.Level = "", "", 0
 		}
 		if n := len(out); strings.Contains(g.Styles, "p") && n > 0 && out[n-1].Char == ' ' && out[n-1].Styles == "" {
-			out[n-1].Char = '\n' // a code block begins a line, even after a bullet
+			out[n-1].Char = '\n' // a code block begins on a new line, even after a bullet
 		}
 		out = append(out, g)
 	}
@@ -113,7 +113,7 @@ func Tidy(glyphs []Glyph) []Glyph {
 	return out
 }
 
-// Same fails the test if the text that was written for a piece shows something else.
+// Same fails the test if got and want differ. wire is the text that was written for a piece.
 func Same(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -124,8 +124,8 @@ func Same(t TB, wire string, got, want []Glyph) {
 	}
 }
 
-// Tangled reports whether a piece has emphasis within emphasis. Such a text can't always be written correctly: both use
-// the same character, and the platform guesses which marks belong together.
+// Tangled reports whether a piece has emphasis within emphasis. Such a text can't always be written correctly: both
+// use the same character for their marks, and the platform guesses which marks belong together.
 // https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
 func Tangled(p markup.Piece) bool {
 	emphasis := func(f markup.Format) bool {
@@ -140,7 +140,7 @@ func Tangled(p markup.Piece) bool {
 	return false
 }
 
-// SameText is Same for Tangled pieces. It compares the characters, but not the styles, and ignores marks of emphasis.
+// SameText is like Same, for pieces that are Tangled. It compares only the characters, and ignores marks of emphasis.
 func SameText(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	text := func(glyphs []Glyph) string {
@@ -169,13 +169,13 @@ func list(glyphs []Glyph, from int) string {
 	return s.String()
 }
 
-// Spy is a dialect that remembers the piece of each rendered text. It is not safe for concurrent use.
+// Spy is a dialect that stores the piece of each text that it renders. It is not safe for concurrent use.
 type Spy struct {
 	markup.Dialect
 	Pieces map[string]markup.Piece
 }
 
-// Render renders and remembers the piece.
+// Render renders and stores the piece.
 func (s Spy) Render(p markup.Piece) markup.Rendered {
 	r := s.Dialect.Render(p)
 	s.Pieces[r.Text] = p

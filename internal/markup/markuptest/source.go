@@ -30,8 +30,8 @@ func Answers(tb testing.TB) map[string]string {
 	return out
 }
 
-// Nasty generates texts of complete and incomplete constructs, and of texts that a platform or a terminal may interpret
-// as commands.
+// Nasty generates texts of complete and incomplete constructs, and texts that a platform or a terminal may read as
+// commands.
 func Nasty() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

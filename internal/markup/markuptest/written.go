@@ -8,11 +8,11 @@ import (
 	"telex/internal/markup"
 )
 
-// Written is a dialect that writes everything into one string, with a check that reads the string again.
+// Written is a dialect that writes everything into one string. Its Check reads the string again.
 type Written struct {
 	Dialect markup.Dialect
 	Limit   int // maximum length of a message
-	// Check fails the test unless the platform shows a part as it was laid out. spy knows the pieces.
+	// Check fails the test unless the platform would show a part as it was laid out. spy has the pieces.
 	Check func(t TB, spy Spy, p markup.Part)
 }
 
@@ -33,13 +33,13 @@ func (w Written) Render(t TB, src string) string {
 	return parts[0].Rendered.Text
 }
 
-// Construct is Markdown with its expected rendering, which is written by hand.
+// Construct is a piece of Markdown with the text that a dialect must write for it.
 type Construct = struct{ Name, Source, Want string }
 
-// j is the invisible joiner.
+// j is the invisible character marks.Joiner.
 const j = "\u2060"
 
-// constructs are rendered alike by all dialects that write Markdown.
+// constructs returns constructs for which all dialects that write Markdown must write the same text.
 func constructs() []Construct {
 	return []Construct{
 		{"plain", "a.b!c(d)-e", "a.b!c(d)-e"},
@@ -66,7 +66,7 @@ func constructs() []Construct {
 	}
 }
 
-// Constructs checks the renderings of a dialect's own constructs and of the common ones.
+// Constructs checks what the dialect writes for its own constructs and for the common ones.
 func (w Written) Constructs(t *testing.T, own []Construct) {
 	t.Helper()
 	for _, c := range slices.Concat(constructs(), own) {
@@ -99,8 +99,8 @@ func (w Written) Answers(t *testing.T, longest int) {
 	}
 }
 
-// Nasty checks the same nasty sources every time. No writer of one string can render all nested marks correctly, so
-// random sources would sometimes fail for reasons unrelated to a change. Fuzz searches for more.
+// Nasty checks the same difficult sources each time. Random sources would sometimes fail for reasons unrelated to a
+// change: no dialect that writes one string can write all nested marks correctly. Fuzz searches for more cases.
 func (w Written) Nasty(t *testing.T) {
 	t.Helper()
 	for seed := range 150 {
@@ -108,7 +108,7 @@ func (w Written) Nasty(t *testing.T) {
 	}
 }
 
-// Fuzz checks arbitrary sources, in messages that are up to longer units longer than the shortest.
+// Fuzz checks arbitrary sources. The limit of a message is between shortest and shortest+longer.
 func (w Written) Fuzz(f *testing.F, longer int) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, src string, limit int, open bool) {
@@ -119,7 +119,7 @@ func (w Written) Fuzz(f *testing.F, longer int) {
 	})
 }
 
-// Measure is the benchmark of a dialect: it lays out a typical answer in messages of a length.
+// Measure is the benchmark of a dialect. It lays out a typical answer in messages of at most limit units.
 func Measure(b *testing.B, d markup.Dialect, limit int) {
 	b.Helper()
 	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
