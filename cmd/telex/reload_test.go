@@ -89,7 +89,7 @@ func (r *reloadable) asked() string {
 	return string(list[len(list)-1].Body)
 }
 
-// Every section can change, without a restart.
+// Every section of the configuration can change without a restart.
 func TestReloadSections(t *testing.T) {
 	t.Parallel()
 	r := newReloadable(t, sections{})

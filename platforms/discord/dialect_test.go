@@ -182,7 +182,8 @@ func goes(url string) string {
 	return strings.ReplaceAll(marks.Destination(url, "http", "https"), "@", "%40")
 }
 
-// D7, D8, F26-F33, F35: the properties hold for every prefix of each sample answer.
+// D7, D8, F26-F33, F35: the dialect has the properties that package markuptest checks, for every prefix of each sample
+// answer.
 func TestAnswersDiscord(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 2000)

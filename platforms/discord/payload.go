@@ -10,9 +10,10 @@ import (
 	"telex/internal/chat"
 )
 
-// message is the body of a create or an edit. Fields that must always be sent have no omitempty: without
-// allowed_mentions a text notifies the people it mentions, and an edit keeps fields that it does not contain. So the
-// library's MessageSend is not used (ADR 14). https://docs.discord.com/developers/resources/message#create-message
+// message is the body of a create or an edit. Fields that must always be sent have no omitempty, unlike those of the
+// library's MessageSend (ADR 14). Without allowed_mentions, a text notifies the people whom it mentions. An edit
+// leaves fields unchanged that it does not contain.
+// https://docs.discord.com/developers/resources/message#create-message
 type message struct {
 	Content      string                           `json:"content"`
 	Nonce        string                           `json:"nonce,omitempty"`

@@ -10,14 +10,15 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Markdown writes the Markdown of Home Assistant's web interface: GitHub's Markdown as parsed by marked, with some HTML
+// Markdown writes the Markdown of Home Assistant's web interface: GitHub's Markdown as the JavaScript library marked
+// parses it, with some HTML
 // (https://www.home-assistant.io/integrations/persistent_notification/).
 //
 //	Markdown                   becomes
 //	bold, headings, lists …    the same
 //	| table |                  the same
 //	![alt](url)                [alt](url): an image would be loaded without a click
-//	< > &                      &lt; &gt; &amp;: there is no HTML; unchanged in code
+//	< > &                      &lt; &gt; &amp;, so that the text contains no HTML; unchanged in code
 //	{{ {% {#                   with a joiner between the characters, also in code: see escapeTemplates
 type Markdown struct{}
 
@@ -111,7 +112,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	case '-', '+', '=', '|':
 		escaped = at.Start()
 	case ':':
-		escaped = at.Start() && at.Next() == '-' // would align a column
+		escaped = at.Start() && at.Next() == '-' // otherwise it would align a table column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}

@@ -65,7 +65,8 @@ func checkMessage(t markuptest.TB, _ markuptest.Spy, p markup.Part) {
 	}
 }
 
-// D7, D8, F26-F33: the properties hold for every prefix of each sample answer.
+// D7, D8, F26-F33: the dialect has the properties that package markuptest checks, for every prefix of each sample
+// answer.
 func TestAnswersHomeAssistant(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 4000)

@@ -107,7 +107,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		if emoji.MatchString(at.Rest()) {
 			return append(out, ":"+marks.Joiner...)
 		}
-		escaped = at.Start() && at.Next() == '-' // would align a column
+		escaped = at.Start() && at.Next() == '-' // otherwise it would align a table column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}

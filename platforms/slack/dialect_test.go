@@ -206,7 +206,8 @@ func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 	return glyphs
 }
 
-// D7, D8, D13, F26-F33, F35: the properties hold for every prefix of each sample answer.
+// D7, D8, D13, F26-F33, F35: the dialect has the properties that package markuptest checks, for every prefix of each sample
+// answer.
 func TestAnswersSlack(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 4000)

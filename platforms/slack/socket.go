@@ -156,8 +156,8 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle handles an event. It fails if receiving must end. That is so if accept failed. It is also so if the last
-// socket ended, and another one may not be requested yet or would probably end soon too.
+// handle handles an event. It fails if accept failed. It also fails if the last socket ended and no other socket may
+// be requested yet, or if the next one would probably end soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true

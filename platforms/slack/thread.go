@@ -27,8 +27,9 @@ const (
 )
 
 // ReadThread implements gateway.ThreadReader. It makes at most threadPages calls. Slack returns a thread from its
-// beginning. So in a thread with more than 1,500 messages, the newest messages returned are from the last day: all of
-// them, or the first 500. https://docs.slack.dev/reference/methods/conversations.replies
+// beginning, in pages of threadPage messages. If a thread has more than 1,500 messages, the last call therefore reads
+// only the day before the question, and if that day has more than 500 messages, the newest of them are missing.
+// https://docs.slack.dev/reference/methods/conversations.replies
 func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]chat.Quote, error) {
 	if to.Thread == "" || limit <= 0 {
 		return nil, nil

@@ -221,7 +221,7 @@ func splitAroundCode(text string, e byteSpan, solid []byteSpan) []byteSpan {
 	return out
 }
 
-// trim excludes white space from both ends of an entity. Telegram would move the ends.
+// trim excludes white space from both ends of an entity. Otherwise Telegram would move the ends itself.
 func trim(text string, e byteSpan) byteSpan {
 	if e.start >= e.end {
 		return e

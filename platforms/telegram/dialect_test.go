@@ -287,7 +287,8 @@ func TestDialectQuietensAllMentions(t *testing.T) {
 	}
 }
 
-// D7, D8, F26-F33, F35: the properties hold for every prefix of each sample answer.
+// D7, D8, F26-F33, F35: the dialect has the properties that package markuptest checks, for every prefix of each sample
+// answer.
 func TestAnswersTelegram(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The number of remembered ids is limited for any updates, and the newest id always belongs to its own sequence.
+// Whatever an update contains, the bot remembers at most one id of it in a sequence, and no negative id.
 func FuzzReceived(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":{"id":1001}}}`), int64(1001))
 	f.Add([]byte(`{"message":{"message_id":9,"chat":{"id":-1001234567890}}}`), int64(-1001234567890))

@@ -79,7 +79,7 @@ func checkMenu(commands []tgbotapi.BotCommand) error {
 	return nil
 }
 
-// setMenu sets the commands of a scope if they differ.
+// setMenu sets the commands of a scope if they differ from the list that Telegram has.
 func (b *Bot) setMenu(ctx context.Context, scope tgbotapi.BotCommandScope, want []tgbotapi.BotCommand) error {
 	params := tgbotapi.Params{}
 	addJSON(params, "scope", scope)

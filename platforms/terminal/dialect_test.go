@@ -147,7 +147,8 @@ func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	}
 }
 
-// D7, D8: the properties hold for every prefix of each sample answer, measured without the escape sequences.
+// D7, D8: the dialect has the properties that package markuptest checks, for every prefix of each sample answer,
+// measured without the escape sequences.
 func TestAnswersTerminal(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {

@@ -90,7 +90,8 @@ func letters(s string) string {
 	}, s)
 }
 
-// D7, D8, F26-F33: the properties hold for every prefix of each sample answer.
+// D7, D8, F26-F33: the dialect has the properties that package markuptest checks, for every prefix of each sample
+// answer.
 func TestAnswersWhatsApp(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 4000)

@@ -40,7 +40,7 @@ func (w *Words) Add(piece string) {
 	w.text.WriteString(piece)
 }
 
-// Mention records a mention of the bot, which is left out.
+// Mention records a mention of the bot, which is left out of the text.
 func (w *Words) Mention() { w.mentioned = true }
 
 // String returns the text.
