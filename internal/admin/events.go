@@ -27,7 +27,7 @@ func sections() []string {
 // update is the data of one event: the parts that have changed. It is JSON, because a line break in the text of a
 // part would end a line of the event.
 type update struct {
-	Started  int64             `json:"started"` // another number: another process, maybe of another version
+	Started  int64             `json:"started"` // start time of the process; another value means another process
 	Sections map[string]string `json:"sections"`
 }
 

@@ -20,7 +20,7 @@ type Pairing struct {
 // Waiting is a person with a valid code.
 type Waiting struct {
 	Code   string    `json:"code"`
-	Person string    `json:"person"` // in the form of config.yaml
+	Person string    `json:"person"` // in the form that config.yaml uses
 	Name   string    `json:"name"`
 	At     time.Time `json:"at"`
 }
@@ -42,7 +42,7 @@ type Deletion struct {
 
 // Deleted is the amount of deleted data.
 type Deleted struct {
-	Messages int  `json:"messages"` // of histories, and waiting messages
+	Messages int  `json:"messages"` // number of history entries and waiting messages
 	Code     bool `json:"code"`     // a pending code or an admission
 }
 

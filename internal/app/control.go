@@ -48,7 +48,7 @@ const (
 	pathStatus   = "/v1/status"
 	pathReplicas = "/v1/replicas"
 	pathReload   = "/v1/reload"
-	pathChat     = "/v1/chat" // is upgraded to a connection of the terminal's protocol
+	pathChat     = "/v1/chat" // the connection is upgraded to the terminal's protocol
 )
 
 const (

@@ -118,7 +118,7 @@ func mendStore(at location) string {
 // description of the daemon.
 func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
-		which, _, _ := strings.Cut(err.Error(), ";") // the rest is for people who start another daemon
+		which, _, _ := strings.Cut(err.Error(), ";") // the rest is advice for starting another daemon
 		return which, true
 	}
 	conn, err := dialDaemon(ctx, d.env, dir)

@@ -41,7 +41,7 @@ type row struct {
 func importTable() []row {
 	layout := []string{"internal/chat", "internal/markup"}
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
-	writers := append(slices.Clone(adapter), "internal/markup/marks") // of platforms that take Markdown as one string
+	writers := append(slices.Clone(adapter), "internal/markup/marks") // adapters of platforms that accept Markdown as one string
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*", "internal/store/memory"}
 	machinery := []string{"standin/rig", "standin/host", "standin/fault", "standin/quota"}
 	return []row{
@@ -343,7 +343,7 @@ func load(t *testing.T) []pkg {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", // packages that don't build are listed, too
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", // -e also lists packages that don't build
 		"-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer

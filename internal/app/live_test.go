@@ -78,7 +78,7 @@ func roundTrip(t *testing.T, p livePlatform, d draft) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Admin.Listen = "127.0.0.1:0" // the figures are checked
+	c.Admin.Listen = "127.0.0.1:0" // needed for the metrics
 	o := Options{Log: slog.New(slog.DiscardHandler), Env: func(name string) (string, bool) { return dir, name == "STATE_DIRECTORY" }}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -114,7 +114,7 @@ func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	defer ticker.Stop()
 	for {
 		now, err := askStatus(ctx, s.env, serviceStateDir)
-		trying := func(e EndpointStatus) bool { return e.State != string(gateway.Connected) && e.Error == "" } // for the first time
+		trying := func(e EndpointStatus) bool { return e.State != string(gateway.Connected) && e.Error == "" } // it has no response yet
 		if err != nil || !slices.ContainsFunc(now.Endpoints, trying) {
 			return now.Endpoints
 		}

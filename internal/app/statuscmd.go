@@ -24,7 +24,7 @@ type DaemonStatus struct {
 	Store         string               `json:"store,omitempty"`    // why nothing can be stored
 	Replicas      *Replicas            `json:"replicas,omitempty"` // nil: the store can't be shared
 	Endpoints     []EndpointStatus     `json:"endpoints"`
-	Conversations []ConversationStatus `json:"conversations"` // those with a growing reply or waiting messages
+	Conversations []ConversationStatus `json:"conversations"` // conversations with a growing reply or waiting messages
 }
 
 // EndpointStatus is the state of one endpoint.
@@ -34,7 +34,7 @@ type EndpointStatus struct {
 	State   string     `json:"state"`
 	Since   *time.Time `json:"since,omitempty"`
 	Error   string     `json:"error,omitempty"`
-	Waiting int        `json:"waiting_calls"` // calls that wait for the platform's limits
+	Waiting int        `json:"waiting_calls"` // number of calls that wait for the platform's limits
 }
 
 // ConversationStatus is the state of one conversation.
@@ -42,11 +42,11 @@ type ConversationStatus struct {
 	Conversation string     `json:"conversation"`
 	Turn         string     `json:"turn,omitempty"`
 	Began        *time.Time `json:"began,omitempty"`
-	Written      int        `json:"written"` // characters that the model has written so far
-	Visible      int        `json:"visible"` // characters of them that are visible
+	Written      int        `json:"written"` // number of characters that the model has written so far
+	Visible      int        `json:"visible"` // number of characters that people see
 	Waits        string     `json:"waits,omitempty"`
-	Queued       int        `json:"queued"` // waiting messages
-	Parked       int        `json:"parked"` // replies that are delivered in the background
+	Queued       int        `json:"queued"` // number of waiting messages
+	Parked       int        `json:"parked"` // number of replies that are delivered in the background
 }
 
 // ErrNotWell is returned by ShowStatus if a part of the daemon hangs or an endpoint has stopped permanently. The

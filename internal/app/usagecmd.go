@@ -99,11 +99,11 @@ type usageLine struct {
 
 type usageSum struct {
 	Turns      int  `json:"turns"`
-	Calls      int  `json:"calls"` // of models
+	Calls      int  `json:"calls"` // number of model calls
 	Prompt     int  `json:"prompt_tokens"`
-	Cached     int  `json:"cached_tokens"` // of the prompt
+	Cached     int  `json:"cached_tokens"` // tokens of the prompt that the provider had cached
 	Completion int  `json:"completion_tokens"`
-	Reasoning  int  `json:"reasoning_tokens"` // of the completion
+	Reasoning  int  `json:"reasoning_tokens"` // tokens of the completion that were reasoning
 	Estimated  bool `json:"estimated"`        // the provider of a call reported no usage
 }
 

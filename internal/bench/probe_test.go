@@ -39,7 +39,7 @@ func TestAnswerVisible(t *testing.T) {
 		{"", 3, true}, // "## " shows nothing
 		{"a", 4, true},
 		{"ab", 8, true},      // the stars too
-		{"ab\ncd", 13, true}, // the line was a heading
+		{"ab\ncd", 13, true}, // the line break belongs to the heading
 		{"ab cd ef", 15, true},
 		{"ab cx", 9, false},
 		{"ab cd ef ab", 15, false},
@@ -105,12 +105,12 @@ func TestTell(t *testing.T) {
 			want{final: 100 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.041},
 		},
 		{
-			"cursor taken away later", // all is seen at 400; ages stay 0 until 500
+			"cursor taken away later", // the whole text is visible from 400 ms; the age is 0 until 500 ms
 			[]telegram.Message{message(0, 150, "aa bb"+cursor, 250, "aa bb cc"+cursor, 400, "aa bb cc dd"+cursor, 500, "aa bb cc dd")},
 			want{final: 200 * time.Millisecond, frozen: 150 * time.Millisecond, mean: 0.82 / 25},
 		},
 		{
-			"never shown", nil, // the age of aa, 0 to 980 ms
+			"never shown", nil, // the age of aa grows from 0 to 980 ms
 			want{frozen: time.Second, mean: 0.49, lost: true},
 		},
 		{
@@ -119,7 +119,7 @@ func TestTell(t *testing.T) {
 			want{frozen: 150 * time.Millisecond, mean: 0.56 / 50, lost: true},
 		},
 		{
-			"end missing", []telegram.Message{message(0, 150, "aa bb cc")}, // dd: 0 to 680 ms, 35 samples
+			"end missing", []telegram.Message{message(0, 150, "aa bb cc")}, // the age of dd grows from 0 to 680 ms (35 samples)
 			want{frozen: 700 * time.Millisecond, mean: (0.56 + 0.34*35) / 50, lost: true},
 		},
 		{

@@ -50,7 +50,7 @@ func launch(config, program string, args ...string) (*process, error) {
 		return nil, err
 	}
 	if err = os.WriteFile(filepath.Join(p.dir, configFile), []byte(config), 0o600); err == nil {
-		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), p.dir, p.dir), filepath.Join(p.dir, "log")) // stop ends it
+		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), p.dir, p.dir), filepath.Join(p.dir, "log")) // the caller must call stop
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(p.dir))

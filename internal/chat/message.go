@@ -51,8 +51,8 @@ type Inbound struct {
 	Resume string    // from where Run may continue to receive once this message is accepted
 	Kind   InboundKind
 	Text   string // the whole text, without the mention of the bot
-	Origin Origin `json:",omitempty"` // of Text
-	Author string `json:",omitempty"` // Origin Forwarded: who wrote Text, for people to read; empty: unknown
+	Origin Origin `json:",omitempty"` // who wrote Text
+	Author string `json:",omitempty"` // Origin Forwarded: the author of Text, for display; empty: unknown
 	// Quotes are the messages to which this one refers, oldest first: the one that it replies to, or the one it asks
 	// about.
 	Quotes    []Quote `json:",omitempty"`
@@ -81,10 +81,10 @@ type Quote struct {
 	Author      string       // who wrote it, for display; empty: unknown
 	Own         bool         `json:",omitempty"` // the bot wrote it
 	Text        string       // without markup; of a picture or file: its caption
-	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender marked
+	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender selected
 	Attachments []Attachment `json:",omitempty"`
 	Hidden      bool         `json:",omitempty"` // the platform does not tell the bot what the message says
-	ID          MessageID    `json:",omitempty"` // of the message, if the adapter did not know what it says
+	ID          MessageID    `json:",omitempty"` // id of the message, if the adapter does not know its text
 }
 
 // Screen contains the lines with which an adapter answers a message that is not stored yet.

@@ -13,7 +13,7 @@ import (
 
 // These are refusals of a store that are permanent: repeating the call is useless.
 var (
-	ErrFenced  = errors.New("the turn is not current") // it ended, or its session was reset
+	ErrFenced  = errors.New("the turn is not current") // the turn ended, or its session was reset
 	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
 	// ErrManyRequests: MaxPairingRequests other people at the endpoint already wait to be let in.
 	ErrManyRequests = errors.New("too many people wait to be let in")
@@ -81,14 +81,14 @@ type StepKind string
 
 // The kinds of steps.
 const (
-	StepSaid     StepKind = "said"     // a message by which the turn's history grew
-	StepBegun    StepKind = "begun"    // a call that changes something runs from now on
-	StepReads    StepKind = "reads"    // a call that changes nothing runs from now on
-	StepStopped  StepKind = "stopped"  // such a call was ended before it had a result
-	StepAnswered StepKind = "answered" // what came of a call
-	StepAsked    StepKind = "asked"    // a call waits for a person
-	StepUsage    StepKind = "spent"    // what the turn used so far; it replaces the one before
-	StepDecided  StepKind = "decided"  // a person, or nobody in time, decided about it
+	StepSaid     StepKind = "said"     // a message that the turn added to its history
+	StepBegun    StepKind = "begun"    // a call that changes something has begun
+	StepReads    StepKind = "reads"    // a call that changes nothing has begun
+	StepStopped  StepKind = "stopped"  // a call was stopped before it had a result
+	StepAnswered StepKind = "answered" // the result of a call
+	StepAsked    StepKind = "asked"    // a call waits for a person's approval
+	StepUsage    StepKind = "spent"    // the usage of the turn so far; it replaces the previous step of this kind
+	StepDecided  StepKind = "decided"  // a call was approved, was refused, or timed out
 )
 
 // Fact is something that a person has asked the bot to remember.

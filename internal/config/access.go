@@ -36,7 +36,7 @@ func (a Access) NoAccessReason() string {
 type AccessLimits struct {
 	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
 	TokensPerDay      int `yaml:"tokens_per_day" min:"0" max:"1000000000"`         // per person
-	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // of all people together
+	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // for all people together
 }
 
 // PatternKind is the kind of object that a pattern matches.

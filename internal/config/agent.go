@@ -18,7 +18,7 @@ type Agent struct {
 // Limits limits one turn.
 type Limits struct {
 	Turn       time.Duration `yaml:"turn"`        // the whole turn
-	FirstToken time.Duration `yaml:"first_token"` // from the request to the first piece of the answer
+	FirstToken time.Duration `yaml:"first_token"` // maximum time from a request to the first piece of its answer
 	Silence    time.Duration `yaml:"silence"`     // from one piece to the next
 	ModelCalls int           `yaml:"model_calls" min:"1" max:"1000"`
 	ToolCalls  int           `yaml:"tool_calls" min:"1" max:"1000"`
@@ -41,7 +41,7 @@ type Tools struct {
 
 // Fetch limits the tool that reads web pages.
 type Fetch struct {
-	AllowDomains []string `yaml:"allow_domains"` // need no approval
+	AllowDomains []string `yaml:"allow_domains"` // domains from which pages are read without approval
 }
 
 // MCPServer is an MCP server: a command to start, or a URL.

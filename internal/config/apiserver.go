@@ -17,7 +17,7 @@ type APIServer struct {
 	Listen      string   `yaml:"listen"` // host:port
 	Keys        []APIKey `yaml:"keys"`   // empty: everybody who reaches the address may use it, which must be a loopback address
 	CORSOrigins []string `yaml:"cors_origins"`
-	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // at the same time
+	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // maximum number of simultaneous requests
 	// SessionsByUser means that a request's field user selects a session, like the header X-Telex-Session.
 	SessionsByUser bool `yaml:"sessions_by_user"`
 }

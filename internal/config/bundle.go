@@ -13,7 +13,7 @@ import (
 type Bundle struct {
 	File    string            `json:"file"`
 	Text    []byte            `json:"text"`
-	Secrets map[string][]byte `json:"secrets"` // files of the folder secrets, by name; not nil
+	Secrets map[string][]byte `json:"secrets"` // contents of the files in the folder secrets, by name; not nil
 }
 
 // ReadBundle reads a configuration file and its secret files.

@@ -10,7 +10,7 @@ type Config struct {
 	Agent            Agent          `yaml:"agent"`
 	Tools            Tools          `yaml:"tools"`
 	MCPServers       []MCPServer    `yaml:"mcp_servers"`
-	StreamingSection StreamingRules `yaml:"streaming"` // as written; Streaming returns the settings of an endpoint
+	StreamingSection StreamingRules `yaml:"streaming"` // as the file contains it; Streaming returns the settings of an endpoint
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
 	// Texts replaces fixed lines that people see. CheckTexts checks that its keys exist.
@@ -34,7 +34,7 @@ type Config struct {
 // Admin configures the address for probes, metrics and the status page.
 type Admin struct {
 	Listen   string `yaml:"listen"`              // host:port; empty: off
-	Token    Secret `yaml:"token" allow:"empty"` // empty: everybody who reaches the address may read it, which must be a loopback address
+	Token    Secret `yaml:"token" allow:"empty"` // empty: no token is needed, and the address must be a loopback address
 	ShowText bool   `yaml:"show_text"`           // the status page shows the texts of people and models
 }
 

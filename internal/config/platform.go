@@ -31,7 +31,7 @@ type Endpoint struct {
 type Telegram struct {
 	Token   Secret           `yaml:"token" required:"true"`
 	APIBase string           `yaml:"api_base"`                    // without a trailing slash
-	Mode    string           `yaml:"mode" enum:"polling|webhook"` // webhook only if it is set
+	Mode    string           `yaml:"mode" enum:"polling|webhook"` // default: polling, or webhook if a webhook is configured
 	Webhook *TelegramWebhook `yaml:"webhook"`                     // nil: not set
 	Rich    string           `yaml:"rich" enum:"off|auto|always"`
 }
@@ -60,7 +60,7 @@ func (t *Telegram) Hook() *TelegramWebhook {
 // Discord is a bot on Discord.
 type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
-	APIBase string `yaml:"api_base"` // only the host, without a trailing slash
+	APIBase string `yaml:"api_base"` // scheme and host, without a trailing slash
 	Threads bool   `yaml:"threads"`
 	// MessageContent requests the privileged intent, which Discord requires for messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
@@ -94,7 +94,7 @@ type HomeAssistant struct {
 	WatchEntities  []string      `yaml:"watch_entities"`
 	WatchAll       bool          `yaml:"watch_all"`
 	IgnoreEntities []string      `yaml:"ignore_entities"`       // take precedence over the Watch keys
-	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // per entity
+	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // minimum time between two reports of the same entity
 	Notify         string        `yaml:"notify"`                // an entity or action of the domain notify; empty: persistent notifications
 }
 

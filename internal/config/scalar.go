@@ -46,7 +46,7 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 			v.SetFloat(x)
 		}
 	default:
-		panic("config: no decoding for " + v.Type().String()) // an error in the schema, which any test finds
+		panic("config: no decoding for " + v.Type().String()) // the schema is wrong, which every test finds
 	}
 }
 

@@ -68,7 +68,7 @@ log: {format: json}
 `,
 	} {
 		first := show(t, mustParse(t, text, nil))
-		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // the mask is not a token
+		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // the mask is not a valid token
 		if second := show(t, mustParse(t, unmasked, nil)); second != first {
 			t.Errorf("%s: read back, Show prints\n%s\nwant\n%s", name, second, first)
 		}

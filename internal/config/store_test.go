@@ -43,7 +43,7 @@ func TestStoreDSN(t *testing.T) {
 		{dsn: "postgres://u:hidden-pass", wrong: invalid},
 		{dsn: "postgres://u:hidden-pass@h:port/d", wrong: invalid},
 		{dsn: "postgres://u:hidden%pass@h/d", wrong: invalid},
-		{dsn: "postgres://u:hidden@pass@h/d", wrong: invalid}, // the driver ends the password at the first @, and shows the rest as a host
+		{dsn: "postgres://u:hidden@pass@h/d", wrong: invalid}, // the driver would show the rest after the first @ as the host
 		{dsn: "host=h password=hidden-pass", wrong: invalid},
 	} {
 		c, err := Parse("config.yaml", []byte(base+"store: {dsn: \""+tt.dsn+"\"}\n"), nil)

@@ -30,7 +30,7 @@ const (
 // These values say for which URLs a platform may show a preview below a message.
 const (
 	LinkPreviewsOff   = "off"
-	LinkPreviewsAsked = "asked" // only URLs that the asker typed
+	LinkPreviewsAsked = "asked" // only for URLs that the asker typed
 )
 
 // TerminalEndpoint is the key in the section streaming for conversations in the terminal.

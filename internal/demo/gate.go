@@ -16,9 +16,9 @@ import (
 type mode string
 
 const (
-	answers mode = "answers" // lets them through
-	refuses mode = "refuses" // answers 503, as an overloaded provider does
-	breaks  mode = "breaks"  // cuts each answer off in its middle
+	answers mode = "answers" // lets all requests through
+	refuses mode = "refuses" // answers 503, like an overloaded provider
+	breaks  mode = "breaks"  // cuts each answer off in the middle
 )
 
 // breakAfter is the number of bytes of an answer that the gate lets through before it cuts the answer off.

@@ -172,7 +172,7 @@ func (markRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		switch {
 		case !entering:
-			_, _ = w.WriteString("</" + m.tag + ">") // the renderer returns errors at its end
+			_, _ = w.WriteString("</" + m.tag + ">") // the renderer returns write errors at its end
 		case m.tag == "span":
 			_, _ = w.WriteString(`<span class="spoiler" tabindex="0">`)
 		default:

@@ -69,7 +69,7 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	safe := p.safely(mux)
 	whole := http.NewServeMux()
 	whole.Handle("/", safe)
-	whole.Handle("/telegram/", p.onlyLocal(http.StripPrefix("/telegram", d.telegram))) // it sets its own headers
+	whole.Handle("/telegram/", p.onlyLocal(http.StripPrefix("/telegram", d.telegram))) // the stand-in sets its own security headers
 	address := d.o.Listen
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -151,7 +151,7 @@ func latencies() []choice {
 
 // update is the data of one event that is sent to the browser.
 type update struct {
-	All   bool       `json:"all,omitempty"` // messages that are not among the parts are removed
+	All   bool       `json:"all,omitempty"` // Parts contains all messages; the page removes others
 	Parts []fragment `json:"parts,omitempty"`
 	Gone  []string   `json:"gone,omitempty"`
 }

@@ -31,9 +31,9 @@ type result struct {
 	Title   string `json:"title"`
 	Trials  int    `json:"trials"`
 	Kills   int    `json:"kills"`
-	Missed  int    `json:"missed"` // trials whose moment never occurred and that were drawn again
+	Missed  int    `json:"missed"` // number of attempts whose moment never occurred and that were repeated
 	Answers int    `json:"answers"`
-	Bad     int    `json:"bad"` // trials with a violation
+	Bad     int    `json:"bad"` // number of trials with a violation
 	verdict
 }
 

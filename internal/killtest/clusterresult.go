@@ -28,16 +28,16 @@ type clusterResult struct {
 	talkVerdict
 	Events    []event           `json:"events"`
 	ByReplica map[string]int    `json:"by_replica"` // requests to the model
-	First     spread            `json:"first"`      // from a question to the model's request, where no other question waited
-	Recovery  spread            `json:"recovery"`   // from a kill until a growing reply of the killed daemon was taken up by another one
-	Grown     spread            `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
-	GrownOnce spread            `json:"grown_once"` // of those with no second fault meanwhile
-	Ours      spread            `json:"ours"`       // of those, without the time in which the model wrote again what was shown
-	Quiet     map[string]spread `json:"quiet"`      // the interruptions of replies by platform, with no event near
-	Disturbed map[string]spread `json:"disturbed"`  // the same, with an event meanwhile
-	Longest   []string          `json:"longest"`    // of all interruptions
+	First     spread            `json:"first"`      // from a question to the model's request, if the question did not wait for another one
+	Recovery  spread            `json:"recovery"`   // from a kill until another daemon continued a growing reply of the killed daemon
+	Grown     spread            `json:"grown"`      // from a kill until people saw more text, which the model must first write anew
+	GrownOnce spread            `json:"grown_once"` // Grown of replies without a second fault meanwhile
+	Ours      spread            `json:"ours"`       // GrownOnce without the time in which the model wrote visible text again
+	Quiet     map[string]spread `json:"quiet"`      // interruptions of replies by platform, without an event shortly before
+	Disturbed map[string]spread `json:"disturbed"`  // the other interruptions
+	Longest   []string          `json:"longest"`    // descriptions of the longest interruptions
 	Recovered []recovery        `json:"recovered"`
-	Errors    map[string]int    `json:"errors"` // how often the daemons' logs say what
+	Errors    map[string]int    `json:"errors"` // number of messages in the daemons' logs at the level error, by text
 	rolling   bool
 }
 

@@ -28,12 +28,12 @@ func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
 type verdict struct {
 	Lost    int `json:"lost"`    // answers that are not completely visible
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
-	Cursors int `json:"cursors"` // messages that look unfinished
-	Limits  int `json:"limits"`  // calls beyond the published limits, or while a 429 had closed the scope
+	Cursors int `json:"cursors"` // messages that end with a cursor
+	Limits  int `json:"limits"`  // calls beyond the published limits, or while a 429 forbade them
 	// The next three count nameless messages beside the answer, each of which a search should have found.
-	Uncertain        int    `json:"uncertain"`         // all of them
-	UncertainTwice   int    `json:"uncertain_twice"`   // those that show the whole text of another message
-	UncertainCursors int    `json:"uncertain_cursors"` // those that end with a cursor
+	Uncertain        int    `json:"uncertain"`         // number of nameless messages
+	UncertainTwice   int    `json:"uncertain_twice"`   // nameless messages that show the whole text of another message
+	UncertainCursors int    `json:"uncertain_cursors"` // nameless messages that end with a cursor
 	Other            int    `json:"other"`             // anything else that is wrong
 	What             string `json:"what,omitempty"`    // a description in words
 }

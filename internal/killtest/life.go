@@ -102,7 +102,7 @@ type life struct {
 
 // start starts the n-th daemon of a home.
 func (h home) start(n int) (*life, error) {
-	cmd := h.place(exec.Command(h.binary, "run", "--config", "config.yaml")) // Kill or Stop ends it
+	cmd := h.place(exec.Command(h.binary, "run", "--config", "config.yaml")) // the caller must call Kill or Stop
 	p, err := outside.Start(cmd, filepath.Join(h.dir, "log."+strconv.Itoa(n)))
 	return &life{p, h}, err
 }

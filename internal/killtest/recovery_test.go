@@ -40,9 +40,9 @@ func TestRecovery(t *testing.T) {
 			tt.want.Place, tt.want.Mark, tt.want.At = "telegram", "A1x1z", at(3)
 			runs := map[string][]modelRun{"A1x1z": append([]modelRun{{at: at(1), replica: "r0"}}, tt.runs...)}
 			c := &cluster{events: []event{
-				{At: at(1), Replica: "r0", What: killed}, // no reply is growing then
+				{At: at(1), Replica: "r0", What: killed}, // no reply grows at this time
 				{At: at(3), Replica: "r0", What: killed},
-				{At: at(3), Replica: "r2", What: killed}, // another daemon's replica
+				{At: at(3), Replica: "r2", What: killed}, // the reply belongs to another daemon
 				{At: at(2.5), Replica: "r0", What: paused},
 				{At: at(21), Replica: "r1", What: paused},
 			}}

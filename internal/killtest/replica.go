@@ -46,7 +46,7 @@ func newReplica(ctx context.Context, dir, binary, config string, number int) (*r
 
 // start starts the daemon.
 func (r *replica) start() (err error) {
-	cmd := r.place(exec.Command(r.binary, "run", "--config", r.config)) // kill or restart ends it
+	cmd := r.place(exec.Command(r.binary, "run", "--config", r.config)) // kill or restart stops the process
 	r.process, err = outside.Start(cmd, r.logFile(r.starts))
 	r.starts++
 	return err

@@ -41,7 +41,7 @@ func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*tal
 		return t, nil
 	}
 	mark := t.mark(1)
-	return t, model.Rule(openai.Rule{Match: mark, Do: fmt.Sprintf("rate=150 say=%q", counting(mark, 1000))}) // 4,900 characters
+	return t, model.Rule(openai.Rule{Match: mark, Do: fmt.Sprintf("rate=150 say=%q", counting(mark, 1000))}) // an answer of 4,900 characters
 }
 
 // mark returns the word that identifies the n-th question.
@@ -150,9 +150,9 @@ func (t *talk) judge(posts []post) talkVerdict {
 type talkVerdict struct {
 	Lost       int    `json:"lost"`       // answers that are not completely visible
 	Doubled    int    `json:"doubled"`    // answers of which a part is visible twice
-	Cursors    int    `json:"cursors"`    // messages that look unfinished
-	Disordered int    `json:"disordered"` // answers above that of an earlier question
-	Limits     int    `json:"limits"`     // calls beyond the published limits, or in a scope that a 429 had closed
+	Cursors    int    `json:"cursors"`    // messages that end with a cursor
+	Disordered int    `json:"disordered"` // answers that are above the answer to an earlier question
+	Limits     int    `json:"limits"`     // calls beyond the published limits, or while a 429 forbade them
 	Other      int    `json:"other"`      // other text, a daemon that ended by itself, work left in the store
 	What       string `json:"what,omitempty"`
 }

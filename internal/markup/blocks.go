@@ -136,7 +136,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 			f.task(mark, box.IsChecked)
 		}
 		if f.shape.Extras.Has(Lists) {
-			own, _, _ := strings.Cut(mark, " ") // a task's box may follow the number
+			own, _, _ := strings.Cut(mark, " ") // the box of a task may follow the number
 			f.formats = append(f.formats, Format{Style: Item, Start: len(f.text), End: len(f.text) + len(own), Level: depth + 1})
 		}
 		f.write([]byte(mark), -1)

@@ -182,7 +182,7 @@ func TestHealing(t *testing.T) {
 		{"a **b\n\nc", "a **b\n\nc"},
 		{"**b\n", "<b>b</b>"},
 		{"a 👩\u200d", "a"},
-		{"a 👩\u200d💻", "a"}, // more may be joined to it
+		{"a 👩\u200d💻", "a"}, // another emoji may follow the joiner
 		{"a 👩\u200d💻 ", "a 👩\u200d💻"},
 		{"a 👩", "a"},
 		{"a 👩.", "a 👩."},

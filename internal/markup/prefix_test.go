@@ -89,7 +89,7 @@ func FuzzPrefixes(f *testing.F) {
 		if len(src) > 1000 {
 			return
 		}
-		src = strings.ToValidUTF8(src, "�") // as what comes out of JSON
+		src = strings.ToValidUTF8(src, "�") // like texts from JSON
 		step = max(step%100, 1+len(src)/8)
 		markuptest.Prefixes(t, markup.Plain{}, src, 60+max(limit, 0)%1000, step, func(markup.Part) {})
 	})

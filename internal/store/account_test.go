@@ -115,7 +115,7 @@ func TestAccountAddsUp(t *testing.T) {
 		f.must(err)
 		whole, err := f.Used(t.Context(), chat.UsageOf{})
 		f.must(err)
-		whole.Last = "" // an account does not contain it
+		whole.Last = "" // an account does not contain Last
 		if a.Total != whole {
 			rt.Fatalf("got %+v, want %+v", a.Total, whole)
 		}

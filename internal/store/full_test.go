@@ -78,7 +78,7 @@ func TestReserve(t *testing.T) {
 		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
 		stands(false) // the store removed the reserve, although that does not help against this limit
 	}
-	inTheWay := filepath.Join(path+"-reserve", "x") // a directory in its place, so the reserve can't be created
+	inTheWay := filepath.Join(path+"-reserve", "x") // a directory at its path keeps the reserve from being created
 	f.must(os.MkdirAll(inTheWay, 0o700))
 	for range 3 {
 		clock.advance(store.KeepEvery)
@@ -111,7 +111,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "telex.db")
-		inTheWay := filepath.Join(path+"-reserve", "x") // a directory in its place, so the reserve can't be created
+		inTheWay := filepath.Join(path+"-reserve", "x") // a directory at its path keeps the reserve from being created
 		if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func testMove(f *fixture) {
 	ref := chat.MessageRef{ID: "55", Target: chat.Target{Chat: "-1"}}
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Ref: ref}))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
-	f.must(f.Move(ctx, "tg", "-1", "-1001")) // both the failed call and the update report the move
+	f.must(f.Move(ctx, "tg", "-1", "-1001")) // repeated: the failed call and the update both report the move
 	f.must(f.Move(ctx, "other", "-1", "-2"))
 	f.reopen()
 

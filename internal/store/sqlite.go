@@ -71,7 +71,7 @@ func openPool(n int, name string) (*sql.DB, error) {
 func address(path, mode string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive letter
+		path = "/" + path // the path begins with a drive letter
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}, "_error_rc": {"1"},

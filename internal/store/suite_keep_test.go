@@ -111,7 +111,7 @@ func testBlocks(f *fixture) {
 	}
 	save("tg", chat.ScopeChat, "1", "", time.Second)
 	save("tg", chat.ScopeChat, "1", "", time.Minute)
-	save("tg", chat.ScopeChat, "1", "", time.Second) // a block is never shortened
+	save("tg", chat.ScopeChat, "1", "", time.Second) // does not shorten the block
 	save("tg", chat.ScopeMessage, "1", "7", time.Second)
 	save("tg", chat.ScopeEndpoint, "", "", time.Hour)
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpTyping, Until: now.Add(time.Minute)}))

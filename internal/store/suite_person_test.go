@@ -48,10 +48,10 @@ func testNotes(f *fixture) {
 	f.must(f.Note(ctx, "t", said))
 	f.must(f.Note(ctx, "t", begun, answered))
 	f.must(f.Note(ctx, "t"))
-	f.must(f.Note(ctx, "t", begun)) // one call may be recorded twice
+	f.must(f.Note(ctx, "t", begun)) // the same step may be stored twice
 	f.reopen()
 	f.notes(said, begun, answered, begun)
-	f.begin("t", c, "1") // the next run finds the steps of the one before
+	f.begin("t", c, "1") // the next run finds the steps of the previous run
 	asked := step(chat.StepAsked, "call 2", "may I?")
 	body := []byte("may I?")
 	f.must(f.Note(ctx, "t", chat.Step{Kind: asked.Kind, Call: asked.Call, Body: body}))
@@ -108,7 +108,7 @@ func testNotesFenced(f *fixture) {
 	f.fails(f.Note(ctx, "2"))
 	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
-	f.must(f.Note(ctx, "2", used)) // the usage counts anyway
+	f.must(f.Note(ctx, "2", used)) // the usage counts nevertheless
 	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }
@@ -198,7 +198,7 @@ func testConsentsMove(f *fixture) {
 	ctx := f.Context()
 	thread := chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "t"}
 	f.must(f.Consent(ctx, group(), "ada", "buy"))
-	f.must(f.Consent(ctx, thread, "eve", "buy")) // no approval like it exists
+	f.must(f.Consent(ctx, thread, "eve", "buy")) // there is no such approval in the other conversation
 	f.must(f.Consent(ctx, supergroup(), "ada", "buy"))
 	f.must(f.Consent(ctx, supergroup(), "eve", "buy"))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
@@ -341,7 +341,7 @@ func testFacts(f *fixture) {
 func testFactNumbers(f *fixture) {
 	ctx := f.Context()
 	f.rememberAll(ada(), "a", "b")
-	_, err := f.ForgetFact(ctx, ada(), "2") // the newest one
+	_, err := f.ForgetFact(ctx, ada(), "2") // forget the newest fact
 	f.must(err)
 	f.reopen()
 	f.rememberAll(ada(), "c")

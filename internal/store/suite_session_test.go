@@ -162,7 +162,7 @@ func testCompaction(f *fixture) {
 	if s, _ := f.session(c); s.Compactions != 2 || !s.At.Equal(start.Add(time.Second)) {
 		f.Errorf("got %+v, want two compactions", s)
 	}
-	f.ask("4", c, "u", chat.Growth{Compaction: less}) // it covers less than the stored one
+	f.ask("4", c, "u", chat.Growth{Compaction: less}) // the summary covers fewer entries than the stored one
 	f.keeps(c, "abc", "3 u: d")
 	f.ask("5", c, "u", chat.Growth{Compaction: f.upto(c, "all", 0)})
 	f.keeps(c, "all")
@@ -197,7 +197,7 @@ func testUndo(f *fixture) {
 	f.must(f.End(ctx, "beside", growth("f")))
 	f.run("late", c, "u", "")
 	undoes("beside: d", "beside: f")
-	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // it contains undone messages
+	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // the late summary contains undone messages
 	undoes("3: e")
 	f.reopen()
 	undoes("2: c")
@@ -282,7 +282,7 @@ func testErase(f *fixture) {
 	late := growth("late")
 	late.Usage, late.Compaction = used, f.upto(c, "late", 0)
 	erases("ada", 3)
-	f.keeps(c, "", "2 eve: c") // the entry counts again
+	f.keeps(c, "", "2 eve: c") // the entry is part of the history again
 	f.keeps(private("2"), "", "4 ada: x")
 	f.fails(f.Decide(ctx, "hers", chat.Decision{Growth: late}))
 	f.must(f.End(ctx, "hers", late))
@@ -328,7 +328,7 @@ func testUsed(f *fixture) {
 	for range 2 { // neither repeated call is counted again
 		f.must(f.Decide(ctx, "2", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	}
-	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // its decision contained the usage
+	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // the turn's decision already contained this usage
 	f.must(f.End(ctx, "2", chat.Growth{Usage: ten, Undecided: ten}))
 	f.ask("3", private("2"), "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 100}}})
 	f.ask("4", c, "eve", chat.Growth{Usage: []chat.Usage{{Prompt: 5}}})

@@ -546,10 +546,10 @@ func testTaken(f *fixture) {
 	f.accept(c, "1", "2", "3")
 	f.begin("old", c, "1", "2")
 	time.Sleep(time.Second)
-	f.begin("new", c, "1", "3") // answered together with a newer message
+	f.begin("new", c, "1", "3") // "new" answers message 1 together with a newer one
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
 	f.must(f.End(f.Context(), "old", growth("begun")))
-	f.waits("tg:1/1!", "tg:1/3!") // the other messages of "old" are finished, the taken one is not
+	f.waits("tg:1/1!", "tg:1/3!") // the other messages of "old" are finished; the one that "new" took is not
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
 	}

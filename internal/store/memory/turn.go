@@ -58,7 +58,7 @@ func (s *Store) begin(t chat.Turn) error {
 	}
 	if now := s.now(t.Conversation); now != t.Conversation {
 		if t.To.Chat == t.Conversation.Chat {
-			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat its id belongs to another message
+			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, the old ReplyTo belongs to another message
 		}
 		t.Conversation = now
 	}
@@ -177,7 +177,7 @@ func (s *Store) Release(_ context.Context, turn string, used ...chat.Usage) erro
 	s.end(t)
 	for _, m := range s.inbox {
 		if m.turn == turn {
-			m.turn, m.given = "", gift{to: s.self} // whoever releases the turn has its messages
+			m.turn, m.given = "", gift{to: s.self} // the replica that releases the turn already knows its messages
 			m.Begun--
 		}
 	}

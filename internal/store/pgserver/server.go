@@ -209,7 +209,7 @@ func (s *Server) Stop() error {
 // children lists the processes that a process has started. A PostgreSQL server puts each of its processes into a
 // process group of its own, so a signal to one group does not reach them.
 func children(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // Glob fails only for an invalid pattern
 	for _, name := range stats {
 		stat, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) || err != nil {

@@ -70,7 +70,7 @@ func away(err error) bool {
 	case c == "":
 		var connecting *pgconn.ConnectError
 		return errors.As(err, &connecting) || errors.Is(err, errLost)
-	case c[:2] == "08", // connection exception
+	case c[:2] == "08", // the class of connection exceptions
 		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
 		c == "53300",               // too many connections
 		c == "25006", c == "25P03": // it has become a standby; the transaction was idle for too long

@@ -58,14 +58,14 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	name, dsn := server.Create(t, "") // of another program that uses goose
+	name, dsn := server.Create(t, "") // the database of another program that uses goose
 	server.Exec(t, name, "CREATE TABLE goose_db_version (version_id bigint, is_applied bool)", "INSERT INTO goose_db_version VALUES (0, true), (7, true)")
 	for _, migrate := range []bool{false, true} {
 		_, err = newProgram(t, dsn).open(migrate)
 		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
 
-	name, dsn = server.Create(t, "") // of another program that has a table with the same name
+	name, dsn = server.Create(t, "") // the database of another program with a table of the same name
 	server.Exec(t, name, "CREATE TABLE turn (id bigint)")
 	_, err = newProgram(t, dsn).open(true)
 	p.fails(err, store.ErrForeign, "has a table turn that telex did not make")

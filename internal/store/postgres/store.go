@@ -143,7 +143,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, wrongDSN(err)
 	}
-	_, after, _ := strings.Cut(dsn, "?") // the driver can parse several hosts, net/url can't
+	_, after, _ := strings.Cut(dsn, "?") // the driver accepts several hosts; net/url does not
 	q, err := url.ParseQuery(after)
 	if err != nil {
 		return nil, errDSN

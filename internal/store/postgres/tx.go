@@ -267,7 +267,7 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 		case err == nil && tag.String() != "COMMIT":
 			return fmt.Errorf("commit: the server answered %s", tag)
 		case err != nil:
-			c.sent = code(err) == "" || away(err) // else PostgreSQL refused it, or a statement before it
+			c.sent = code(err) == "" || away(err) // otherwise PostgreSQL has refused the COMMIT or a statement before it
 			_, _ = conn.Exec(ctx, "ROLLBACK")
 		}
 		return err

@@ -122,7 +122,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	first := old.runs("old")
 	old.answers(first, 1, "m1")
 	next := expand.runs("next")
-	old.answers(first, 2, "m2") // the running program continues
+	old.answers(first, 2, "m2") // the old program continues to work
 	expand.answers(next, 1, "m3")
 	again, err := old.open(true) // the old program may also start again
 	old.must(err)
