@@ -46,7 +46,7 @@ type view struct {
 	Wrong bool // the login form was sent with a wrong token
 }
 
-// routes adds the pages for people.
+// routes adds the routes of the HTML pages.
 func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if !s.allows(r) {

@@ -37,7 +37,7 @@ type patient struct {
 const (
 	goodToken = "123456:telegram-secret"
 	goodKey   = "model-secret"
-	// channel is a channel of the workspaces.
+	// channel is the id of a channel in the stand-ins' workspaces.
 	channel = "C0LIVE"
 	// discordToken has the form of a real one.
 	discordToken = "MTEyMzQ1Njc4OTAxMjM0NTY3.GabcdE.secret-secret-secret-secret-secret-sec"

@@ -58,7 +58,7 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 	case ctx.Err() != nil: // the turn was stopped
 		return answer, ctx.Err()
 	case f.checkLease(err): // the lease is lost: the gateway ends the turn, and the chat's next owner runs it again
-		<-ctx.Done() // nobody ends a request to the API server; there, the tool's own timeout ends this wait
+		<-ctx.Done() // the gateway does not end requests to the API server; there, the tool's own timeout ends this wait
 		return answer, ctx.Err()
 	}
 	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))

@@ -11,8 +11,8 @@ import (
 // replicas may take over the chats of a dead replica.
 const LeaseTime = 5 * time.Second
 
-// ErrLost means that this replica's lease is over, or that another replica owns the chat. If the lease is over, the
-// process must not call any platform.
+// ErrLost means that this replica's lease is over, or that another replica owns the chat. In either case, the process
+// must not call any platform any more.
 var ErrLost = fmt.Errorf("the lease is lost: %w", ErrFenced)
 
 // ReplicaID identifies a replica from its registration until its lease is over. A process that loses its lease

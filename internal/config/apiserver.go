@@ -25,7 +25,7 @@ type APIServer struct {
 // APIKey is a client's key for the API server, with the client's limits. The file contains a mapping or just the key.
 type APIKey struct {
 	Secret         `yaml:"key" required:"true"`
-	Name           string `yaml:"name"`                                      // in logs and in the usage; generated from the key if it is not set
+	Name           string `yaml:"name"`                                      // client's name in logs and in the usage; if it is not set, it is generated from the key
 	TurnsPerMinute int    `yaml:"turns_per_minute" min:"0" max:"100000"`     // 0: no limit
 	TokensPerDay   int    `yaml:"tokens_per_day" min:"0" max:"100000000000"` // 0: no limit
 }

@@ -7,8 +7,8 @@ type Model struct {
 	BaseURL         string            `yaml:"base_url"` // without a trailing slash
 	APIKey          Secret            `yaml:"api_key"`  // may be empty only if base_url is on this machine
 	Model           string            `yaml:"model" required:"true"`
-	ContextWindow   int               `yaml:"context_window" min:"1" max:"100000000"`    // tokens
-	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // 0: the provider's limit
+	ContextWindow   int               `yaml:"context_window" min:"1" max:"100000000"`    // in tokens
+	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // in tokens; 0: the provider's limit
 	Temperature     *float64          `yaml:"temperature" min:"0" max:"2"`               // nil: the provider's default
 	Stream          bool              `yaml:"stream"`
 	Headers         map[string]Secret `yaml:"headers"` // added to every request

@@ -52,7 +52,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString redacts %#v.
+// GoString redacts the value for the verb %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("config.Secret(%q)", s.String()) }
 
 // Format redacts the value for all verbs of fmt.

@@ -115,7 +115,7 @@ func driverAccepts(dsn string) (reason string, ok bool) {
 	bare := *e
 	bare.ConnString = ""
 	reason = strings.TrimPrefix(strings.Join(strings.Fields(bare.Error()), " "), "cannot parse ``: ")
-	if strings.HasPrefix(reason, "failed to parse") { // what it quotes may be a part of the password
+	if strings.HasPrefix(reason, "failed to parse") { // the text that it quotes may be a part of the password
 		return "", false
 	}
 	return reason, false

@@ -226,7 +226,7 @@ func teach(m *openai.Server) error {
 	return nil
 }
 
-// config returns the daemon's configuration. Except for the addresses, it looks like an operator's.
+// config returns the daemon's configuration. Except for the addresses, an operator could have written it.
 func (d *demo) config(urls map[string]string, api, admin, webhook string) []byte {
 	key, name := demoKey, "standin"
 	if m := d.o.Model; m.BaseURL != "" {

@@ -39,7 +39,7 @@ type fragment struct {
 type messageView struct {
 	message
 	DOM, Column string
-	First       bool // the message before it is from the other side
+	First       bool // the first of several messages of the same writer
 	Bot         string
 }
 

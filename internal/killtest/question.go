@@ -12,7 +12,7 @@ type question struct {
 	chat   int64 // negative in a group
 	user   int64 // the asker, if the chat is a group
 	text   string
-	answer string  // Markdown
+	answer string  // in Markdown
 	want   string  // text that the person must see
 	rate   float64 // words per second
 	help   bool    // the question is a command, which the daemon answers itself
@@ -52,7 +52,7 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer of this number of counted words, in paragraphs: as Markdown, and as visible text.
+// count returns an answer that counts words, in paragraphs: its Markdown, and its visible text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)

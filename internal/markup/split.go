@@ -187,8 +187,8 @@ func (c *cutter) sourceAt(i, pos int) int {
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the position of the first text that comes after the source offset shown. List marks before this
-// text belong to it.
+// findShown returns the position of the first text that comes after the source offset shown. If a list mark is
+// directly before this text, it returns the position of the mark.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {
 		if a.source < shown && a.source+a.size <= shown {

@@ -78,7 +78,7 @@ func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 // Tokens are the numbers of tokens that a model used for a turn.
 type Tokens struct{ Prompt, Cached, Completion, Reasoning int }
 
-// TurnEnded counts a turn.
+// TurnEnded counts a turn that ended for this reason.
 func (m *Metrics) TurnEnded(reason string) { m.turns.WithLabelValues(reason).Inc() }
 
 // Used counts a model's tokens.

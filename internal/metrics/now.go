@@ -50,7 +50,7 @@ func (m *Metrics) Watch(look func() Now) {
 	})
 }
 
-// now is the collector of Watch.
+// now is the Prometheus collector that Watch registers.
 type now struct {
 	look                                        func() Now
 	conversations, running, messages, up, calls *prometheus.Desc

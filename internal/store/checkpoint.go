@@ -87,8 +87,8 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// waitErased waits until an erasure is complete, at most eraseWait. The checkpointer's goroutine goes on after that,
-// and logs a longer delay.
+// waitErased waits until an erasure is complete, at most eraseWait. If the erasure takes longer, the
+// checkpointer's goroutine continues and logs the delay.
 func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()

@@ -125,7 +125,7 @@ func (m *MessageRow) Decode(log *slog.Logger) bool {
 	m.Message.At = m.Message.At.UTC()
 	if m.Origin != m.Conversation.Chat && m.Message.To.Chat == m.Origin {
 		m.Message.To.Chat = m.Conversation.Chat
-		m.Message.Reply = false // Message.Reply is an id in the old chat; in the new chat it belongs to another message
+		m.Message.Reply = false // in the new chat, the message's id belongs to another message
 	}
 	return true
 }

@@ -582,7 +582,7 @@ func (p *player) compareAll() {
 	p.must(err, true)
 	for i := range turns {
 		turns[i] = plain(turns[i])
-		for k := range turns[i].Messages { // the messages of the old and the new chat id have the same texts
+		for k := range turns[i].Messages { // the model's messages have no Resume
 			if m := &turns[i].Messages[k]; m.ID != "" {
 				m.Resume = ""
 			}

@@ -77,7 +77,7 @@ func testAdmitted(f *fixture) {
 	f.must(f.Admit(ctx, second))
 	admits(second, first)
 	second.By, second.At = "operator", start.Add(2*time.Hour)
-	f.must(f.Admit(ctx, second)) // replaces the stored one
+	f.must(f.Admit(ctx, second)) // replaces the stored admission
 	admits(first, second)
 	revoke(chat.Person{Endpoint: "slack", User: "u"}, false)
 	revoke(ada(), true)

@@ -270,7 +270,7 @@ func testReplicaOrphans(c *cluster) {
 	a.begin("t", to, "1")
 	a.must(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")))
 	a.must(a.Record(a.Context(), "t", chat.Part{State: chat.PartStands, Ref: chat.MessageRef{ID: "9"}, Key: "t-0", Text: "x"}))
-	b.accept(waits, "2") // belongs to b, since a already has a chat
+	b.accept(waits, "2") // the chat belongs to b, because a already has one
 	b.takes([]string{"2"}, nil)
 	for range 2 {
 		c.sleep(chat.LeaseTime - time.Second)

@@ -41,7 +41,7 @@ func memoryOpener() opener {
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 
-// SQLite and the store in memory must behave equally, because the simulation uses the latter.
+// SQLite and the store in memory must behave equally, because the simulation uses the store in memory.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -558,7 +558,7 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// A turn whose messages all belong to another turn now answers nothing. It only cleans up the messages that it has
+// If other turns have taken all messages of a turn, it answers nothing. It only cleans up the messages that it has
 // shown.
 func testRobbed(f *fixture) {
 	c := private("1")

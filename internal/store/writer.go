@@ -76,7 +76,7 @@ type writer struct {
 	ended  chan struct{}
 }
 
-// newWriter takes ownership of db, even if it fails.
+// newWriter starts the writer. It takes ownership of db, even if it fails.
 func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*writer, error) {
 	c, err := connect(ctx, db)
 	if err != nil {
@@ -147,8 +147,8 @@ func (w *writer) collect(batch []*call) []*call {
 }
 
 // commitBatch commits the calls of a batch together. If that fails, it commits each call alone, so that one bad call
-// does not fail the others. It refuses calls before the transaction begins: for new messages, refusal may have to
-// create the file that occupies space for a full disk (see reserve), and that takes some time.
+// does not fail the others. It refuses calls before the transaction begins. To accept a new message, it may first
+// have to create the reserve file, which occupies space for a full disk, and that takes some time.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)

@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is a small platform. It escapes marks with backslashes, and turns words that begin with "https:" into links.
+// toy is the grammar of a small invented platform. It escapes marks with backslashes, and turns words that begin with "https:" into links.
 type toy struct {
 	rules Rules
 }

@@ -41,7 +41,7 @@ type ownership struct {
 	owner chat.ReplicaID
 	free  bool  // the owner gave the chat up although it has unfinished work
 	moved bool  // the chat belonged to another replica before, and the new owner does not know that yet
-	told  int64 // number of the call of Take that told the owner so; 0: none did
+	told  int64 // number of the call of Take that returned the chat as moved; 0: none has
 }
 
 // gift says to which replica unfinished work was given, and by which of its calls of Take.

@@ -115,7 +115,7 @@ func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 // arrived returns a message with the chat's current id as its target.
 func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	if from != to && m.To.Chat == from {
-		m.To.Chat, m.Reply = to, false // in the new chat, the replied-to id belongs to another message
+		m.To.Chat, m.Reply = to, false // in the new chat, the message's id belongs to another message
 	}
 	return m
 }

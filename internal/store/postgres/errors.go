@@ -28,7 +28,7 @@ func wrongDSN(err error) error {
 	reason := *e
 	reason.ConnString = ""
 	text := strings.TrimPrefix(oneLine{&reason}.Error(), "cannot parse ``: ")
-	if strings.HasPrefix(text, "failed to parse") { // what it quotes may be a part of the password
+	if strings.HasPrefix(text, "failed to parse") { // the text that it quotes may be a part of the password
 		return errDSN
 	}
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
