@@ -292,6 +292,26 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	})
 }
 
+// The last edit of a reply that was taken over is repeated, because the earlier owner may still edit the message. It is not if
+// only this replica has edited the message, also when the turn starts over there because the question was edited.
+func TestReplicaRepeatsNoEditOfItsOwnMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, nil)
+		r[0].answers["a"] = strings.Repeat("word ", 150)
+		r[0].store.sever(true) // so the first owner shows nothing
+		r[0].say(t, revised(chat.Text, "m1", "a"))
+		for len(r[0].sees()) == 0 {
+			later(100 * time.Millisecond)
+		}
+		r[1].say(t, revised(chat.Edited, "m1", "b"))
+		later(time.Minute)
+		equal(t, "people see", r[0].sees(), []string{"re: b"})
+		if all := r[0].messages[0].versions; len(all) != len(slices.Compact(slices.Clone(all))) {
+			t.Errorf("an edit is repeated: %q", all)
+		}
+	})
+}
+
 // counted is a platform that counts the calls of the whole endpoint.
 type counted struct{ *branch }
 

@@ -132,6 +132,9 @@ func (a *actor) startOver(t *turn) {
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
 		rec.Began = time.Now() // the question counts as asked when it was edited
 		a.left = slices.Insert(a.left, 0, rec)
+		if t.outcome.Alone {
+			delete(a.taken, t.id)
+		}
 	default:
 		e, growth := preview.Ending{Keep: true, Stopped: true}, chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
 		if !t.void {

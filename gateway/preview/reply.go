@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -41,6 +42,7 @@ type Outcome struct {
 	Refs       []chat.MessageRef // the messages of the reply, in order
 	Readable   bool              // at least one message shows more than a question or the progress of tools
 	Nameless   bool              // the platform returned no message id: this endpoint can't edit
+	Alone      bool              // no call of an earlier process may still change a message of the reply
 	Err        error             // reason why it was not delivered
 
 	messages []message // the messages of the text, for a later run in this process
@@ -250,6 +252,7 @@ func (r *Reply) outcome(err error) Outcome {
 		}
 	}
 	o.Shown, o.messages, o.Readable = r.source, r.parts, r.readable()
+	o.Alone = len(r.superseded) == 0 && !slices.ContainsFunc(r.parts, func(m message) bool { return !m.foreignEdits.IsZero() || m.attempt.open() })
 	if o.Err == nil && !o.Delivered {
 		o.Err = fmt.Errorf("deliver reply: %w", r.failure())
 	}

@@ -75,19 +75,19 @@ func (w *world) finalRun(t *turnLog) *run {
 }
 
 // wordsOnScreen returns, for each word of a turn's reply, the number of messages that show it. It also returns the
-// words that may be missing there: a person deleted them, or they are in a file or in a message that can be neither
-// edited nor deleted.
+// words that may be missing there: a person deleted them, or they are in a file, in a message that can be neither
+// edited nor deleted, or in one that stayed behind in a chat that moved.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {
-		if w.moved[m.chat] != "" && m.stands() && w.excused(m) {
-			continue
-		}
 		for _, word := range words.FindAllString(m.content(), -1) { // the file's first line may also be above it
 			gone[word] = true
 		}
+		left := w.moved[m.chat] != "" && m.stands() && w.excused(m)
 		for _, word := range words.FindAllString(m.text(), -1) {
 			switch {
+			case left:
+				gone[word] = true
 			case m.stands() && !(m.frozen && !w.s.kind.caps.Delete):
 				seen[word]++
 			case m.stands():
