@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -474,4 +475,60 @@ func (s spanned) Render(p markup.Piece) markup.Rendered {
 		r.Spans = append(r.Spans, markup.Span{Kind: "style", Offset: f.Start, Length: f.End - f.Start})
 	}
 	return r
+}
+
+// A message of the final can't be edited, so all messages are sent again. One of them is given up, because two creates of it have
+// unknown outcomes. Its earlier message then shows its text, or keeps its own if it can't be edited either.
+func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		frozen chat.MessageID
+		killed bool // before the earlier message shows the text
+		want   []string
+	}{
+		"can be edited":           {"1", false, []string{"threefourteen five", "one two"}},
+		"by the next process too": {"1", true, []string{"threefourteen five", "one two"}},
+		"can't be edited":         {"2", false, []string{"fourteen", "one two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit = 20
+				l := live(t, p, p.endpoint(), streamed())
+				for i, text := range []string{"one two three", "fourteen", " five"} {
+					if i > 0 {
+						l.asks(fmt.Sprint("yes:", i), "May I do it all?", 5*time.Second)
+						l.slot.SetStatus(Status{})
+					}
+					l.says(text, 5*time.Second)
+				}
+				equal(t, "the previews", l.sees(), []string{"one two three", "fourteen", "five ▌"})
+				fails := c.killed
+				p.fate = func(call *call) fate {
+					given := strings.HasPrefix(call.m.Text, "threefourteen")
+					switch {
+					case call.op == chat.OpEdit && (call.id == "1" || call.id == c.frozen):
+						return fail(chat.Frozen)
+					case call.op == chat.OpSend && given:
+						return uncertain(false)
+					case call.op == chat.OpEdit && given && fails:
+						return fail(chat.Temporary)
+					}
+					return fate{}
+				}
+				e := Ending{Text: "one two threefourteen five"}
+				l.slot.Finish(e)
+				l.waits(10 * time.Minute)
+				if c.killed {
+					l.again()
+					fails = false
+					l.slot.Finish(e)
+				}
+				l.waits(time.Hour)
+				equal(t, "a person sees", l.sees(), c.want)
+				if n := strings.Count(strings.Join(p.logOf(chat.OpSend), "\n"), "threefourteen"); n != maxUncertainCreates {
+					t.Errorf("%d creates of the message that is given up: %q", n, p.log())
+				}
+			})
+		})
+	}
 }

@@ -247,7 +247,7 @@ func (s *state) aimBehindSeam(i int) desired {
 // deleted reports whether a person deleted part i of n while later parts exist. Then it is not sent again, since it would
 // appear below them. If all its creates had unknown outcomes, nobody can have deleted it.
 func (s *state) deleted(i, n int) bool {
-	if m := s.at(i); m.phase != gone || m.attempt.unresolved >= maxUncertainCreates {
+	if m := s.at(i); m.phase != gone || m.givenUp() {
 		return false
 	}
 	later := s.parts[i+1 : max(i+1, min(n, len(s.parts)))]

@@ -168,6 +168,9 @@ type attempt struct {
 // open reports whether the outcome of a create is unknown and can still be learned.
 func (a *attempt) open() bool { return a.resolution != known }
 
+// givenUp reports whether so many creates have an unknown outcome that no further one may follow.
+func (m *message) givenUp() bool { return m.attempt.unresolved >= maxUncertainCreates }
+
 // doubtful reports whether a create may have made a message that the reply does not know.
 func (m *message) doubtful() bool {
 	return m.attempt.unresolved > 0 || !m.exists() && m.attempt.open()

@@ -46,9 +46,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		if r.State == chat.PartStands {
 			s.muted = s.muted || r.Index > 0
 		}
-		if s.isSuperseded(r.Ref) {
-			p.renew()
-		}
+		s.restoreRole(p, r.Ref)
 		s.restoreStanding(p, r)
 		if left < 0 && !p.exists() && s.leftBehind(r) {
 			left = r.Index
@@ -376,7 +374,7 @@ func (s *state) stateOf(m *message) chat.PartState {
 func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	now, previews := r.at(i), r.relaid || r.ending != nil && r.ending.Keep // all that the reply shows are previews
 	p.File = now.file
-	if now.attempt.unresolved >= maxUncertainCreates && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
+	if now.givenUp() && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
 		p.Tries = maxTries
 	}
 	switch {

@@ -51,8 +51,8 @@ func (s *state) replaceIfAbove(i int) {
 	}
 }
 
-// restoreSupersededFor makes the superseded message of p part of the text again if nothing replaced it, so that at
-// least its cursor is removed.
+// restoreSupersededFor makes the superseded message of p part of the text again if nothing replaced it. It then shows the
+// text of p, or at least loses its cursor.
 func (s *state) restoreSupersededFor(p *message) {
 	i := len(s.superseded) - 1 // the newest
 	for i >= 0 && s.at(s.superseded[i].place) != p {
@@ -71,10 +71,10 @@ func (s *state) adoptFound(i int) {
 	}
 }
 
-// restoreAt makes superseded message i the message of p again, if p has none and the platform can edit.
+// restoreAt makes superseded message i the message of p again, if p has none, the platform can edit, and the message must change.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
-	if p.exists() || !m.unfinished() || !s.can(chat.OpEdit) {
+	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {
 		return
 	}
 	p.ref, p.phase, p.certainty, p.shown.cursor = m.ref, standing, unsure, true
@@ -111,9 +111,17 @@ func (s *state) readable() bool {
 		slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && !s.at(m.place).exists() })
 }
 
-// isSuperseded reports whether ref is a superseded message.
-func (s *state) isSuperseded(ref chat.MessageRef) bool {
-	return slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.ref == ref })
+// restoreRole settles whether p, which is restored with message ref, is still that message or was superseded. An earlier process
+// may have superseded the message and made it part of the text again. Then the record of p has a newer key.
+func (s *state) restoreRole(p *message, ref chat.MessageRef) {
+	i := slices.IndexFunc(s.superseded, func(m message) bool { return m.exists() && m.ref == ref })
+	switch {
+	case i < 0:
+	case p.exists() && s.superseded[i].gen < p.gen:
+		s.superseded = slices.Delete(s.superseded, i, i+1)
+	default:
+		p.renew()
+	}
 }
 
 // restoreSuperseded restores a message that an earlier process had superseded.

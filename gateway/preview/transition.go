@@ -130,6 +130,9 @@ func createUncertain(s *state, f failedCall) {
 	}
 	s.recordUncertainCreate(m, f.now)
 	s.backoff(f.now)
+	if s.ending != nil && !s.ending.Keep && m.givenUp() {
+		s.restoreSupersededFor(m)
+	}
 }
 
 // editUncertain records an edit that may have taken effect. The edit is repeated.
