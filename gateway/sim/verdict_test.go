@@ -76,8 +76,8 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 		}
 		r.text, r.each = r.text+squeeze(m.text()), append(r.each, squeeze(m.text()))
 	}
-	all := w.person.of(t.id)
-	for i, m := range all {
+	r.between = w.deletedBetween(t)
+	for _, m := range w.person.of(t.id) {
 		again := func(o *message) bool { return o.key() == m.key() && o.text() == m.text() }
 		if m.deletedBy == "person" && !slices.ContainsFunc(messages, again) || slices.Contains(messages, m) {
 			if m.file == nil {
@@ -88,11 +88,17 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 		if m.deletedBy == "person" {
 			r.removed = true
 			r.gone += squeeze(m.text() + m.content())
-			r.between = r.between || slices.ContainsFunc(all[i+1:], (*message).stands)
 		}
 	}
 	r.text = withoutToldLines(r.text)
 	return r
+}
+
+// deletedBetween reports whether a person deleted a message of the reply that has others below it.
+func (w *world) deletedBetween(t *turnLog) bool {
+	all := w.person.of(t.id)
+	i := slices.IndexFunc(all, func(m *message) bool { return m.deletedBy == "person" })
+	return i >= 0 && slices.ContainsFunc(all[i+1:], (*message).stands)
 }
 
 // waived reports whether the design promises nothing about this reply, and counts the exception.

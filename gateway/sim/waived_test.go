@@ -37,6 +37,10 @@ func (w *world) judgeWaived(t *turnLog) {
 	}
 	for _, word := range words.FindAllString(r.answer.final, -1) {
 		if seen[word] == 0 && doubtful[word] == 0 && !gone[word] {
+			if w.deletedBetween(t) {
+				w.except(deletedBetween)
+				break
+			}
 			w.complain("D1: %s of turn %s is nowhere", word, t.id)
 			return
 		}
