@@ -59,7 +59,7 @@ func (s *stream) next() (u update, ok bool) {
 func serveAdmin(t *testing.T, s *Server) string {
 	t.Helper()
 	h := httptest.NewUnstartedServer(s.handler())
-	h.Config.ReadTimeout, h.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond // shorter than the streams
+	h.Config.ReadTimeout, h.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond // these limits pass while the streams are open
 	h.Start()
 	t.Cleanup(h.Close)
 	return h.URL
@@ -73,7 +73,7 @@ func TestEvents(t *testing.T) {
 	var now atomic.Pointer[Status]
 	first := busy()
 	first.Replies[0].Text = "line\rdata: \n\nevent: x"
-	first.Days, first.Conversations = nil, nil // their ages change
+	first.Days, first.Conversations = nil, nil // the page shows their ages, which would change
 	now.Store(&first)
 	o.Status = func(context.Context) Status { return *now.Load() }
 	page := openStream(t, serveAdmin(t, server(t, o)))

@@ -25,7 +25,7 @@ const (
 // Endpoint is the state of a configured endpoint.
 type Endpoint struct {
 	Name  string `json:"name"`
-	State string `json:"state"`           // starting, connected, retrying, on standby, or stopped for good
+	State string `json:"state"`           // starting, connected, retrying, on standby, or stopped permanently
 	Error string `json:"error,omitempty"` // why it retries or stopped
 }
 

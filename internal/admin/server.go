@@ -35,8 +35,8 @@ const (
 	readTime       = 10 * time.Second
 	writeTime      = 30 * time.Second
 	idleTime       = time.Minute
-	maxHeader      = 16 << 10 // bytes
-	maxForm        = 4 << 10  // bytes
+	maxHeader      = 16 << 10 // in bytes
+	maxForm        = 4 << 10  // in bytes
 	maxConnections = 64
 	// endTime is how long running requests may continue when the server ends.
 	endTime = time.Second

@@ -43,7 +43,7 @@ type Deletion struct {
 // Deleted is the amount of deleted data.
 type Deleted struct {
 	Messages int  `json:"messages"` // number of history entries and waiting messages
-	Code     bool `json:"code"`     // a pending code or an admission
+	Code     bool `json:"code"`     // a pending code or an admission was deleted
 }
 
 // ParsePerson parses a person given on the command line.

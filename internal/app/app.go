@@ -45,7 +45,7 @@ type App struct {
 	reloadMu     sync.Mutex            // held by Reload and the end of Run
 	ownConfig    *config.Config        // the daemon's own file when it was last read; guarded by reloadMu
 	parts        atomic.Pointer[parts] // what a reload replaces
-	serving      sync.WaitGroup        // API servers
+	serving      sync.WaitGroup        // the running API servers
 	serversMu    sync.Mutex            // guards which MCP servers run
 	largeMessage chan struct{}         // capacity 1: only one MCP server may read a large message at a time
 

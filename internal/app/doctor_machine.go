@@ -36,7 +36,7 @@ const (
 
 // disk checks the file system of the state directory.
 func (d *doctor) disk(dir string) finding {
-	for !exists(dir) && dir != "/" && dir != "." { // the daemon creates it
+	for !exists(dir) && dir != "/" && dir != "." { // the daemon creates missing directories
 		dir = filepath.Dir(dir)
 	}
 	var st unix.Statfs_t
@@ -203,7 +203,7 @@ func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []findi
 			})
 			continue
 		}
-		_ = listener.Close() // it was never used
+		_ = listener.Close() // the listener was never used
 		found = append(found, finding{Check: "address " + l.Address, State: healthy, What: l.Key + " is free"})
 	}
 	return found

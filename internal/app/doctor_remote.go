@@ -182,7 +182,7 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // whole seconds
+	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // the header contains whole seconds
 		between := began.Add(time.Since(began) / 2)
 		d.mu.Lock()
 		if skew := between.Sub(at.Add(time.Second / 2)); d.from == "" || skew.Abs() < d.smallest.Abs() {

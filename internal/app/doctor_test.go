@@ -290,7 +290,7 @@ func TestDoctorJudgesReplicas(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		status DaemonStatus
-		want   []string // state and part of each finding
+		want   []string // expected state of each finding, and a part of its text
 	}{
 		{"a file", DaemonStatus{}, nil},
 		{"alone", DaemonStatus{Replicas: &Replicas{Replicas: []Replica{one(1, "1.0", false, "tg")}}}, []string{"ok: web1 pid 7 (1.0)"}},

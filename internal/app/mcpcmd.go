@@ -28,7 +28,7 @@ type MCPServer struct {
 
 // MCPTool is a tool of a server.
 type MCPTool struct {
-	Name        string `json:"name"`     // as models call it, and as access lists may contain it
+	Name        string `json:"name"`     // name by which models call it, and which access lists may contain
 	Approval    string `json:"approval"` // who approves a call: nobody, the configuration, or a person
 	Description string `json:"description"`
 }

@@ -120,7 +120,7 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		if c.IsCopy(a.options.Env) {
 			done.Warnings = append(done.Warnings, c.File()+" is a copy that systemd made when it started the service: pass the new file with systemctl reload telex")
 		}
-		if before.config != a.ownConfig { // the configuration in use was passed, and is newer than the daemon's own file
+		if before.config != a.ownConfig { // a reload passed the configuration in use, which is newer than the daemon's own file
 			return done, nil
 		}
 	}

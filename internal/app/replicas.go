@@ -24,7 +24,7 @@ import (
 type Replicas struct {
 	Self     int64     `json:"self"`            // id of the answering daemon; 0: its store is not shared, or it has not joined yet
 	Trouble  string    `json:"error,omitempty"` // why it can't renew its lease
-	Lost     int64     `json:"leases_lost"`     // by this daemon since its start
+	Lost     int64     `json:"leases_lost"`     // number of leases that this daemon has lost since its start
 	Shared   bool      `json:"shared"`          // the store can be shared
 	Replicas []Replica `json:"replicas"`        // oldest first; empty: the store can't be shared, or the daemon has no lease
 }
@@ -39,7 +39,7 @@ type Replica struct {
 	Leaving   bool      `json:"leaving"`     // it is stopping, and hands over its chats
 	Endpoints []string  `json:"endpoints"`   // endpoints that it runs
 	Receives  []string  `json:"receives"`    // endpoints from which it receives messages
-	Chats     int       `json:"chats"`       // chats that it owns
+	Chats     int       `json:"chats"`       // number of chats that it owns
 }
 
 // reserve locks a state directory, so that no other daemon uses it. The store is a database, so a daemon also works

@@ -38,7 +38,7 @@ func TestAnswerVisible(t *testing.T) {
 	}{
 		{"", 3, true}, // "## " shows nothing
 		{"a", 4, true},
-		{"ab", 8, true},      // the stars too
+		{"ab", 8, true},      // the stars count, too
 		{"ab\ncd", 13, true}, // the line break belongs to the heading
 		{"ab cd ef", 15, true},
 		{"ab cx", 9, false},

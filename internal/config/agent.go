@@ -17,9 +17,9 @@ type Agent struct {
 
 // Limits limits one turn.
 type Limits struct {
-	Turn       time.Duration `yaml:"turn"`        // the whole turn
+	Turn       time.Duration `yaml:"turn"`        // maximum time of the whole turn
 	FirstToken time.Duration `yaml:"first_token"` // maximum time from a request to the first piece of its answer
-	Silence    time.Duration `yaml:"silence"`     // from one piece to the next
+	Silence    time.Duration `yaml:"silence"`     // maximum time between two pieces of an answer
 	ModelCalls int           `yaml:"model_calls" min:"1" max:"1000"`
 	ToolCalls  int           `yaml:"tool_calls" min:"1" max:"1000"`
 }
@@ -56,7 +56,7 @@ type MCPServer struct {
 	AutoApprove []string          `yaml:"auto_approve"` // tools that change something and need no approval
 	Deny        []string          `yaml:"deny"`         // tools that are never offered
 	Trust       bool              `yaml:"trust"`        // trust the server's information about which tools change nothing
-	Timeout     time.Duration     `yaml:"timeout"`      // of a call, from its start or its last progress notification
+	Timeout     time.Duration     `yaml:"timeout"`      // maximum time of a call, counted from its start or its last progress notification
 }
 
 func (s *MCPServer) setDefaults() { s.Timeout = time.Minute }

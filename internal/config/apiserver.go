@@ -15,7 +15,7 @@ import (
 // APIServer is the OpenAI-compatible server.
 type APIServer struct {
 	Listen      string   `yaml:"listen"` // host:port
-	Keys        []APIKey `yaml:"keys"`   // empty: everybody who reaches the address may use it, which must be a loopback address
+	Keys        []APIKey `yaml:"keys"`   // empty: no key is needed, and the address must be a loopback address
 	CORSOrigins []string `yaml:"cors_origins"`
 	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // maximum number of simultaneous requests
 	// SessionsByUser means that a request's field user selects a session, like the header X-Telex-Session.

@@ -98,7 +98,7 @@ func (r *redactor) words(text string) string {
 		m := namedShape.FindStringSubmatch(found)
 		value := m[3] + m[4]
 		before := strings.TrimSuffix(found, value)
-		if _, credentials, ok := strings.Cut(value, " "); ok { // Bearer TOKEN
+		if _, credentials, ok := strings.Cut(value, " "); ok { // the value has the form Bearer TOKEN
 			r.found = append(r.found, credentials)
 		}
 		bare := strings.Trim(value, `"'{}[],`)

@@ -50,7 +50,7 @@ func (s printer) structure(v reflect.Value) *yaml.Node {
 	return out
 }
 
-// value returns nil for an unset value.
+// value returns the node of a value, or nil if the value is not set.
 func (s printer) value(v reflect.Value) *yaml.Node {
 	switch x := v.Interface().(type) {
 	case Endpoints:

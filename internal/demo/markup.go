@@ -36,7 +36,7 @@ func (d dialect) html(source string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // goldmark escapes
 }
 
-// discordMarkdown reads https://support.discord.com/hc/en-us/articles/210298617.
+// discordMarkdown returns the dialect that is described at https://support.discord.com/hc/en-us/articles/210298617.
 func discordMarkdown() dialect {
 	m := marks{'*': {"", "em", "strong"}, '_': {"", "em", "u"}, '~': {"", "", "del"}, '|': {"", "", "span"}}
 	return dialect{md: newMarkdown(m, parser.NewLinkParser(), parser.NewATXHeadingParser())}
@@ -45,19 +45,20 @@ func discordMarkdown() dialect {
 // plainMarks returns the marks for bold, italic and struck-out text in WhatsApp and in Slack's mrkdwn.
 func plainMarks() marks { return marks{'*': {"", "strong"}, '_': {"", "em"}, '~': {"", "del"}} }
 
-// whatsappMarkup reads https://faq.whatsapp.com/539178204879377.
+// whatsappMarkup returns the dialect that is described at https://faq.whatsapp.com/539178204879377.
 func whatsappMarkup() dialect {
 	return dialect{md: newMarkdown(plainMarks(), nil, nil), before: withFences}
 }
 
-// mrkdwn reads https://docs.slack.dev/messaging/formatting-message-text.
+// mrkdwn returns the dialect that is described at https://docs.slack.dev/messaging/formatting-message-text.
 func mrkdwn() dialect {
 	return dialect{md: newMarkdown(plainMarks(), nil, nil), before: func(s string) string {
 		return withFences(slackLink.ReplaceAllString(s, "$1"))
 	}}
 }
 
-// slackMarkdown reads https://docs.slack.dev/reference/block-kit/blocks/markdown-block.
+// slackMarkdown returns the dialect that is described at
+// https://docs.slack.dev/reference/block-kit/blocks/markdown-block.
 func slackMarkdown() dialect {
 	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
 }

@@ -121,6 +121,6 @@ func printTable(out io.Writer, results []result) (bad int) {
 		bad += r.Bad
 	}
 	line(sum)
-	_ = w.Flush() // nobody can be told of a closed terminal
+	_ = w.Flush() // if the output is closed, nobody can be told
 	return bad
 }

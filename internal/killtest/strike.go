@@ -111,17 +111,18 @@ func once(after time.Duration, came func(t *trial) bool) strike {
 	}
 }
 
-// whileThinking kills some time after the n-th request to the model.
+// whileThinking kills the daemon some time after the n-th request to the model.
 func whileThinking(n int, after time.Duration) strike {
 	return once(after, func(t *trial) bool { return t.world.Model.Stats().Requests >= n })
 }
 
-// whileShown kills some time after the first answer has become visible.
+// whileShown kills the daemon some time after the first answer has become visible.
 func whileShown(after time.Duration) strike {
 	return once(after, func(t *trial) bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 }
 
-// whileBlocked makes the platform answer 429 and kills some time later, while the chat is closed.
+// whileBlocked makes the platform answer 429. It kills the daemon some time later, while the 429 still forbids calls to
+// the chat.
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	f.Times, f.Action = 1, fault.RateLimit
 	refused := func(t *trial) bool { return t.world.Telegram.Stats().Forced > 0 }
@@ -135,8 +136,8 @@ func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	}
 }
 
-// whenStored kills some time after the daemon's store was created. It does not sleep, since a timer could be late by
-// more than that.
+// whenStored kills the daemon some time after the daemon's store was created. It does not sleep, because a timer could
+// be late by more than that time.
 func whenStored(after time.Duration) strike {
 	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {

@@ -18,7 +18,7 @@ type Report struct {
 	Problems      []string // errors in the data; empty: the data is intact
 	Risks         []string // conditions that may damage the data, or that keep the daemon from using it
 	Conversations int64
-	Entries       int64 // of all histories
+	Entries       int64 // entries of all histories
 	Keys          int64 // all known messages, including finished ones
 	Pending       int64 // unfinished messages
 	Unfinished    int64 // unfinished turns

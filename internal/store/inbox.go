@@ -119,7 +119,7 @@ type MessageRow struct {
 func (m *MessageRow) Decode(log *slog.Logger) bool {
 	if err := json.Unmarshal(m.Body, &m.Message); err != nil {
 		log.Error("accepted message can't be read", slog.Int64("row", m.Row),
-			slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret for answering
+			slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret that allows answering
 		return false
 	}
 	m.Message.At = m.Message.At.UTC()
@@ -160,7 +160,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 		found := t.unfinishedMessages(conversation, m.ID)
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // without its id, which may contain a secret for answering
+			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // without its id, which may contain a secret that allows answering
 			return 0
 		}
 		t.exec(takeMessage, turn, found[i].id)

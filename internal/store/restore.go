@@ -16,7 +16,7 @@ const keptTimeFormat = "20060102T150405Z"
 
 // Restored describes a finished restore.
 type Restored struct {
-	Path string // of the store
+	Path string // path of the store
 	Kept string // path of the previous store's file; empty: there was none
 }
 

@@ -160,7 +160,7 @@ func (p *process) hears() func() chat.Signal {
 		}
 	})
 	return func() (all chat.Signal) {
-		for wait := time.Second; ; wait = 50 * time.Millisecond { // a store may send them some time after its commit
+		for wait := time.Second; ; wait = 50 * time.Millisecond { // a store may send signals some time after its commit
 			select {
 			case s := <-heard:
 				all |= s

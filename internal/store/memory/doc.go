@@ -1,2 +1,3 @@
-// Package memory is a store in memory, for the demo and for tests. It passes the same suite as the durable store.
+// Package memory is a store in memory, for the demo and for tests. It passes the same tests as
+// the persistent stores.
 package memory

@@ -197,7 +197,7 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// find returns the unfinished message with an id that is not in taken. It prefers a waiting message to one that
+// find returns an unfinished message with this id that is not in taken. It prefers a waiting message to one that
 // belongs to a turn. There can be two only if two chats were merged by a move.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)

@@ -22,7 +22,7 @@ func (s *Store) Begin(_ context.Context, t chat.Turn) error {
 	return s.begin(t)
 }
 
-// begin is Begin. The caller holds mu.
+// begin is like Begin, for a caller that holds mu.
 func (s *Store) begin(t chat.Turn) error {
 	if err := s.fence(t.Conversation); err != nil {
 		return err

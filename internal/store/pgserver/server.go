@@ -70,7 +70,7 @@ func (s *Server) prepare() (err error) {
 	if s.bin, err = programs(); err != nil {
 		return err
 	}
-	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's: another user can't enter that
+	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's directory, because another user can't enter it
 		return err
 	}
 	if os.Geteuid() == 0 { // initdb refuses root
@@ -195,7 +195,7 @@ func (s *Server) Kill() error {
 
 // Stop stops the server as an administrator does: the server ends all connections first.
 func (s *Server) Stop() error {
-	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // a fast shutdown
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // SIGINT requests a fast shutdown
 		return fmt.Errorf("stop PostgreSQL: %w", err)
 	}
 	err := s.cmd.Wait()

@@ -73,7 +73,7 @@ func away(err error) bool {
 	case c[:2] == "08", // the class of connection exceptions
 		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
 		c == "53300",               // too many connections
-		c == "25006", c == "25P03": // it has become a standby; the transaction was idle for too long
+		c == "25006", c == "25P03": // the server has become a standby; the transaction was idle for too long
 		return true
 	}
 	return false

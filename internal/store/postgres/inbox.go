@@ -156,7 +156,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 		found := t.unfinished(conversation, m.ID)
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			t.fail(fmt.Errorf("message: %w", store.ErrUnknown)) // without its id, which may contain a secret for answering
+			t.fail(fmt.Errorf("message: %w", store.ErrUnknown)) // without its id, which may contain a secret that allows answering
 			return acceptedAt
 		}
 		taken = append(taken, found[i].id)

@@ -99,7 +99,7 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, lockMigration, lockClass, lockSchema); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, "RESET lock_timeout") // for the migrations
+	_, err := conn.Exec(ctx, "RESET lock_timeout") // the migrations wait for locks with a limit again
 	return err
 }
 

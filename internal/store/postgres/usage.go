@@ -28,7 +28,7 @@ func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 
 func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	where := row.Conversation
-	if row.Fenced && row.User == "" && len(usage) > 0 { // who asked was deleted
+	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
 		where = t.nowhere(endpoint)
