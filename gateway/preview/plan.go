@@ -43,7 +43,7 @@ func (s *state) plan(d desired, now time.Time) action {
 	case d.aim == aimNone:
 	case !m.exists():
 		return s.planAbsent(d, now)
-	case m.streams():
+	case m.streams() && m.role != roleSuperseded: // a superseded stream is deleted without stopping it
 		return s.planStream(d)
 	case d.aim == aimShow && !shown && m.ref.ID == "":
 		return s.create(d, now)

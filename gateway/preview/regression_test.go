@@ -285,3 +285,33 @@ func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 		})
 	}
 }
+
+// A reply is stopped while its first message is edited to a shorter final, and that edit is refused for good. The stream at the
+// end of the reply must not stay open.
+func TestRegressionStoppedWhileTheLastMessageStreams(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := fullPlatform()
+		p.profile.TextLimit, p.latency = 36, 200*ms
+		c := streamed()
+		c.Transport = Native
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit && c.id == "1" {
+				return fail(chat.Frozen)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, c, "key")
+		const text = "one two three four five six seven eight nine"
+		s.says(text+" ", 10*time.Second)
+		s.slot.Finish(Ending{Text: "one two"})
+		s.waits(100 * ms) // the edit of the first message is under way
+		s.slot.Cut()
+		s.waits(time.Hour)
+		for _, m := range p.messages {
+			if m.live && !m.deleted {
+				t.Errorf("message %s still streams: %q", m.id, p.log())
+			}
+		}
+		equal(t, "a person sees", strings.Fields(strings.Join(s.sees(), " ")), strings.Fields(text))
+	})
+}

@@ -27,7 +27,7 @@ func (s *state) replaceMessage(i int) {
 	p := &s.parts[i]
 	if p.exists() && p.ref.ID != "" {
 		m := *p
-		m.role, m.phase, m.place = roleSuperseded, standing, i // even a stream is deleted without stopping it
+		m.role, m.place = roleSuperseded, i
 		s.superseded = append(s.superseded, m)
 	}
 	if p.exists() {
@@ -55,7 +55,7 @@ func (s *state) replaceIfAbove(i int) {
 // text of p, or at least loses its cursor.
 func (s *state) restoreSupersededFor(p *message) {
 	i := len(s.superseded) - 1 // the newest
-	for i >= 0 && s.at(s.superseded[i].place) != p {
+	for i >= 0 && (s.at(s.superseded[i].place) != p || !s.superseded[i].exists()) {
 		i--
 	}
 	if i >= 0 {
@@ -77,7 +77,7 @@ func (s *state) restoreAt(p *message, i int) {
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {
 		return
 	}
-	p.ref, p.phase, p.certainty, p.shown.cursor = m.ref, standing, unsure, true
+	p.ref, p.phase, p.certainty, p.shown.cursor = m.ref, m.phase, unsure, true
 	s.superseded = slices.Delete(s.superseded, i, i+1)
 }
 
