@@ -315,3 +315,34 @@ func TestRegressionStoppedWhileTheLastMessageStreams(t *testing.T) {
 		equal(t, "a person sees", strings.Fields(strings.Join(s.sees(), " ")), strings.Fields(text))
 	})
 }
+
+// A superseded message stayed behind in a chat that moved. The next process does not try to delete it, so it still deletes the
+// message that it has superseded in the new chat.
+func TestRegressionSupersededInBothChats(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.profile.KeyFor = 20, time.Hour
+		moved, refused := false, ""
+		p.fate = func(c *call) fate {
+			switch {
+			case moved && c.to == "a":
+				return fate{err: &chat.SendError{Kind: chat.Moved, Moved: "b"}}
+			case c.op == chat.OpEdit && (c.to == "a" || string(c.id) == refused):
+				moved = true
+				return fail(chat.Frozen)
+			case c.to == "b" && strings.HasPrefix(c.m.Text, "five") && refused == "":
+				return tooMany(time.Minute)
+			}
+			return fate{}
+		}
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two three four", 100*ms)
+		e := Ending{Text: "one two three four five six"}
+		l.slot.Finish(e)
+		l.waits(10 * time.Second)
+		equal(t, "before", p.sees(), []string{"one two three four ▌", "one two three four"})
+		refused = "2"
+		l.again()
+		l.delivers(e, "one two three four ▌", "one two three four", "five six")
+	})
+}

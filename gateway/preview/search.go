@@ -41,11 +41,18 @@ func (r *Reply) createForFind(a action) *chat.Create {
 	return &c
 }
 
+// searchResult is the result of a search.
+type searchResult struct {
+	chat.Found
+	followed bool // the message may stand below those of a later reply
+}
+
 // search makes the call that searches for the message of a create.
 func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	m := r.at(a.part)
-	var err error
-	if r.searchResult, err = r.adapter().Finder.Find(ctx, r.to, r.uncertainCreate(a.part), m.attempt.searchNext); err != nil {
+	found, err := r.adapter().Finder.Find(ctx, r.to, r.uncertainCreate(a.part), m.attempt.searchNext)
+	r.searchResult = searchResult{found, r.slot.first.isFollowed()}
+	if err != nil {
 		return chat.Receipt{}, err
 	}
 	if r.searchResult.Next == "" {
@@ -90,7 +97,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	p, found := s.at(part), s.searchResult
 	create, gen := s.uncertainCreate(part), p.gen
 	late, again := s.lateUntil(&p.attempt, now)
-	switch s.searchResult = (chat.Found{}); {
+	switch s.searchResult = (searchResult{}); {
 	case found.Next != "":
 		p.attempt.searchNext = found.Next
 		return
@@ -101,7 +108,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 		}
 		p.attempt.resolve()
 		if part <= supersededAt {
-			s.adoptFound(supersededAt - part)
+			s.adoptFound(supersededAt-part, found.followed)
 		}
 		s.findSeam()
 		if !found.Taken {

@@ -64,10 +64,16 @@ func (s *state) restoreSupersededFor(p *message) {
 }
 
 // adoptFound handles superseded message i, which a late search found. If the reply was interrupted and has no message
-// in that place, the found message becomes part of the reply again, since a person may have read it.
-func (s *state) adoptFound(i int) {
-	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
-		s.restoreAt(&s.parts[place], i)
+// in that place, the found message becomes part of the reply again, since a person may have read it. But if it may stand
+// below a later reply, it is only deleted, like a question.
+func (s *state) adoptFound(i int, followed bool) {
+	m := &s.superseded[i]
+	switch {
+	case s.ending == nil || !s.ending.Keep || m.place >= len(s.parts): // the final replaces it, or it is a question
+	case followed && !s.parts[m.place].exists():
+		m.place = questionPlace
+	default:
+		s.restoreAt(&s.parts[m.place], i)
 	}
 }
 
@@ -137,7 +143,7 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 		s.lookLater(*r.Create, place, n/maxParts, due.Add(s.lateFor))
 		s.superseded[len(s.superseded)-1].stored = true
 		return
-	case r.State != chat.PartFrozen:
+	case r.State != chat.PartFrozen, s.leftBehind(r):
 		return
 	}
 	for len(s.parts) <= place { // the part's own record may be missing
