@@ -43,8 +43,8 @@ func anchor(address string) (open, closing string) {
 	return fmt.Sprintf(`<a href="%s" target="_blank" rel="noopener noreferrer">`, template.HTMLEscapeString(u.String())), "</a>"
 }
 
-// entities renders a text of Telegram. Entities count UTF-16 units. Overlapping entities are left out, because the
-// platform sends none.
+// entities renders a text of Telegram. Entities count UTF-16 units. If two entities overlap, and
+// neither contains the other, it ignores the second. Telegram never sends such entities.
 func entities(text string, list []telegram.Entity) template.HTML {
 	units := utf16.Encode([]rune(text))
 	slices.SortStableFunc(list, func(a, b telegram.Entity) int {

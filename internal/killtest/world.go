@@ -80,7 +80,8 @@ func (w *world) polled(since time.Time) bool {
 // searchFor is slightly longer than the time between a daemon's two searches for a message.
 const searchFor = 13 * time.Second
 
-// searching reports whether a daemon that started at the time since may still have to search for a message.
+// searching reports whether a daemon may still have to search for the message of a create of unknown outcome. since is the
+// time when the daemon started.
 func (w *world) searching(since time.Time) bool {
 	var missed, last time.Time
 	for _, c := range w.Telegram.Calls() {

@@ -46,7 +46,7 @@
 // An app has a pane, in which people talk with it. The pane of an assistant (assistant_view) has threads, each with a
 // title and suggested prompts. An agent (Options.Agent) has suggested prompts above its Messages tab, and ignores
 // prompts for a thread. While an app streams or shows a status, the session of the thread has the status "processing",
-// and a person can stop it. Only the app ends this state: it ends the stream, or sets an empty status.
+// and a person can stop it. The session stays in this state until the app ends the stream or sets an empty status.
 //
 // # What is missing
 //

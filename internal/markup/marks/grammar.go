@@ -28,7 +28,7 @@ type Grammar interface {
 	// another format begins.
 	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
 	// Link returns what to write between the parentheses after a link's label, or "" if the link should be plain
-	// text. f is the link's format in text. alone says that no other style covers the link.
+	// text. f tells which bytes of text are the link. If alone is set, no other format covers the link.
 	Link(text string, f markup.Format, alone bool) string
 	// Label reports whether the label of a link may contain the character at text[i:]. If first is set, the label
 	// begins with it.
