@@ -65,7 +65,8 @@ func (a *actor) end(t *turn) {
 		a.settleAsShown(t, t.delivery.growth)
 	case t.recovered, !e.Keep:
 		a.settle(t.id, t.outcome, t.delivery.growth)
-	case t.why == nil && !t.unseen && !t.panicked(): // the daemon is stopping: the next process runs the turn again
+	case (t.why == nil || e.Stand && errors.Is(t.why, errNewMessage)) && !t.unseen && !t.panicked():
+		// The daemon is stopping, perhaps since before the new message: the next process runs the turn again.
 		a.handOver(t)
 		return
 	case len(t.edited) > 0 && e.Stand:

@@ -220,3 +220,24 @@ func stopWhatWasHandedOver(t *testing.T, fails ...string) {
 		t.Errorf("%d turns have not ended", n)
 	}
 }
+
+// A replica that stops leaves a turn that waits for a person to the next one. A new message that still reaches it before the
+// question is visible does not change that, so the question does not stay behind.
+func TestReplicaThatStopsHandsOverAlthoughANewMessageComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := &waiting{}
+		r := fleet(t, 2, true, func(o *gateway.Options) { o.Grace, o.Runner = 30*time.Second, asked })
+		r[0].say(t, ask("a"))
+		later(latency / 4) // the question is being sent
+		stopped := r[0].leave()
+		later(latency / 4)
+		r[1].say(t, ask("b"))
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		later(10 * time.Second)
+		if n := strings.Count(strings.Join(r[0].sees(), "\n"), "May I do this?"); n != 1 || asked.runs.Load() < 2 {
+			t.Errorf("people see %d questions after %d runs: %q", n, asked.runs.Load(), r[0].sees())
+		}
+	})
+}

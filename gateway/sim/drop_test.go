@@ -28,7 +28,9 @@ func (w *world) mayDrop(n int) bool {
 	case "text", "big":
 		return w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
 	case "retry":
-		again := slices.ContainsFunc(w.order, func(t *turnLog) bool { return t.place == m.place && t.released.Equal(m.dropped) })
+		again := slices.ContainsFunc(w.order, func(t *turnLog) bool { // the store may fail between the two writes
+			return t.place == m.place && !t.released.Before(m.accepted) && !t.released.After(m.dropped)
+		})
 		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m) // if again is true, its question is asked again anyway
 	case "yes", "no":
 		return w.decidesAny(m) || w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
