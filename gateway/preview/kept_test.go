@@ -80,39 +80,26 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 }
 
 // D9: the search for a create finds nothing, and the reply is stopped before it has another message. A message that
-// appears later stays and loses its cursor, because people may have read it. Below a later reply it is deleted.
-func TestALateMessageOfAStoppedReply(t *testing.T) {
-	for name, c := range map[string]struct {
-		followed bool
-		want     []string
-	}{
-		"stays":                        {false, []string{"one two three"}},
-		"is deleted below another one": {true, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				p := newPerson()
-				p.profile.LateFor, p.latency, p.fate = 10*time.Second, 200*ms, nth(map[int]fate{0: uncertain(false)})
-				e := p.endpoint()
-				e.Finder = channel{p}
-				s := beginAt(t, p, e, streamed(), "key")
-				s.says("one two three", 1800*ms) // the search is running
-				s.slot.Finish(Ending{Keep: true})
-				s.waits(4 * time.Second)
-				if c.followed {
-					s.slot.first.request()
-				}
-				p.mu.Lock()
-				p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "one two three ▌"})
-				p.mu.Unlock()
-				<-s.ended
-				equal(t, "person sees", s.sees(), c.want)
-				if n := s.count(chat.OpSend); n != 1 || !s.out.Delivered {
-					t.Errorf("%d messages were sent, outcome %+v", n, s.out)
-				}
-			})
-		})
-	}
+// appears later stays and loses its cursor, because people may have read it.
+func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.LateFor, p.latency, p.fate = 10*time.Second, 200*ms, nth(map[int]fate{0: uncertain(false)})
+		e := p.endpoint()
+		e.Finder = channel{p}
+		s := beginAt(t, p, e, streamed(), "key")
+		s.says("one two three", 1800*ms) // the search is running
+		s.slot.Finish(Ending{Keep: true})
+		s.waits(4 * time.Second)
+		p.mu.Lock()
+		p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "one two three ▌"})
+		p.mu.Unlock()
+		<-s.ended
+		equal(t, "person sees", s.sees(), []string{"one two three"})
+		if n := s.count(chat.OpSend | chat.OpDelete); n != 1 || !s.out.Delivered {
+			t.Errorf("%d messages were sent or deleted, outcome %+v", n, s.out)
+		}
+	})
 }
 
 // The search for a question finds nothing, the question is sent again, and then the reply is stopped. Both questions

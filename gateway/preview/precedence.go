@@ -38,7 +38,6 @@ type precedence struct {
 	mu        sync.Mutex
 	none      bool          // the reply will create no more messages
 	overtaken bool          // others need not wait
-	followed  bool          // a later reply has created a message, or is about to
 	waiting   chan struct{} // closed when the reply created its messages or was overtaken; nil: nobody waits
 	urgent    chan struct{} // capacity 1: tells the reply to try at once
 }
@@ -48,7 +47,6 @@ type precedence struct {
 func (p *precedence) request() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.followed = true
 	if p.none {
 		return nil
 	}
@@ -82,13 +80,6 @@ func (p *precedence) precedes() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.none && !p.overtaken
-}
-
-// isFollowed reports whether new messages of the reply may stand below those of later replies.
-func (p *precedence) isFollowed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.followed
 }
 
 func (p *precedence) release() {

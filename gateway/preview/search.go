@@ -41,18 +41,11 @@ func (r *Reply) createForFind(a action) *chat.Create {
 	return &c
 }
 
-// searchResult is the result of a search.
-type searchResult struct {
-	chat.Found
-	followed bool // the message may stand below those of a later reply
-}
-
 // search makes the call that searches for the message of a create.
 func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	m := r.at(a.part)
-	found, err := r.adapter().Finder.Find(ctx, r.to, r.uncertainCreate(a.part), m.attempt.searchNext)
-	r.searchResult = searchResult{found, r.slot.first.isFollowed()}
-	if err != nil {
+	var err error
+	if r.searchResult, err = r.adapter().Finder.Find(ctx, r.to, r.uncertainCreate(a.part), m.attempt.searchNext); err != nil {
 		return chat.Receipt{}, err
 	}
 	if r.searchResult.Next == "" {
@@ -97,7 +90,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	p, found := s.at(part), s.searchResult
 	create, gen := s.uncertainCreate(part), p.gen
 	late, again := s.lateUntil(&p.attempt, now)
-	switch s.searchResult = (searchResult{}); {
+	switch s.searchResult = (chat.Found{}); {
 	case found.Next != "":
 		p.attempt.searchNext = found.Next
 		return
@@ -108,7 +101,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 		}
 		p.attempt.resolve()
 		if part <= supersededAt {
-			s.adoptFound(supersededAt-part, found.followed)
+			s.adoptFound(supersededAt - part)
 		}
 		s.findSeam()
 		if !found.Taken {

@@ -104,7 +104,7 @@ type state struct {
 	ending *Ending
 
 	currentCreate *chat.Create // the create that is being made, for Find; nil: not needed
-	searchResult  searchResult // of the last search
+	searchResult  chat.Found   // of the last search
 
 	parts      []message // of the text
 	question   message

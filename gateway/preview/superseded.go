@@ -64,16 +64,10 @@ func (s *state) restoreSupersededFor(p *message) {
 }
 
 // adoptFound handles superseded message i, which a late search found. If the reply was interrupted and has no message
-// in that place, the found message becomes part of the reply again, since a person may have read it. But if it may stand
-// below a later reply, it is only deleted, like a question.
-func (s *state) adoptFound(i int, followed bool) {
-	m := &s.superseded[i]
-	switch {
-	case s.ending == nil || !s.ending.Keep || m.place >= len(s.parts): // the final replaces it, or it is a question
-	case followed && !s.parts[m.place].exists():
-		m.place = questionPlace
-	default:
-		s.restoreAt(&s.parts[m.place], i)
+// in that place, the found message becomes part of the reply again, since a person may have read it.
+func (s *state) adoptFound(i int) {
+	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
+		s.restoreAt(&s.parts[place], i)
 	}
 }
 

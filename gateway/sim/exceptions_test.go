@@ -45,6 +45,7 @@ const (
 	orderMoved      exception = "order of replies in a chat that moved"
 	orderTaken      exception = "order of replies of which messages were deleted or replaced"
 	sameText        exception = "order of two replies that created the same text with unknown outcome"
+	tookEffectLate  exception = "order of a stopped reply whose create took effect after the next reply"
 )
 
 // Exceptions for decisions and history.
@@ -76,6 +77,7 @@ func exceptions() map[exception]string {
 		overtakenByNext: "D14: a reply that the platform refuses again and again does not block the next one. What it still needs stands below that.",
 		orderMoved:      "The old and the new chat are two conversations until the process learns of the move. Their replies run at the same time.",
 		sameText:        "A search goes by the content. Of two creates with the same text and unknown outcomes, no process can tell which one made the message.",
+		tookEffectLate:  "D9: the platform makes the message at the end when its create takes effect, and people may have read it there. A stopped reply keeps its text.",
 		orderTaken:      "A person deleted a message, or the platform refused to edit it. The platform puts the message that replaces it at the end.",
 
 		shownBefore: "A process can't know whether the one before it had shown a question. People who answer while no process runs have seen it.",
@@ -153,19 +155,23 @@ func rareExceptions() map[exception]schedule {
 	again.profile.TextLimit, again.real = 60, 60
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // only the second message fails; the first one can be made final
-	// The second message of the first answer is never created. The third create takes effect while the process dies.
-	twins := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
-	twins.profile.TextLimit, twins.real, twins.config.Interval = 40, 40, 200*time.Millisecond
-	twins.profile.LateFor, twins.busy = lateFor, gateway.Interrupt
-	for i := range twins.answers[0].deltas {
-		twins.answers[0].deltas[i].after = map[int]time.Duration{0: time.Second, 2: time.Second, 3: 10 * time.Second}[i]
+	// The create of the second message of the first answer fails: it takes effect late, or never.
+	stopped := func(create fault, says ...time.Duration) schedule {
+		s := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
+		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond
+		s.profile.LateFor, s.busy, s.faults = lateFor, gateway.Interrupt, map[int]fault{2: create}
+		for i := range s.answers[0].deltas {
+			s.answers[0].deltas[i].after = map[int]time.Duration{0: time.Second, 2: time.Second, 3: 10 * time.Second}[i]
+		}
+		for _, at := range says {
+			s.says = append(s.says, say{at: at, user: "ann", kind: "text"})
+		}
+		return s
 	}
-	for _, at := range []time.Duration{2500 * time.Millisecond, 5 * time.Second} {
-		twins.says = append(twins.says, say{at: at, user: "ann", kind: "text"})
-	}
-	twins.faults = map[int]fault{2: {kind: cutBefore}}
-	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}}
-	return map[exception]schedule{crowded: crowd, deletedBetween: between, editedAgain: again, sameText: twins, editedBySeveral: lateEdit()}
+	late := stopped(fault{kind: cutLate, after: 8 * time.Second}, 2500*time.Millisecond)
+	twins := stopped(fault{kind: cutBefore}, 2500*time.Millisecond, 5*time.Second)
+	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}} // the third create takes effect while the process dies
+	return map[exception]schedule{tookEffectLate: late, crowded: crowd, deletedBetween: between, editedAgain: again, sameText: twins, editedBySeveral: lateEdit()}
 }
 
 func TestRareExceptions(t *testing.T) {

@@ -111,8 +111,12 @@ func (w *world) judgePlace(above, below *turnLog) {
 	for _, a := range w.standing(above) {
 		for _, b := range w.standing(below) {
 			if a.made.After(b.made) {
-				if a.twin || b.twin {
+				switch {
+				case a.twin || b.twin:
 					w.except(sameText)
+					continue
+				case a.by.fault == cutLate:
+					w.except(tookEffectLate)
 					continue
 				}
 				w.complain("%s of turn %s stands below %s of the later turn %s", a.id, above.id, b.id, below.id)
