@@ -352,7 +352,8 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	var list []verdict
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
-	died := r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // the process died before the turn could restart
+	lost := t.decider != nil && t.decider != r.life                                                        // another replica took the turn over before the end of the run was stored
+	died := lost || r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // the process died before the turn could restart
 	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
 	}
