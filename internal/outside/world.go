@@ -93,7 +93,7 @@ log: {format: json}
 
 // FreeAddress uses ports below those that systems give to outgoing connections. Such a connection could otherwise
 // take a daemon's port while the daemon is down. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html,
-// ip_local_port_range
+// ip_local_port_range.
 const firstPort, lastPort = 20000, 32767
 
 // FreeAddress returns an address on which nobody listens. A daemon's addresses must be known before it starts, and
