@@ -269,7 +269,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 	t.stored.Store(true)
 	t.slot.Finish(e)
 	opts := a.replyTo(rec, t.slot, a.endpoint.streaming())
-	opts.Before, opts.Troubled, opts.After = a.earlier(), a.inTrouble(t), after
+	opts.Before, opts.Troubled, opts.After, opts.Taken = a.earlier(), a.inTrouble(t), after, a.taken[rec.ID]
 	go func() {
 		defer a.poke() // so that the actor collects a parked turn
 		defer close(t.done)

@@ -62,7 +62,7 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 	}
 	return preview.Options{
 		Endpoint: a.endpoint.account().out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
-		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Taken: a.taken[rec.ID], Jitter: rand.Float64,
+		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Jitter: rand.Float64,
 		Stopping: a.g.stopped, Log: a.log.With(slog.String("turn", rec.ID)),
 	}
 }
@@ -156,7 +156,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
 	growth := chat.Growth{Undecided: a.unstoredUsage(rec)}
-	l := a.newLine()
+	l, taken := a.newLine(), a.taken[rec.ID]
 	a.answers.Go(func() {
 		defer a.poke() // runs after l.end
 		defer l.end()
@@ -164,7 +164,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 			return // its messages stay in the store for the next process
 		}
 		opts := a.replyTo(rec, slot, a.endpoint.streaming())
-		opts.Troubled = l.trouble
+		opts.Troubled, opts.Taken = l.trouble, taken
 		out := show(a.g.deliveries, opts)
 		switch {
 		case !out.Delivered && a.g.deliveries.Err() != nil:

@@ -115,7 +115,7 @@ func (a *actor) start(rec chat.Turn) {
 	a.turn = t
 	a.nameThread(t)
 	opts := a.replyTo(rec, t.slot, streaming)
-	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
+	opts.Before, opts.Troubled, opts.Taken = a.earlier(), a.inTrouble(t), a.taken[rec.ID]
 	go func() {
 		defer a.poke() // so that the actor collects a parked turn
 		defer close(t.done)
