@@ -90,7 +90,7 @@ func (v *vital) fails(now time.Time) time.Duration {
 	return now.Sub(v.failing)
 }
 
-// failure returns the error with which Run last returned; nil if there is none yet.
+// failure returns the error with which Run last returned; nil if Run has not failed yet.
 func (v *vital) failure() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

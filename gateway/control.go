@@ -180,7 +180,7 @@ func (a *actor) undo(in chat.Inbound) {
 }
 
 // undoLeft undoes the newest matching turn among those of an earlier process that wait to be resumed. It returns
-// false if there is none. A decided turn without entries in the history is skipped: it is only a fixed line, for
+// false if no turn matches. A decided turn without entries in the history is skipped: it is only a fixed line, for
 // example that too many messages wait.
 func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()

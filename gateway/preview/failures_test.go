@@ -532,3 +532,14 @@ func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// The message that becomes part of the text again is the newest one that exists. A late search goes on.
+func TestTheNewestExistingMessageBecomesPartOfTheTextAgain(t *testing.T) {
+	old := message{role: roleSuperseded, phase: standing, ref: chat.MessageRef{ID: "1"}}
+	s := state{parts: []message{{attempt: attempt{unresolved: maxUncertainCreates}}}, superseded: []message{old, {role: roleSuperseded}}}
+	s.ops = chat.OpAll
+	s.restoreSupersededFor(&s.parts[0])
+	if p := s.parts[0]; p.ref != old.ref || !p.exists() || len(s.superseded) != 1 || s.superseded[0].exists() {
+		t.Errorf("part %v, superseded %v", p, s.superseded)
+	}
+}

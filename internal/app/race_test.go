@@ -27,7 +27,7 @@ func packagesOf(t *testing.T, kind ...string) (list []string) {
 	return list
 }
 
-// concurrency names the first thing in a file that is concurrent or suggests concurrency; empty: there is none.
+// concurrency names the first thing in a file that is concurrent or suggests concurrency; empty: nothing is.
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {

@@ -107,7 +107,7 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	return st
 }
 
-// unseen returns the time at which the first token after these bytes of the answer was written; false: there is none.
+// unseen returns the time at which the first token after these bytes of the answer was written; false: none was.
 func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	i := sort.Search(len(marks), func(i int) bool { return marks[i].Bytes > bytes })
 	if i == len(marks) {

@@ -31,7 +31,7 @@ type Capabilities struct {
 type Profile struct {
 	TextLimit    int           // longest message, in the dialect's unit, after rendering
 	EditInterval time.Duration // the platform's default for the time between two edits of a preview
-	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: there is none
+	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: the platform has no indicator
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
 	KeyFor       time.Duration // how long repeating a create with its key makes no second message; 0: not at all

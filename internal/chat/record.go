@@ -147,7 +147,7 @@ type Exchange struct {
 // Response is an answer of the API server to which its client may refer later.
 type Response struct {
 	ID       string
-	Previous string // id of the previous response in the conversation; empty: there is none
+	Previous string // id of the previous response in the conversation; empty: this is the first one
 	Body     []byte // as the client received it
 	Messages []byte // what it added to the conversation, as the API server encoded it
 	At       time.Time

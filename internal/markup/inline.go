@@ -95,7 +95,7 @@ func (b *builder) unescaped(s []byte, pos int) {
 	b.write(s[from:], pos+from)
 }
 
-// entity returns the characters of the HTML entity at the start of s, and the length of the entity; 0: there is none.
+// entity returns the characters of the HTML entity at the start of s, and the length of the entity; 0: s begins with no entity.
 func entity(s []byte) ([]byte, int) {
 	end := bytes.IndexByte(s[:min(len(s), maxEntity)], ';')
 	if end < 2 {
