@@ -202,8 +202,7 @@ func TestSend(t *testing.T) {
 	inBubble(t, "the same create has the same id, another one another", func(t *testing.T, h *house) {
 		b := h.bot(homeassistant.Options{})
 		for _, key := range []string{"turn-0", "turn-0", "turn-1"} {
-			m.Key = key
-			if _, err := b.Send(t.Context(), to, m); err != nil {
+			if _, err := b.Send(t.Context(), to, chat.Outgoing{Text: m.Text, Key: key}); err != nil {
 				t.Fatal(err)
 			}
 		}
