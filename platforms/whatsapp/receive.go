@@ -68,6 +68,7 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	if b.recent.Has(key) {
 		return nil
 	}
+	b.remember(in) // before accept, because a turn may begin and show the typing indicator before accept returns
 	if err := r.accept(ctx, in); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -75,7 +76,6 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 		return acceptError{fmt.Errorf("accept message %s: %w", in.ID, err)}
 	}
 	b.recent.Put(key, struct{}{})
-	b.remember(in)
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// remember records the parts of an accepted message that Typing and later quotes need.
+// remember records the parts of a message that Typing and later quotes need.
 func (b *Bot) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:
