@@ -251,16 +251,27 @@ func padRow(cells []richCell, n int, row string) []richCell {
 func (w *blockWriter) inline(from, to int, cell bool) any {
 	inner := w.formats(from, to, cell)
 	cuts := []int{from, to}
+	var formulas []byteSpan
 	for _, s := range inner {
 		cuts = append(cuts, max(s.start, from), min(s.end, to))
+		if s.kind == kindFormula {
+			formulas = append(formulas, s)
+		}
 	}
 	slices.Sort(cuts)
 	cuts = slices.DeleteFunc(slices.Compact(cuts), func(at int) bool {
-		return slices.ContainsFunc(inner, func(s byteSpan) bool { return s.kind == kindFormula && s.start < at && at < s.end })
+		return slices.ContainsFunc(formulas, func(s byteSpan) bool { return s.start < at && at < s.end })
 	})
 	var list []any
+	var open []byteSpan // the formats that began at or before start and did not end there; few, even in a long text
 	for i, start := range cuts[:len(cuts)-1] {
-		list = append(list, w.piece(start, cuts[i+1], inner))
+		n := 0
+		for n < len(inner) && inner[n].start <= start {
+			n++
+		}
+		open, inner = append(open, inner[:n]...), inner[n:]
+		open = slices.DeleteFunc(open, func(s byteSpan) bool { return s.end <= start })
+		list = append(list, w.piece(start, cuts[i+1], open))
 	}
 	switch len(list) {
 	case 0:
@@ -275,7 +286,10 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	var formula byteSpan // the last formula
 	for _, s := range w.spans {
-		if s.start >= to || s.end <= from {
+		if s.start >= to {
+			break
+		}
+		if s.end <= from {
 			continue
 		}
 		var ok bool
@@ -299,10 +313,9 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	return list
 }
 
-// piece returns a range of the text with its formats. The caller has chosen the range so that no format begins or
-// ends inside it.
+// piece returns a range of the text with those formats that reach its end. All of them begin before it, or with it.
 func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
-	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.start > from || s.end < to })
+	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.end < to })
 	var out any
 	if i := slices.IndexFunc(formats, func(s byteSpan) bool { return s.kind == kindFormula }); i >= 0 {
 		out = richText{Type: typeFormula, Expression: expression(w.text[formats[i].start:formats[i].end])}

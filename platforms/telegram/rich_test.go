@@ -4,6 +4,7 @@ package telegram
 
 import (
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -291,6 +292,23 @@ func TestRichManyBlocks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The work for an edit grows with the length of the text, not with its square: each edit of a growing answer converts all of it.
+func TestLongRichTextIsConvertedInOnePass(t *testing.T) {
+	allocated := func(items int) uint64 {
+		m := written(strings.Repeat("- an *item* with `code`\n", items), Dialect{Rich: RichAlways}, RichAlways.limit(), false, "")[0]
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 10 {
+			richContent(m)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if short, long := allocated(100), allocated(1000); long > 20*short {
+		t.Errorf("a text that is ten times as long allocates %d bytes, %d times as much", long, long/short)
 	}
 }
 
