@@ -150,6 +150,13 @@ func (s *state) resend() {
 // Markdown is not known here. Messages that were already sent again keep their source, which is what the messages
 // showed before.
 func (s *state) completeSources() {
+	if s.keepsDraft() { // its first message gets the record that the draft did not have
+		shown := 0
+		for i := range s.parts[:s.draft.part] {
+			shown += len(s.parts[i].source)
+		}
+		s.parts[s.draft.part].source = cut(s.source, shown, s.draft.body.end)
+	}
 	rest := s.parts[s.resent:]
 	s.literal = s.source == "" || slices.ContainsFunc(rest, func(m message) bool { return m.exists() && !m.blank() && m.source == "" })
 	for i := range rest {

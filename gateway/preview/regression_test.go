@@ -346,3 +346,30 @@ func TestRegressionSupersededInBothChats(t *testing.T) {
 		l.delivers(e, "one two three four ▌", "one two three four", "five six")
 	})
 }
+
+// A person stops a reply of which only a draft is visible, and its text turns out to be too long for one message. The process
+// dies after it has sent the first of two messages. The next one knows the whole text, so it keeps the first and sends the second.
+func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := fullPlatform()
+		p.profile.TextLimit = 60
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpSend && len(c.m.Text) > 40:
+				return fail(chat.TooLong)
+			case c.op == chat.OpSend && c.attempt == 3: // the second message
+				return fate{hang: true}
+			}
+			return fate{}
+		}
+		c := streamed()
+		c.Transport = Draft
+		l := live(t, p, e, c)
+		l.says("one two three four\n\nfive six seven eight nine ten eleven ", 2*time.Second)
+		stopped := Ending{Keep: true, Stopped: true}
+		l.slot.Finish(stopped)
+		l.waits(time.Second)
+		l.again()
+		l.delivers(stopped, "one two three four\n\nfive six", "seven eight nine ten eleven")
+	})
+}
