@@ -102,6 +102,26 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	})
 }
 
+// The process ends before it can look for the late message of a stopped reply. The outcome says that a message may exist, so
+// that the turn is not released: its messages would be answered again, and nobody would look.
+func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: uncertain(false)})
+		e := p.endpoint()
+		e.Finder = channel{p}
+		s := beginAt(t, p, e, streamed(), "key")
+		s.says("one two three", 1400*ms) // the search is about to begin
+		s.slot.Finish(Ending{Keep: true})
+		s.waits(4 * time.Second) // it has found nothing
+		s.cancel()
+		<-s.ended
+		if n := s.count(chat.OpSend); n != 1 || s.count(chat.OpFind) == 0 || !s.out.Doubt {
+			t.Errorf("%q, outcome %+v", s.log(), s.out)
+		}
+	})
+}
+
 // The search for a question finds nothing, the question is sent again, and then the reply is stopped. Both questions
 // are deleted, including the one that appears late.
 func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {

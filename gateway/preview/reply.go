@@ -247,7 +247,10 @@ func (r *Reply) outcome(err error) Outcome {
 		}
 	}
 	for _, m := range r.superseded {
-		if m.exists() && !r.at(m.place).exists() { // nothing replaced it
+		switch {
+		case !m.exists(): // its create may still take effect
+			o.Doubt = true
+		case !r.at(m.place).exists(): // nothing replaced it
 			o.Refs = append(o.Refs, m.ref)
 		}
 	}

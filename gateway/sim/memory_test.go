@@ -88,13 +88,13 @@ func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 
 // remembered reports whether the model completed a turn's answer and the answer is still in the history. The answer
 // does not count if another process stored the turn's decision, since that process could not know that the model had
-// completed the answer.
+// completed the answer. Nor does it count if somebody stopped the turn before the decision.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
 	}
 	last := t.runs[len(t.runs)-1]
-	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) {
+	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) || w.stoppedBefore(t, t.decided) {
 		return false
 	}
 	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // that turn took over the question and its answer

@@ -28,7 +28,7 @@ type message struct {
 	live      bool // a stream that was not stopped
 	frozen    bool
 	known     bool // a call of some process named it, so its id was known
-	twin      bool // two replies created the same text, and the search for the other reply's message found this one
+	twin      bool // the search for the message of another reply found this one, or took it
 	file      *chat.File
 }
 

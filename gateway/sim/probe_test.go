@@ -185,11 +185,11 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 		return false, false
 	}
 	if m.turn != c.turn {
+		m.twin = true
 		defer func() { m.by = c }()
 	}
 	now := m.now()
 	if now.Text == content.Text && slices.Equal(now.Spans, content.Spans) && slices.Equal(now.Actions, content.Actions) {
-		m.twin = m.twin || m.turn != c.turn
 		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two creates with the same content, nobody can tell which one made the message
 		return true, false
 	}
