@@ -15,7 +15,7 @@ import (
 
 // finish decides how the reply ends. It stores the ending and everything that depends on it before the last edits
 // are made. The ending of an interrupted reply is stored later, when the turn has ended. If the process dies
-// before, the next one runs the turn again, and the interrupting message, which still waits in the store,
+// before that, the next one runs the turn again. The interrupting message still waits in the store, and
 // interrupts it again.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)

@@ -49,12 +49,12 @@ const (
 
 	TextNoRoom     TextKey = "no_room"    // the configuration leaves no room for a message
 	TextTooLong    TextKey = "too_long"   // the message is too long for any model
-	TextTooFast    TextKey = "too_fast"   // access.limits.turns_per_minute
+	TextTooFast    TextKey = "too_fast"   // access.limits.turns_per_minute is reached
 	TextTooMany    TextKey = "too_many"   // too many turns in one conversation
-	TextDaySpent   TextKey = "day_spent"  // access.limits.tokens_per_day
-	TextAllSpent   TextKey = "all_spent"  // access.limits.tokens_per_day_total
-	TextCompacted  TextKey = "summarized" // once per conversation: its beginning was summarized
-	TextNoVoice    TextKey = "no_voice"   // a voice message, and no transcriber
+	TextDaySpent   TextKey = "day_spent"  // access.limits.tokens_per_day is reached
+	TextAllSpent   TextKey = "all_spent"  // access.limits.tokens_per_day_total is reached
+	TextCompacted  TextKey = "summarized" // the beginning of the conversation was summarized; said once per conversation
+	TextNoVoice    TextKey = "no_voice"   // the message is a voice message, and no transcriber is configured
 	TextUnreadable TextKey = "unreadable" // {files}; attachments that could not be read
 
 	TextUndone         TextKey = "undone"

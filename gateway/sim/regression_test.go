@@ -147,8 +147,8 @@ func longStream() schedule {
 	return s
 }
 
-// D1: a stream is split at other places than a text that is not streamed. If the dead process left a message without an
-// id, the message can't be changed, so the split before it stays.
+// D1: a text that is streamed is split into messages at other places than a text that is not. A message of the dead process
+// whose id is unknown can't be changed, so the next process must split the text where that message begins.
 func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	t.Parallel()
 	s := longStream()

@@ -200,7 +200,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 		if top < 0 && s.opens(c, i, n) {
 			s.found(place)
 			if i+n >= len(s.src) && i+n > s.literal && s.above >= 0 {
-				s.found(s.above) // the run of marks has closed a format, but may get longer
+				s.found(s.above) // these marks close a format, but more of the same character may follow
 			}
 		}
 		return i + n

@@ -21,16 +21,16 @@ import (
 type query struct {
 	model        string
 	stream       bool
-	usage        bool   // Chat Completions: the stream ends with the usage
-	instructions string // Responses: instructions for this answer only
+	usage        bool   // only Chat Completions API: the stream ends with the usage
+	instructions string // only Responses API: instructions for this answer
 	context      string // the client's system and developer messages
 	messages     []agent.Message
 	tools        []agent.ToolSpec
 	params       agent.Params
 	user         string
-	previous     string // Responses: id of the previous response
-	store        bool   // Responses: the response may be referred to later
-	echoed       echo   // Responses: fields that the response repeats
+	previous     string // only Responses API: id of the previous response
+	store        bool   // only Responses API: a later request may refer to the response
+	echoed       echo   // only Responses API: fields that the response repeats
 }
 
 // Limits of OpenAI's API (https://platform.openai.com/docs/api-reference/chat/create).
