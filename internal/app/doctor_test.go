@@ -119,7 +119,7 @@ type late struct{}
 func (late) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err == nil {
-		resp.Header.Set("Date", time.Now().Add(-time.Hour - 30*time.Second).UTC().Format(http.TimeFormat))
+		resp.Header.Set("Date", time.Now().Add(-time.Hour-30*time.Second).UTC().Format(http.TimeFormat))
 	}
 	return resp, err
 }
