@@ -94,11 +94,18 @@ func (w *world) remembered(t *turnLog) bool {
 		return false
 	}
 	last := t.runs[len(t.runs)-1]
-	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) || w.stoppedBefore(t, t.decided) {
+	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) || w.stoppedUndecided(t) {
 		return false
 	}
 	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // that turn took over the question and its answer
 		return again.replaces == t.id && w.lost(again)
+	})
+}
+
+// stoppedUndecided reports whether somebody stopped a turn before its decision, or in the same instant.
+func (w *world) stoppedUndecided(t *turnLog) bool {
+	return slices.ContainsFunc(w.messages, func(m *written) bool {
+		return m.place == t.place && w.ends(m, w.asker(t)) && !m.accepted.Before(t.begun[0].at) && !m.heard.IsZero() && !m.heard.After(t.decided)
 	})
 }
 

@@ -41,3 +41,36 @@ func TestKnownIDsAreBounded(t *testing.T) {
 		t.Errorf("%d sequences, newest of the shared one %d", len(i.sequences), i.sequenceOf(5).newest)
 	}
 }
+
+// A probe changes a message whose id is not known. So no probe begins while a create is under way in the chat, and no create
+// while a probe is.
+func TestCreatesAndProbesExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	var i ids
+	i.loadHistory(nil)
+	here, there := chat.Target{Chat: "1001"}, chat.Target{Chat: "1002"}
+	lost := chat.Create{Key: "lost", After: "5", Message: chat.Outgoing{Text: "text"}}
+	if err := i.beginCreate(here); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := i.nextProbe(here, lost, probe{}); err == nil {
+		t.Error("a probe begins during a create")
+	}
+	if _, ok, err := i.nextProbe(there, lost, probe{}); err != nil || !ok {
+		t.Errorf("another chat's probe: %t, %v", ok, err)
+	}
+	if _, err := i.recordCreate(here, "new", json.RawMessage(`{"message_id":6}`), nil); err != nil {
+		t.Error(err)
+	}
+	p, ok, err := i.nextProbe(here, lost, probe{})
+	if err != nil || !ok || p.id == 6 {
+		t.Errorf("after the create: %+v, %t, %v", p, ok, err)
+	}
+	if err := i.beginCreate(here); chat.AsSendError(err).Kind != chat.Temporary {
+		t.Errorf("a create during a probe: %v", err)
+	}
+	i.finishProbe(here, lost.Key, p.id, absent)
+	if err := i.beginCreate(here); err != nil {
+		t.Error(err)
+	}
+}
