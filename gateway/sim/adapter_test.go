@@ -78,9 +78,7 @@ func (a *adapter) create(ctx context.Context, c *call, f *chat.File) (chat.Recei
 	r := chat.Receipt{Ref: chat.MessageRef{Target: c.to}}
 	c.file = f
 	if w.s.kind.probes {
-		if err := a.l.begin(c); err != nil {
-			return r, err
-		}
+		a.l.begin(c)
 	}
 	err := a.l.serve(ctx, c, func() *chat.SendError {
 		if e := w.fits(c); e != nil {

@@ -44,7 +44,7 @@ const (
 	overtakenByNext exception = "overtaken by the next reply"
 	orderMoved      exception = "order of replies in a chat that moved"
 	orderTaken      exception = "order of replies of which messages were deleted or replaced"
-	sameText        exception = "order of two replies that created messages with unknown outcome"
+	mixedUp         exception = "a search mixed up the messages of two replies"
 	tookEffectLate  exception = "order of a stopped reply whose create took effect after the next reply"
 )
 
@@ -76,7 +76,7 @@ func exceptions() map[exception]string {
 
 		overtakenByNext: "D14: a reply that the platform refuses again and again does not block the next one. What it still needs stands below that.",
 		orderMoved:      "The old and the new chat are two conversations until the process learns of the move. Their replies run at the same time.",
-		sameText:        "A search goes by the content, and on Telegram it tries ids. Of two creates with unknown outcomes, no process can tell which one made the message.",
+		mixedUp:         "A search goes by the content, and on Telegram it tries ids. Of two creates with unknown outcomes, no process can tell which one made the message.",
 		tookEffectLate:  "D9: the platform makes the message at the end when its create takes effect, and people may have read it there. A stopped reply keeps its text.",
 		orderTaken:      "A person deleted a message, or the platform refused to edit it. The platform puts the message that replaces it at the end.",
 
@@ -171,7 +171,7 @@ func rareExceptions() map[exception]schedule {
 	late := stopped(fault{kind: cutLate, after: 8 * time.Second}, 2500*time.Millisecond)
 	twins := stopped(fault{kind: cutBefore}, 2500*time.Millisecond, 5*time.Second)
 	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}} // the third create takes effect while the process dies
-	return map[exception]schedule{tookEffectLate: late, crowded: crowd, deletedBetween: between, editedAgain: again, sameText: twins, editedBySeveral: lateEdit()}
+	return map[exception]schedule{tookEffectLate: late, crowded: crowd, deletedBetween: between, editedAgain: again, mixedUp: twins, editedBySeveral: lateEdit()}
 }
 
 func TestRareExceptions(t *testing.T) {

@@ -19,6 +19,10 @@ func (w *world) judgeDeletion(gone *message) {
 			return
 		}
 	}
+	if gone.twin {
+		w.except(mixedUp)
+		return
+	}
 	w.complain("F05: the bot deletes all that a person sees of turn %s", gone.turn)
 }
 

@@ -113,7 +113,7 @@ func (w *world) judgePlace(above, below *turnLog) {
 			if a.made.After(b.made) {
 				switch {
 				case a.twin || b.twin:
-					w.except(sameText)
+					w.except(mixedUp)
 					continue
 				case a.by.fault == cutLate:
 					w.except(tookEffectLate)

@@ -25,7 +25,7 @@ type knowledge struct {
 	known   map[int]bool
 	own     map[int]bool // known from the response to a create or a probe, but possibly not stored
 	changed map[int]bool // ids whose messages a probe changed, or may have changed
-	probing map[chat.ChatID]bool
+	probing map[chat.ChatID]int
 	creates map[chat.ChatID]int // how many are under way
 	doubts  map[string]bool     // creates with an unknown outcome
 }
@@ -43,7 +43,7 @@ func idNumber(id chat.MessageID) int {
 // know returns the knowledge of the process. The caller holds world.mu.
 func (l *life) know() *knowledge {
 	if l.ids.known == nil {
-		l.ids = knowledge{known: map[int]bool{}, own: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]bool{}, creates: map[chat.ChatID]int{}, doubts: map[string]bool{}}
+		l.ids = knowledge{known: map[int]bool{}, own: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]int{}, creates: map[chat.ChatID]int{}, doubts: map[string]bool{}}
 	}
 	return &l.ids
 }
@@ -72,26 +72,22 @@ func (l *life) forget() {
 	k.begun = false
 }
 
-// begin puts a create off while a probe is under way in the chat, because the probe could hit the new message.
-func (l *life) begin(c *call) error {
+// begin keeps probes from beginning while a create is under way in the chat, because they could hit the new message.
+func (l *life) begin(c *call) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
-	k := l.know()
-	if k.probing[c.to.Chat] {
-		return &chat.SendError{Kind: chat.Temporary}
-	}
-	k.creates[c.to.Chat]++
-	return nil
+	l.know().creates[c.to.Chat]++
 }
 
-// tell records how a create ended. The outcome is unknown if a search may have found or changed the message later.
+// tell records how a create ended. The outcome is unknown if a search may have found or changed the message at the same
+// time.
 func (l *life) tell(c *call, err error) error {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	k, n := l.know(), idNumber(c.id)
 	k.creates[c.to.Chat]--
 	switch {
-	case err != nil && chat.AsSendError(err).Kind == chat.Uncertain, err == nil && (k.known[n] || k.changed[n]):
+	case err != nil && chat.AsSendError(err).Kind == chat.Uncertain, err == nil && (k.known[n] || k.changed[n] || k.probing[c.to.Chat] == n):
 		k.doubts[c.m.Key] = true
 		err = &chat.SendError{Kind: chat.Uncertain}
 		c.err = err
@@ -177,14 +173,14 @@ func (p probing) candidate(to chat.Target, create chat.Create, next string) (int
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	k := l.know()
-	if !k.begun || k.probing[to.Chat] || k.creates[to.Chat] > 0 {
+	if !k.begun || k.probing[to.Chat] != 0 || k.creates[to.Chat] > 0 {
 		return 0, false
 	}
 	k.doubts[create.Key] = true
 	after := max(idNumber(create.After), idNumber(chat.MessageID(next)))
 	for n := after + 1; n <= max(k.newest, idNumber(create.After))+2+len(k.doubts); n++ {
 		if !k.known[n] {
-			k.probing[to.Chat] = true
+			k.probing[to.Chat] = n
 			return n, true
 		}
 	}

@@ -30,6 +30,10 @@ func (w *world) judgeToldOf(t *turnLog) {
 		w.except(givenUp) // here, too, a line without its beginning may look like another line
 		return
 	}
+	if w.deletedBetween(t) {
+		w.except(deletedBetween) // two lines look like one if what was between them is gone
+		return
+	}
 	text, whole := "", "" // whole includes the excused messages; one of them may contain the middle of a line
 	for _, m := range w.person.of(t.id) {
 		if m.stands() {

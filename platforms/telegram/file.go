@@ -47,9 +47,7 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		fields = append(fields, calls.Field{Name: name, Value: params[name]})
 	}
-	if err := b.ids.beginCreate(to); err != nil {
-		return chat.Receipt{}, err
-	}
+	b.ids.beginCreate(to)
 	result, err := b.callWithForm(ctx, method, nil, calls.NewForm(fields, field, f))
 	return b.ids.recordCreate(to, m.Key, result, optionalMethodError(err))
 }

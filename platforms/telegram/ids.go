@@ -29,8 +29,8 @@ type ids struct {
 	mu            sync.Mutex
 	historyLoaded bool // the messages that earlier processes sent are known
 	sequences     map[int64]*sequence
-	probing       map[chat.ChatID]bool // chats in which a probe is under way
-	creating      map[chat.ChatID]int  // by chat: the number of creates that are under way
+	probing       map[chat.ChatID]int // by chat: the id that a running probe may change
+	creating      map[chat.ChatID]int // by chat: the number of creates that are under way
 }
 
 // sequence is one sequence of message ids.
@@ -172,23 +172,19 @@ func (i *ids) addReceived(updates []json.RawMessage) {
 }
 
 // beginCreate blocks searches in the chat until recordCreate: a probe could hit the message whose id is not known yet, and
-// replace its text. For the same reason, beginCreate fails if a probe is under way.
-func (i *ids) beginCreate(to chat.Target) error {
+// replace its text. A create does not wait for a probe, which may hang: answers go before searches.
+func (i *ids) beginCreate(to chat.Target) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.probing[to.Chat] {
-		return &chat.SendError{Kind: chat.Temporary, Err: errProbing}
-	}
 	if i.creating == nil {
 		i.creating = make(map[chat.ChatID]int)
 	}
 	i.creating[to.Chat]++
-	return nil
 }
 
-// recordCreate records the result of a create and returns its receipt. A probe of unknown outcome may have changed this
-// message after its call had ended. Then this create's outcome is unknown too: the gateway searches for it, and sends it
-// again if the message belongs to another reply.
+// recordCreate records the result of a create and returns its receipt. If a probe that began before the create has found or
+// changed this message, or may have changed it, this create's outcome is unknown too. The gateway then searches for it, and
+// sends it again if the message belongs to another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -207,7 +203,7 @@ func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, e
 	if invalid != nil {
 		return r, nil
 	}
-	if at, found := s.found[id]; found && time.Since(at) < uncertainFor {
+	if at, found := s.found[id]; found && time.Since(at) < uncertainFor || i.probing[to.Chat] == id {
 		s.addUncertain(key)
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: errFound}
 	}
@@ -227,7 +223,7 @@ func (b *Bot) Newest(to chat.Target) chat.MessageID {
 
 var (
 	errHistoryUnknown = errors.New("the ids of earlier messages are not known yet")
-	errProbing        = errors.New("a search in this chat is running")
+	errProbing        = errors.New("another search in this chat is running")
 	errCreating       = errors.New("a message is being sent to this chat")
 	errFound          = errors.New("a search for another message may have found the new one")
 )
@@ -239,7 +235,7 @@ type probe struct {
 	count       int // number of earlier probes
 }
 
-// nextProbe chooses the id that a search tries next, and blocks other searches and creates in the chat until finishProbe. ok is
+// nextProbe chooses the id that a search tries next, and blocks other searches in the chat until finishProbe. ok is
 // false if no id is left. from is the previous probe of the same search.
 func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok bool, err error) {
 	i.mu.Lock()
@@ -247,7 +243,7 @@ func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok 
 	switch {
 	case !i.historyLoaded:
 		return p, false, errHistoryUnknown
-	case i.probing[to.Chat]:
+	case i.probing[to.Chat] != 0:
 		return p, false, errProbing
 	case i.creating[to.Chat] > 0:
 		return p, false, errCreating
@@ -258,9 +254,9 @@ func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok 
 	for p.id++; p.id <= p.last; p.id++ {
 		if _, known := s.known[p.id]; !known {
 			if i.probing == nil {
-				i.probing = make(map[chat.ChatID]bool)
+				i.probing = make(map[chat.ChatID]int)
 			}
-			i.probing[to.Chat] = true
+			i.probing[to.Chat] = p.id
 			return p, true, nil
 		}
 	}

@@ -25,9 +25,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	}
 	addContent(params, m, rich)
 	addReplyTo(params, m.ReplyTo)
-	if err := b.ids.beginCreate(to); err != nil {
-		return chat.Receipt{}, err
-	}
+	b.ids.beginCreate(to)
 	result, err := b.call(ctx, method, params)
 	if err != nil && rich {
 		err = b.richError(method, err, m)
