@@ -58,14 +58,14 @@ func (w *world) staysAsPreview(m *message) bool {
 	return slices.ContainsFunc(m.versions, func(v version) bool { return v.Preview && strings.TrimSuffix(v.Text, w.s.config.Cursor) == m.text() })
 }
 
-// shownIn returns the current text of the message of a call. For a create that the platform refused, this is the message
-// that the new one should have replaced.
+// shownIn returns the current text of the message of a call. For a create that the platform refused, or whose outcome is
+// unknown, this is the message that the new one should have replaced.
 func (w *world) shownIn(c *call) string {
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil && c.id != "" {
 		return m.text()
 	}
 	for _, m := range w.person.of(c.turn) {
-		if c.creates() && c.failed(chat.Rejected) && m.stands() && m.part == partOf(c.m.Key) {
+		if c.creates() && (c.failed(chat.Rejected) || c.unknown()) && m.stands() && m.part == partOf(c.m.Key) {
 			return m.text()
 		}
 	}
