@@ -112,7 +112,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 		return r, err
 	}
 	for _, t := range c.talks {
-		r.add(t.judgeMemory(remembered[t.conversation()]))
+		r.add(t.judgeMemory(remembered[t.place.name()+":"+t.place.id()]))
 	}
 	if n, what := c.limitViolations(); n > 0 {
 		r.add(talkVerdict{Limits: n, What: what})
@@ -124,10 +124,6 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 			r.ByReplica[run.replica]++
 		}
 	}
-	continued, err := c.continued(r.Errors)
-	if err != nil {
-		return r, err
-	}
 	var first []time.Duration
 	posts := make([][]post, len(c.talks))
 	for i, t := range c.talks {
@@ -135,7 +131,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 		r.Answers += len(t.asked)
 		r.add(t.judge(posts[i]))
 		first = append(first, t.waits(runs)...)
-		r.Recovered = append(r.Recovered, c.recoveries(t, posts[i], runs, continued[t.conversation()])...)
+		r.Recovered = append(r.Recovered, c.recoveries(t, posts[i], runs)...)
 	}
 	r.First = spreadOf(first)
 	r.Recovery = spreadBy(r.Recovered, func(r recovery) time.Duration { return r.TakenUp })
@@ -148,28 +144,12 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	if err := outside.WriteJSON(filepath.Join(c.dir, "telegram.json"), c.world.Telegram.Calls()); err != nil {
 		return r, err
 	}
-	return r, nil
-}
-
-// continued reads the daemons' logs. It returns when a daemon began to deliver the complete reply of another one, by
-// conversation, and counts the messages at the level error.
-func (c *cluster) continued(errorCount map[string]int) (map[string][]time.Time, error) {
-	list := make(map[string][]time.Time)
 	for _, d := range c.replicas {
-		entries, err := d.logged()
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if e.Level == "ERROR" {
-				errorCount[e.Msg]++
-			}
-			if e.Msg == deliversEnding {
-				list[e.Conversation] = append(list[e.Conversation], e.Time)
-			}
+		if err := d.errorsIn(r.Errors); err != nil {
+			return r, err
 		}
 	}
-	return list, nil
+	return r, nil
 }
 
 // memory returns the history of each chat in the database, in its order.

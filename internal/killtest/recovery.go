@@ -17,8 +17,7 @@ type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
 	At    time.Time `json:"at"`
-	// TakenUp is when another daemon first called the model again, began to deliver the rest of a complete answer, or
-	// changed a message.
+	// TakenUp is when another daemon first called the model again or changed a message.
 	TakenUp time.Duration `json:"taken_up"`
 	// Grown is when people saw more text. The model begins the answer anew, so it must first write more text than was
 	// visible before.
@@ -30,15 +29,11 @@ type recovery struct {
 	Again bool `json:"again"`
 }
 
-// deliversEnding is the message that a daemon logs when it takes over a reply whose answer is complete.
-const deliversEnding = "delivering the ending of an earlier process"
-
 // ours is the part of Grown for which telex is responsible.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
 // recoveries describes how those replies of a chat continued that were growing when their daemon was killed.
-// The times are when a daemon began to deliver complete answers of that chat.
-func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun, continued []time.Time) (list []recovery) {
+func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) (list []recovery) {
 	for _, e := range c.events {
 		if e.What != killed {
 			continue
@@ -49,11 +44,6 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun, 
 		}
 		r := recovery{Place: t.place.name(), Mark: mark, At: e.At, Grown: nextChange(posts, e.At)}
 		r.TakenUp = r.Grown
-		for _, at := range continued {
-			if d := at.Sub(e.At); d > 0 {
-				r.TakenUp = min(r.TakenUp, d)
-			}
-		}
 		for _, run := range runs[mark] {
 			began := run.at.Sub(e.At)
 			if began <= 0 || began > r.Grown {

@@ -26,7 +26,6 @@ func TestRecovery(t *testing.T) {
 	}{
 		"the model writes everything again": {12, []modelRun{again(8, 11)}, recovery{TakenUp: seconds(5), Grown: seconds(9), Rewriting: seconds(3)}},
 		"the rest was stored":               {8, nil, recovery{TakenUp: seconds(5), Grown: seconds(5)}},
-		"the rest waited for a limit":       {12, nil, recovery{TakenUp: seconds(4.5), Grown: seconds(9)}},
 		"the second daemon dies, too":       {22, []modelRun{again(8, 11), again(16, 19)}, recovery{TakenUp: seconds(5), Grown: seconds(19), Rewriting: seconds(3), Again: true}},
 		"a later answer does not count":     {8, []modelRun{again(20, 21)}, recovery{TakenUp: seconds(5), Grown: seconds(5)}},
 		"the call of the killed one":        {12, []modelRun{again(8, 11)}, recovery{TakenUp: seconds(5), Grown: seconds(9), Rewriting: seconds(3)}},
@@ -47,11 +46,7 @@ func TestRecovery(t *testing.T) {
 				{At: at(2.5), Replica: "r0", What: paused},
 				{At: at(21), Replica: "r1", What: paused},
 			}}
-			var continued []time.Time
-			if name == "the rest waited for a limit" {
-				continued = []time.Time{at(2.9), at(7.5)} // the first belongs to an earlier reply
-			}
-			got := c.recoveries(talk, []post{before, growing}, runs, continued)
+			got := c.recoveries(talk, []post{before, growing}, runs)
 			if len(got) != 1 || got[0] != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}

@@ -143,26 +143,22 @@ func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	}
 }
 
-// logEntry is a line of a daemon's log.
-type logEntry struct {
-	Time                     time.Time
-	Level, Msg, Conversation string
-}
-
-// logged returns what all starts of the daemon have logged.
-func (r *replica) logged() (list []logEntry, err error) {
+// errorsIn counts the messages in the logs at the level error.
+func (r *replica) errorsIn(count map[string]int) error {
 	for n := range r.starts {
 		text, err := os.ReadFile(r.logFile(n))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for line := range bytes.Lines(text) {
-			var entry logEntry
+			var entry struct{ Level, Msg string }
 			if err := json.Unmarshal(line, &entry); err != nil { // the line is not JSON, such as one of a stack trace
-				entry = logEntry{Level: "ERROR", Msg: string(bytes.TrimSpace(line))}
+				entry.Level, entry.Msg = "ERROR", string(bytes.TrimSpace(line))
 			}
-			list = append(list, entry)
+			if entry.Level == "ERROR" {
+				count[entry.Msg]++
+			}
 		}
 	}
-	return list, nil
+	return nil
 }

@@ -44,9 +44,6 @@ func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*tal
 	return t, model.Rule(openai.Rule{Match: mark, Do: fmt.Sprintf("rate=150 say=%q", counting(mark, 1000))}) // an answer of 4,900 characters
 }
 
-// conversation returns the name of the conversation in the daemon's log.
-func (t *talk) conversation() string { return t.place.name() + ":" + t.place.id() }
-
 // mark returns the word that identifies the n-th question.
 func (t *talk) mark(n int) string { return fmt.Sprintf("A%dx%dz", t.number, n) }
 
