@@ -70,6 +70,11 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	for _, m := range s.superseded {
 		s.markAbove(m.place)
 	}
+	for i := range s.parts {
+		if p := &s.parts[i]; p.gen > 0 && !p.exists() && !p.abandoned { // it gets a new message, below those of later parts
+			s.markAbove(i)
+		}
+	}
 	s.recoveredLength = len(s.source)
 }
 

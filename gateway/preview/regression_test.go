@@ -373,3 +373,44 @@ func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
 		l.delivers(stopped, "one two three four\n\nfive six", "seven eight nine ten eleven")
 	})
 }
+
+// A person deletes the first message while the create of the second one has an unknown outcome. The process dies before it has sent
+// the first one again. The next process sends it below the second one, so the second one must be sent again as well.
+func TestRegressionDeletedAboveAnUncertainCreate(t *testing.T) {
+	for name, again := range map[string]fate{"dies before the create": {err: &chat.SendError{Kind: chat.Temporary}}, "dies during the create": {hang: true}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit, p.profile.KeyFor = 20, time.Hour
+				lives := 0
+				p.fate = func(c *call) fate {
+					switch {
+					case c.op == chat.OpSend && lives == 1 && strings.HasPrefix(c.m.Text, "five"):
+						return fate{hang: true, applied: true}
+					case c.op == chat.OpSend && lives == 2:
+						return again
+					}
+					return fate{}
+				}
+				e := p.endpoint()
+				e.Finder = channel{p}
+				lives = 1
+				l := live(t, p, e, streamed())
+				ending := Ending{Text: "one two three four five six"}
+				l.says("one two three four", 100*ms)
+				l.slot.Finish(ending)
+				l.waits(3 * time.Second)
+				p.removes("1")
+				lives = 2
+				l.again()
+				l.slot.Finish(ending)
+				l.waits(2 * time.Second)
+				lives = 3
+				l.again()
+				l.slot.Finish(ending)
+				<-l.ended
+				equal(t, "person sees", p.sees(), []string{"one two three four", "five six"})
+			})
+		})
+	}
+}
