@@ -150,7 +150,7 @@ func (s *state) resend() {
 // Markdown is not known here. Messages that were already sent again keep their source, which is what the messages
 // showed before.
 func (s *state) completeSources() {
-	if s.keepsDraft() { // its first message gets the record that the draft did not have
+	if s.keepsDraft() { // a draft has no record, so the record of the message that replaces it must contain its text
 		shown := 0
 		for i := range s.parts[:s.draft.part] {
 			shown += len(s.parts[i].source)

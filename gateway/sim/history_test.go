@@ -19,7 +19,7 @@ func (w *world) judgeDeletion(gone *message) {
 			return
 		}
 	}
-	if gone.twin {
+	if gone.mixed == takenByOther { // the reply whose message it was sends it again
 		w.except(mixedUp)
 		return
 	}

@@ -112,7 +112,7 @@ func (w *world) judgePlace(above, below *turnLog) {
 		for _, b := range w.standing(below) {
 			if a.made.After(b.made) {
 				switch {
-				case a.twin || b.twin:
+				case a.mixed != noMixUp || b.mixed != noMixUp:
 					w.except(mixedUp)
 					continue
 				case a.by.fault == cutLate:

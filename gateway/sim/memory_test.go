@@ -88,7 +88,8 @@ func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 
 // remembered reports whether the model completed a turn's answer and the answer is still in the history. The answer
 // does not count if another process stored the turn's decision, since that process could not know that the model had
-// completed the answer. Nor does it count if somebody stopped the turn before the decision.
+// completed the answer. Nor does it count if somebody stopped the turn before the decision, which
+// settles what the reply is.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false

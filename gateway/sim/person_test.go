@@ -15,6 +15,15 @@ type version struct {
 	at time.Time
 }
 
+// mixUp says what the search for a message of another reply did to a message.
+type mixUp uint8
+
+const (
+	noMixUp      mixUp = iota
+	foundByOther       // both had the same text
+	takenByOther       // the search replaced the text of this one, whose id was not known yet
+)
+
 // message is one message with all its versions, as a person sees it.
 type message struct {
 	id        chat.MessageID
@@ -28,7 +37,7 @@ type message struct {
 	live      bool // a stream that was not stopped
 	frozen    bool
 	known     bool // a call of some process named it, so its id was known
-	twin      bool // the search for the message of another reply found this one, or took it
+	mixed     mixUp
 	file      *chat.File
 }
 

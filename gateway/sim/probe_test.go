@@ -194,7 +194,7 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 		return false, false
 	}
 	if m.turn != c.turn {
-		m.twin = true
+		m.mixed = foundByOther
 		defer func() { m.by = c }()
 	}
 	now := m.now()
@@ -206,6 +206,9 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 		w.complain("a search changes message %s, which a process knows: %q to %q", m.id, now.Text, content.Text)
 	}
 	w.counts.add("searches that took the message of another create", 1)
+	if m.turn != c.turn {
+		m.mixed = takenByOther
+	}
 	m.turn, m.part, m.versions = c.turn, partOf(c.m.Key), []version{{content, time.Now()}}
 	return false, true
 }

@@ -30,18 +30,19 @@ func (w *world) judgeToldOf(t *turnLog) {
 		w.except(givenUp) // here, too, a line without its beginning may look like another line
 		return
 	}
-	if w.deletedBetween(t) {
-		w.except(deletedBetween) // two lines look like one if what was between them is gone
-		return
-	}
 	text, whole := "", "" // whole includes the excused messages; one of them may contain the middle of a line
 	for _, m := range w.person.of(t.id) {
 		if m.stands() {
 			whole += squeeze(m.text())
 		}
 	}
-	for _, m := range w.standing(t) {
-		text += squeeze(m.text())
+	for _, m := range w.person.of(t.id) {
+		switch {
+		case m.deletedBy == "person":
+			text += "\x00" // so that the lines above and below it don't look like one
+		case m.stands() && !w.excused(m):
+			text += squeeze(m.text())
+		}
 	}
 	for k, line := range toldLines() {
 		for _, found := range line.FindAllStringSubmatch(text, -1) {

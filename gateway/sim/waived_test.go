@@ -59,13 +59,13 @@ func (w *world) staysAsPreview(m *message) bool {
 }
 
 // shownIn returns the current text of the message of a call. For a create that the platform refused, or whose outcome is
-// unknown, this is the message that the new one should have replaced.
+// unknown, this is the frozen message that the new one should have replaced.
 func (w *world) shownIn(c *call) string {
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil && c.id != "" {
 		return m.text()
 	}
 	for _, m := range w.person.of(c.turn) {
-		if c.creates() && (c.failed(chat.Rejected) || c.unknown()) && m.stands() && m.part == partOf(c.m.Key) {
+		if c.creates() && (c.failed(chat.Rejected) || c.unknown()) && m.stands() && m.frozen && m.part == partOf(c.m.Key) {
 			return m.text()
 		}
 	}

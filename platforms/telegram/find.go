@@ -14,6 +14,8 @@ import (
 // proves that it is the message. Other people's messages can't be edited, and messages of other chats are not found.
 // Each call of Find tries one id.
 //
+// No probe begins while a message is being sent to the chat, because it could hit that message.
+//
 // The candidates are the ids after the newest id that was known before the create, up to a little after the newest
 // one that is known now. Find skips known messages: those of people, and those that the bot sent, in this process or
 // recorded by an earlier one. So an edit can only change a message of the bot whose own create has an unknown
