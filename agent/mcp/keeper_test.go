@@ -28,6 +28,7 @@ var escapes = map[string]string{
 	"stops itself":                  `setsid sleep $N & kill -STOP $$`,
 	"kills its keeper":              `setsid sleep $N & sleep 0.3; kill -9 $PPID; sleep $N`,
 	"new sessions all the time":     `echo 'setsid sh "$0" "$1" & sleep 0.0$1' >chain; setsid sh chain $N & cat >&2`,
+	"new sessions without a pause":  `echo 'setsid sh "$0" "$1" &' >chain; setsid sh chain $N & cat >&2`,
 	"forks all the time":            `while :; do sleep $N & sleep 0.02; done`,
 }
 
