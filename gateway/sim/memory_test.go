@@ -243,8 +243,8 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 
 // readAsRemembered reports whether the visible text of a turn must equal the history word by word.
 func (w *world) readAsRemembered(t *turnLog) bool {
-	if !w.s.calm() && w.finalRun(t) == nil {
-		return false // if a kill cut off an answer, only its steps are in the history
+	if (!w.s.calm() || len(t.runs) > 1) && w.finalRun(t) == nil {
+		return false // of an answer that its process did not complete, only the steps are in the history
 	}
 	if w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete || w.waived(t) {
 		return false
