@@ -378,7 +378,7 @@ const mostTime = 50 * time.Hour
 func (w *world) settle() {
 	most := mostTime
 	if w.s.replicas > 0 {
-		most = 4 * time.Hour // no answer takes longer
+		most = 12 * time.Hour // less, because replicas also do something every second; answers one after the other take this long
 	}
 	for step := time.Second; time.Since(w.began) < most; step = min(2*step, time.Minute) {
 		if w.idle() {
