@@ -12,6 +12,7 @@ import (
 type Offers struct {
 	mu      sync.Mutex
 	waiting []Message
+	taking  chan struct{}   // closed at the end of the running Take; nil: none is running
 	taken   []agent.Message // taken messages as the model read them
 	joined  []chat.Inbound  // taken messages as received
 	closed  bool            // the turn takes no more messages
@@ -39,25 +40,46 @@ func (o *Offers) Joined() []chat.Inbound {
 }
 
 // Take takes the offered messages. store must durably record that the turn answers them, so that a restarted
-// turn asks all of them; if it fails, no message is taken. Meanwhile no message is offered or reclaimed.
-func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) ([]agent.Message, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.waiting) == 0 {
+// turn asks all of them; if it fails, no message is taken. Take is not called twice at the same time. While it waits for
+// store, more messages can be offered, which the next Take takes, but none is reclaimed.
+func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) (messages []agent.Message, err error) {
+	joined := o.beginTake()
+	if len(joined) == 0 {
 		return nil, nil
 	}
-	joined := inbounds(o.waiting)
+	var taken []chat.Inbound
+	defer func() { o.endTake(taken, messages) }() // also if store panics
 	var ids []chat.MessageID
-	var messages []agent.Message
+	var all []agent.Message
 	for _, m := range joined {
 		ids = append(ids, m.ID)
-		messages = append(messages, read(m))
+		all = append(all, read(m))
 	}
 	if err := store(ids); err != nil {
 		return nil, err
 	}
-	o.waiting, o.taken, o.joined = nil, append(o.taken, messages...), append(o.joined, joined...)
-	return messages, nil
+	taken = joined
+	return all, nil
+}
+
+// beginTake returns the messages that wait. They count as waiting until endTake.
+func (o *Offers) beginTake() []chat.Inbound {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) > 0 {
+		o.taking = make(chan struct{})
+	}
+	return inbounds(o.waiting)
+}
+
+// endTake removes the taken messages from those that wait.
+func (o *Offers) endTake(joined []chat.Inbound, messages []agent.Message) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting = o.waiting[len(joined):]
+	o.taken, o.joined = append(o.taken, messages...), append(o.joined, joined...)
+	close(o.taking)
+	o.taking = nil
 }
 
 func (o *Offers) add(m Message) bool {
@@ -70,10 +92,16 @@ func (o *Offers) add(m Message) bool {
 	return true
 }
 
-// close returns the messages that were not taken, and ends the offers.
+// close returns the messages that were not taken, and ends the offers. It waits for the end of a running Take.
 func (o *Offers) close() []Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for o.taking != nil {
+		taking := o.taking
+		o.mu.Unlock()
+		<-taking
+		o.mu.Lock()
+	}
 	left := o.waiting
 	o.waiting, o.closed = nil, true
 	return left

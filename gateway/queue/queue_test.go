@@ -222,6 +222,30 @@ func TestOnlyStoredMessagesAreTaken(t *testing.T) {
 	}
 }
 
+// While taken messages are being stored, the conversation goes on: it counts and offers messages. Only Reclaim waits.
+func TestStoringTakenMessagesHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, o := queue.New(rules()), new(queue.Offers)
+		q.Offer(message("1", "a"), o)
+		go func() {
+			if _, err := o.Take(
+				func(...chat.Inbound) agent.Message { return agent.Message{} },
+				func([]chat.MessageID) error { time.Sleep(time.Minute); return nil }); err != nil {
+				t.Error(err)
+			}
+		}()
+		began := time.Now()
+		time.Sleep(time.Second)
+		if n, offered := o.Len(), q.Offer(message("1", "b"), o); n != 1 || !offered || time.Since(began) > time.Second {
+			t.Errorf("%d wait, another is offered: %t, after %v; want 1, at once", n, offered, time.Since(began))
+		}
+		q.Reclaim(o)
+		if left := questions(&q); !slices.Equal(left, []string{"b"}) || len(o.Joined()) != 1 || time.Since(began) < time.Minute {
+			t.Errorf("after %v, left %q, taken %d; want b and 1 after a minute", time.Since(began), left, len(o.Joined()))
+		}
+	})
+}
+
 func TestWaitsSince(t *testing.T) {
 	accepted := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
