@@ -122,6 +122,17 @@ func TestHangingCallEndsWithItsContext(t *testing.T) {
 	call(t, find(t, c, "it_echo"), `{}`) // other calls still work
 }
 
+// The agent ends a call by the timeout of its tool.
+func TestToolsHaveTheTimeoutOfTheirServer(t *testing.T) {
+	t.Parallel()
+	s := myself(t, "server")
+	s.Timeout = 7 * time.Second
+	c, _ := running(t, s)
+	if got := find(t, c, "it_echo").Timeout; got != s.Timeout {
+		t.Errorf("the timeout is %v, want %v", got, s.Timeout)
+	}
+}
+
 func TestRunEndsDuringACall(t *testing.T) {
 	t.Parallel()
 	log := &said{}

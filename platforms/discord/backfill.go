@@ -127,7 +127,7 @@ func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m.backlog = m.Timestamp.Before(r.connected)
+		m.backlog = m.Timestamp.Before(r.clock.At(r.connected))
 		if err := r.handleMessage(ctx, m); err != nil {
 			return err
 		}

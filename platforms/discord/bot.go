@@ -35,6 +35,7 @@ type Bot struct {
 	contentIntent bool
 	userAgent     string // value of the User-Agent header
 	client        *http.Client
+	clock         *calls.Clock // Discord's
 	log           *slog.Logger
 
 	heart        chat.Heartbeat
@@ -55,6 +56,7 @@ type Bot struct {
 
 // New returns a bot. It makes no network call, so only the first call finds a wrong token.
 func New(o Options) *Bot {
+	client := calls.NewClient(o.HTTP, maxPerSecond)
 	return &Bot{
 		token:         o.Token,
 		secrets:       calls.Secrets{o.Token},
@@ -62,7 +64,8 @@ func New(o Options) *Bot {
 		threads:       o.Threads,
 		contentIntent: o.Content,
 		userAgent:     userAgent(o.Version),
-		client:        calls.NewClient(o.HTTP, maxPerSecond),
+		client:        client,
+		clock:         calls.NewClock(client),
 		log:           cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 
 		interactions: &interactions{known: receiving.NewRecent[*interaction](maxInteractions)},

@@ -42,6 +42,7 @@ type Bot struct {
 	secrets  calls.Secrets
 	api      *library.Client // builds requests and sends them through roundTrip
 	client   *http.Client    // used for all requests
+	clock    *calls.Clock    // Slack's
 	log      *slog.Logger
 	self     atomic.Pointer[identity]
 	command  atomic.Pointer[string] // the last used slash command, with its slash
@@ -70,11 +71,13 @@ func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
 	}
+	client := calls.NewClient(o.HTTP, idleConnections)
 	b := &Bot{
 		opts:         o,
 		base:         calls.Base(o.APIBase, defaultAPIBase) + "/",
 		secrets:      calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
-		client:       calls.NewClient(o.HTTP, idleConnections),
+		client:       client,
+		clock:        calls.NewClock(client),
 		log:          cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		people:       receiving.NewRecent[displayName](maxPeople),
 		teams:        receiving.NewRecent[string](maxPeople),

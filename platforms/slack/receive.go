@@ -95,7 +95,7 @@ func (r *receiver) markOpen(ctx context.Context) {
 
 // wasWaiting reports whether a message waited at Slack when this Run opened its first connection. Messages that were
 // written later are new, even if Slack delivers them repeatedly.
-func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.opened) }
+func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.bot.clock.At(r.opened)) }
 
 // hold waits until the missed messages are delivered, at most until holdTime after the start. A longer wait would
 // delay acknowledgements too much.

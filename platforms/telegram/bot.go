@@ -35,6 +35,7 @@ type Bot struct {
 	files    string          // prefix of file URLs; it contains the token
 	secrets  calls.Secrets
 	client   *http.Client
+	clock    *calls.Clock // Telegram's
 	log      *slog.Logger
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
@@ -51,10 +52,12 @@ type Bot struct {
 
 // New returns a bot. It makes no network call, so only the first call finds a wrong token.
 func New(o Options) *Bot {
+	client := calls.NewClient(o.HTTP, maxPerSecond)
 	b := &Bot{
 		api:     tgbotapi.BotAPI{Token: o.Token},
 		secrets: calls.Secrets{o.Token}.With(o.Webhook.Secret),
-		client:  calls.NewClient(o.HTTP, maxPerSecond),
+		client:  client,
+		clock:   calls.NewClock(client),
 		rich:    o.Rich,
 		webhook: o.Webhook,
 		recent:  receiving.NewRecent[struct{}](maxRecent),

@@ -86,6 +86,7 @@ type world struct {
 	presses int
 	rich    telegram.Rich
 	hook    *memoryListener // the listener for Telegram's updates; nil: the bot polls
+	behind  time.Duration   // how far the clock of this machine is ahead of Telegram's
 }
 
 func newWorld(t *testing.T) conformance.World { return makeWorld(t, nil) }
@@ -115,7 +116,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	}
 	o := telegram.Options{
 		Token: token, APIBase: "http://telegram.test", Log: log, Rich: w.rich,
-		HTTP: garbling{&http.Transport{DialContext: dial}},
+		HTTP: datedBack{garbling{&http.Transport{DialContext: dial}}, w.behind},
 	}
 	if w.hook != nil {
 		o.Webhook = telegram.Webhook{URL: hookURL, Secret: hookSecret, Listener: w.hook.listen}

@@ -38,7 +38,7 @@ const oldestUpdateCursor = "0"
 // other processes receive by it. Telegram then keeps updates for up to 24 hours, and does not try to deliver them
 // before the next start. If receiving fails, the webhook stays, because the next Run follows soon.
 func (b *Bot) runWebhook(ctx context.Context, r *receiver, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
-	p := push{receiver: r, bot: b, accept: accept, turn: make(chan struct{}, 1), opened: time.Now().Truncate(time.Second)}
+	p := push{receiver: r, bot: b, accept: accept, turn: make(chan struct{}, 1), opened: time.Now()}
 	webhookCtx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	server := webhook.Server{
@@ -154,12 +154,13 @@ func (p *push) answer(ctx context.Context, req webhook.Request) (webhook.Reply, 
 	}
 	updates := []json.RawMessage{req.Body}
 	p.bot.ids.addReceived(updates)
+	opened := p.bot.clock.At(p.opened).Truncate(time.Second) // messages have whole seconds
 	for _, a := range p.decodeAll(updates) {
 		key := strconv.Itoa(a.id)
 		if p.bot.recent.Has(key) {
 			continue
 		}
-		a.in.Resume, a.in.Missed = oldestUpdateCursor, a.in.At.Before(p.opened)
+		a.in.Resume, a.in.Missed = oldestUpdateCursor, a.in.At.Before(opened)
 		if err := p.bot.deliver(ctx, p.receiver, a, p.accept); err != nil {
 			return webhook.Reply{}, err
 		}

@@ -83,6 +83,37 @@ func (w *world) request(t *testing.T, method, secret, body string) int {
 	return resp.StatusCode
 }
 
+// datedBack is a transport whose responses have the time of a clock that is behind.
+type datedBack struct {
+	garbling
+	behind time.Duration
+}
+
+func (d datedBack) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := d.garbling.RoundTrip(r)
+	if err == nil {
+		resp.Header.Set("Date", time.Now().Add(-d.behind).UTC().Format(http.TimeFormat))
+	}
+	return resp, err
+}
+
+// If the clock of this machine is ahead of Telegram's, new messages do not count as missed.
+func TestLiveUpdatesWhileTheClockIsAhead(t *testing.T) {
+	hooked(t, func(t *testing.T, w *world) {
+		w.behind = time.Hour
+		stop := w.runs(t, io.Discard, anything)
+		time.Sleep(time.Minute)
+		for n, age := range []time.Duration{0, 2 * time.Minute} {
+			at := time.Now().Add(-w.behind - age).Unix()
+			w.request(t, http.MethodPost, hookSecret, fmt.Sprintf(
+				`{"update_id":%d,"message":{"message_id":%d,"date":%d,"chat":{"id":1001,"type":"private"},"from":{"id":1001},"text":"hello"}}`, 900+n, 900+n, at))
+		}
+		if list, _ := stop(); len(list) != 2 || list[0].Missed || !list[1].Missed {
+			t.Errorf("accepted %+v, want a new message and a missed one", list)
+		}
+	})
+}
+
 // The webhook is set when the bot starts and deleted when it stops. Updates that wait or arrive in the meantime are
 // kept.
 func TestWebhookIsSetAndDeleted(t *testing.T) {

@@ -44,6 +44,7 @@ type Bot struct {
 	base     string // base URL of the Graph API, with the version and a trailing slash
 	secrets  calls.Secrets
 	client   *http.Client
+	clock    *calls.Clock // Meta's
 	log      *slog.Logger
 	name     atomic.Pointer[string] // the verified name of the number
 	greeting receiving.Greeting
@@ -75,11 +76,13 @@ func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
 	}
+	client := calls.NewClient(o.HTTP, idleConnections)
 	return &Bot{
 		opts:    o,
 		base:    calls.Base(o.APIBase, defaultAPIBase) + "/" + apiVersion + "/",
 		secrets: calls.Secrets{o.AccessToken}.With(o.AppSecret).With(o.VerifyToken),
-		client:  calls.NewClient(o.HTTP, idleConnections),
+		client:  client,
+		clock:   calls.NewClock(client),
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		turn:    semaphore.NewWeighted(1),
 		recent:  receiving.NewRecent[struct{}](maxRecent),

@@ -73,7 +73,7 @@ func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Rep
 	}
 	for _, m := range n.messages {
 		in := m.in
-		in.Missed = in.At.Before(r.opened)
+		in.Missed = in.At.Before(r.bot.clock.At(r.opened))
 		in.Quotes = r.bot.quotes(m)
 		if err := r.deliver(ctx, in); err != nil {
 			return webhook.Reply{}, err

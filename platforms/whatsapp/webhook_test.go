@@ -50,18 +50,19 @@ type station struct {
 // listening runs a bot in a bubble.
 func listening(t *testing.T, test func(*station)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(start(t)) })
+	synctest.Test(t, func(t *testing.T) { test(start(t, 0)) })
 }
 
-// start runs a bot until the test ends.
-func start(t *testing.T) *station {
+// start runs a bot until the test ends. The clock of this machine is ahead of Meta's.
+func start(t *testing.T, ahead time.Duration) *station {
 	t.Helper()
 	s := &station{t: t, done: make(chan error, 1)}
 	l := memnet.Listen()
 	s.bot = New(Options{
 		AccessToken: token, PhoneNumberID: numberID, AppSecret: secret, VerifyToken: verify,
 		HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(accountAnswer)), Request: r}, nil
+			date := time.Now().Add(-ahead).UTC().Format(http.TimeFormat)
+			return &http.Response{StatusCode: 200, Header: http.Header{"Date": {date}}, Body: io.NopCloser(strings.NewReader(accountAnswer)), Request: r}, nil
 		}),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
 		Listener: func(context.Context) (net.Listener, error) { return l, nil },
@@ -236,18 +237,24 @@ func TestUndelivered(t *testing.T) {
 	})
 }
 
-// Messages that waited at Meta while the bot was not running are marked as missed.
+// Messages that waited at Meta while the bot was not running are marked as missed, also if this machine's clock is wrong.
 func TestMissed(t *testing.T) {
-	listening(t, func(s *station) {
-		time.Sleep(time.Second)
-		old := bytes.Replace(text("wamid.1", "old"), fmt.Appendf(nil, `"timestamp":"%d"`, time.Now().Unix()), fmt.Appendf(nil, `"timestamp":"%d"`, time.Now().Unix()-3600), 1)
-		fresh := text("wamid.2", "new")
-		s.deliver(old, sign(old))
-		s.deliver(fresh, sign(fresh))
-		if s.wantTexts("old", "new"); !s.accepted[0].Missed || s.accepted[1].Missed {
-			t.Errorf("accepted %+v", s.accepted)
-		}
-	})
+	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t, ahead)
+			time.Sleep(time.Minute)
+			written := func(id, said string, ago time.Duration) {
+				now := time.Now()
+				body := bytes.Replace(text(id, said), fmt.Appendf(nil, `"timestamp":"%d"`, now.Unix()), fmt.Appendf(nil, `"timestamp":"%d"`, now.Add(-ahead-ago).Unix()), 1)
+				s.deliver(body, sign(body))
+			}
+			written("wamid.1", "old", 2*time.Minute)
+			written("wamid.2", "new", 0)
+			if s.wantTexts("old", "new"); !s.accepted[0].Missed || s.accepted[1].Missed {
+				t.Errorf("with a clock that is %v ahead, accepted %+v", ahead, s.accepted)
+			}
+		})
+	}
 }
 
 // A reply quotes the current text of the message to which it refers, no matter whether the person or the bot wrote
@@ -276,7 +283,7 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 // Ten thousand forged webhooks are all refused, and memory does not grow.
 func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const most = 10 << 20 // bytes
-	s := start(t)
+	s := start(t, 0)
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same every time.
 	good := text("wamid.1", "hello")
 	forge := func() ([]byte, string) {

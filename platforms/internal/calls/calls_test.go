@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -125,4 +126,39 @@ func TestSecrets(t *testing.T) {
 	if Status(refused) != http.StatusTeapot || Code(refused) != "no_tea" || len(refused.Error()) > 400 || !utf8.ValidString(refused.Error()) {
 		t.Errorf("Refused = %v", refused)
 	}
+}
+
+// roundTripper is a transport.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The clock follows the platform's. A response without a valid time changes nothing.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var date string
+		client := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{Header: http.Header{"Date": {date}}, Body: http.NoBody}, nil
+		})}
+		clock, local := NewClock(client), time.Now()
+		for _, tt := range []struct {
+			date string
+			want time.Duration
+		}{
+			{"", 0},
+			{local.Add(-time.Hour).UTC().Format(http.TimeFormat), -time.Hour},
+			{"yesterday", -time.Hour},
+			{local.Add(time.Minute).UTC().Format(http.TimeFormat), time.Minute},
+		} {
+			date = tt.date
+			resp, err := client.Get("http://telex.test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if got := clock.At(local).Sub(local); (got - tt.want).Abs() > time.Second {
+				t.Errorf("after the time %q, the platform is %v ahead, want %v", tt.date, got, tt.want)
+			}
+		}
+	})
 }

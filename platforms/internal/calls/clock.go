@@ -1,0 +1,49 @@
+package calls
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Clock tells the time of a platform. Messages have the platform's time, and this machine's clock may be wrong. Until the
+// first response, a Clock assumes that both clocks agree.
+type Clock struct {
+	ahead atomic.Int64 // how far the platform's clock was ahead of this machine's at the last response; nanoseconds
+}
+
+// NewClock returns a clock that is set by the responses that a client gets from now on.
+func NewClock(client *http.Client) *Clock {
+	c := new(Clock)
+	client.Transport = timed{client.Transport, c}
+	return c
+}
+
+// At returns the platform's time at a time of this machine, within about a second.
+func (c *Clock) At(local time.Time) time.Time { return local.Add(time.Duration(c.ahead.Load())) }
+
+// timed is a transport that sets a clock by the responses. Their header Date contains whole seconds.
+// https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1
+type timed struct {
+	http.RoundTripper
+	clock *Clock
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t timed) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil {
+		t.clock.ahead.Store(int64(time.Until(at.Add(time.Second / 2))))
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections is called by http.Client.
+func (t timed) CloseIdleConnections() {
+	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
