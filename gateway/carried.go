@@ -20,7 +20,7 @@ func (t Texts) carriedOut(asked *approval.Approvals, changes []history.Change) s
 		key, ok := map[agent.CallOutcome]TextKey{
 			agent.CallDone: TextCarriedOut, agent.CallFailed: TextCallFailed, agent.CallUnknown: TextCallUnknown,
 		}[c.Outcome]
-		if ok { // otherwise the call did not run
+		if ok { // otherwise the tool call did not run
 			told = append(told, t.fill(key, "what", inCode(clip(cmp.Or(asked.Text(c.ID), c.Tool, "?")))))
 		}
 	}

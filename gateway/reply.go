@@ -70,8 +70,8 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 // errPanic is a panic, with its stack.
 var errPanic = errors.New("panic")
 
-// show delivers the reply. After a panic the reply counts as not delivered: show only makes the visible messages
-// final, without a cursor.
+// show delivers the reply. After a panic the reply counts as not delivered: the visible messages stay as they are and only
+// lose their cursor.
 func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 	var reply *preview.Reply
 	run := func() {

@@ -213,7 +213,7 @@ func DefaultTexts() Texts {
 		TextAdmitted:    "{person} is let in.",
 		TextRevoked:     "{person} is not let in any more.",
 		TextNoCode:      "There is no such code, or it is not valid any more.",
-		TextNobody:      "Nobody with this id was let in by a code. Write endpoint:user:ID, as {slash}pair lists them.",
+		TextNobody:      "Nobody with this id was let in by a code. Copy the id from the list that {slash}pair shows; it looks like endpoint:user:ID.",
 		TextNotAdmin:    "This is for the admins of this bot.",
 		TextPrivateOnly: "Please send me this in a private chat.",
 	}

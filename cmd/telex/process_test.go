@@ -102,7 +102,7 @@ type process struct {
 
 // launch says how a process is started.
 type launch struct {
-	env  []string // variables that are added to an environment without those of the test run
+	env  []string // variables that the process gets besides PATH and HOME; it inherits hardly any others
 	dir  string   // working directory; empty: a new directory
 	wrap []string // a command that execs the program
 	// program is the path of another build of telex; empty: the test binary.

@@ -126,7 +126,7 @@ func (c *Config) needsRestart(path string, before *Config) bool {
 	switch {
 	case strings.HasPrefix(path, "store."), path == "log.format":
 		return true
-	case path == adminListen: // if there was no address before, the daemon has no metrics that could be shown now
+	case path == adminListen: // a daemon that started without this address collects no metrics, so it must be started again
 		return before.Admin.Listen == ""
 	}
 	for _, e := range before.Endpoints {

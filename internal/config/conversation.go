@@ -6,7 +6,7 @@ import "time"
 const (
 	BusyInterrupt = "interrupt" // the message stops the running turn; in groups only if the same person asked
 	BusyQueue     = "queue"     // the message waits
-	BusySteer     = "steer"     // it is added to the running turn
+	BusySteer     = "steer"     // the message is added to the running turn
 )
 
 // These values say what happens if the question is edited while it is answered.

@@ -282,7 +282,7 @@ func (r *receiver) readSince(in channelInfo, after string, done func(ctx context
 	}
 }
 
-// readPage requests the next page of messages after the message with the id after.
+// readPage requests the next page of messages: those that follow the message whose id is after.
 func (r *receiver) readPage(ctx context.Context, channel, after string) ([]incoming, error) {
 	if err := receiving.Sleep(ctx, backfillPause); err != nil {
 		return nil, err

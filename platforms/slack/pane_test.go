@@ -118,8 +118,8 @@ func TestPaneOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person without access sees no prompts. Depending on the access policy, they see nothing at all, or a pairing code
-// as after a message.
+// A person without access sees no prompts. Depending on the access policy, they see nothing at all, or they get a
+// pairing code, as if they had written a message.
 func TestPaneOfAStranger(t *testing.T) {
 	for name, pair := range map[string]bool{"refused": false, "with a code": true} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ type Version struct {
 	Buttons  []Button        `json:"buttons,omitempty"`
 	Tasks    []Task          `json:"tasks,omitempty"` // the tasks that a stream shows
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// Opened are the URLs that the platform opens by itself to show previews.
+	// Opened are the URLs that the platform opens by itself to show link previews.
 	Opened []string `json:"opened,omitempty"`
 	// Streaming is set while a native stream runs. Broken is set after the stream has ended by itself, until an update
 	// repairs the message.
