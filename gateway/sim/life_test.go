@@ -58,7 +58,7 @@ func (w *world) begin(slot int) {
 		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}, Pair: w.s.pair, Admins: []access.Rule{{Endpoint: endpoint, User: admin}}},
 		Limits: access.Limits{TurnsPerMinute: w.s.perMinute},
 		Texts:  texts(), Busy: w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, OnEdit: gateway.Restart, FollowThreads: w.s.follows, Grace: grace, ApprovalTimeout: w.s.approval,
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(panicHandler{w}),
 	})
 	if err != nil {
 		panic(err) // the schedule is invalid

@@ -149,6 +149,11 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 			return r, err
 		}
 	}
+	for what, n := range r.Errors {
+		if strings.Contains(what, "panic") { // telex survives a panic, but it never is right
+			r.add(talkVerdict{Other: n, What: "logged: " + what + "\n"})
+		}
+	}
 	return r, nil
 }
 
