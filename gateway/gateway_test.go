@@ -532,8 +532,8 @@ func TestPanicBeforeShowingAffectsOnlyItsTurn(t *testing.T) {
 
 func TestFailureLeavesNothingUnfinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &breaks{Store: memory.New()}
-		h := open(t, func(o *gateway.Options) { o.Store = store })
+		store, log := &breaks{Store: memory.New()}, &strings.Builder{}
+		h := open(t, func(o *gateway.Options) { o.Store, o.Log = store, slog.New(slog.NewTextHandler(log, nil)) })
 		h.script.hangs = true
 		h.say(t, ask("one"))
 		h.say(t, ask("two")) // interrupts the first turn, so both messages are one question
@@ -546,6 +546,9 @@ func TestFailureLeavesNothingUnfinished(t *testing.T) {
 		turns, err2 := store.Unfinished(t.Context())
 		if err = errors.Join(err, err2); err != nil || len(pending)+len(turns) > 0 {
 			t.Errorf("%d messages and %d turns are left, %v", len(pending), len(turns), err)
+		}
+		if said := log.String(); !strings.Contains(said, "history could not be read") || strings.Contains(said, "panic") {
+			t.Errorf("the log says %s", said)
 		}
 	})
 }

@@ -145,8 +145,8 @@ func (a *actor) start(rec chat.Turn) {
 	}()
 }
 
-// prepare creates the turn of a record. It returns nil if the process ends. It also returns nil if the record is a
-// retry and there is no question to repeat; it then tells the person.
+// prepare creates the turn of a record. It returns nil if the process ends. It also returns nil, and tells the person, if
+// the history can't be read, or if the record is a retry and there is no question to repeat.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
@@ -168,10 +168,12 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	a.g.forgetExcuse(rec.ID)
 	var err error
 	if t.history, err = a.past(); err != nil {
-		if a.g.deliveries.Err() != nil { // the next process, or another replica, answers
-			return nil
+		if a.g.deliveries.Err() == nil { // otherwise the next process, or another replica, answers
+			id := newID()
+			a.log.Error("history could not be read", slog.String("turn", id), slog.Any("error", err))
+			a.owe(TextFailed, id, rec.Messages...)
 		}
-		panic(err) // guard logs it and tells the person
+		return nil
 	}
 	if !asksAgain(rec.Messages[0]) {
 		return t
