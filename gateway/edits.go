@@ -17,8 +17,8 @@ const editsEvery = 50 * time.Millisecond
 
 // Deliveries keeps the visible state of replies.
 type Deliveries interface {
-	// Record stores the state of one message of a turn's reply.
-	Record(ctx context.Context, turn string, p chat.Part) error
+	// Record stores the states of messages of a turn's reply, all or none.
+	Record(ctx context.Context, turn string, parts ...chat.Part) error
 }
 
 // edits stores the records of preview edits, each after its edit was made, for all replies together. While the

@@ -19,11 +19,13 @@ type slate struct {
 	texts []string
 }
 
-func (s *slate) Record(_ context.Context, turn string, p chat.Part) error {
+func (s *slate) Record(_ context.Context, turn string, parts ...chat.Part) error {
 	time.Sleep(s.takes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.texts = append(s.texts, turn+" "+p.Text)
+	for _, p := range parts {
+		s.texts = append(s.texts, turn+" "+p.Text)
+	}
 	return nil
 }
 

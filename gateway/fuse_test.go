@@ -86,8 +86,8 @@ func (f *fuse) End(ctx context.Context, turn string, g chat.Growth) error {
 	return f.write(func() error { return f.Store.End(ctx, turn, g) })
 }
 
-func (f *fuse) Record(ctx context.Context, turn string, p chat.Part) error {
-	return f.write(func() error { return f.Store.Record(ctx, turn, p) })
+func (f *fuse) Record(ctx context.Context, turn string, parts ...chat.Part) error {
+	return f.write(func() error { return f.Store.Record(ctx, turn, parts...) })
 }
 
 // The process is killed before and after each write of a turn with an approved call. The tool runs at most once and only if it

@@ -84,11 +84,11 @@ func (m *mortal) Release(ctx context.Context, t string, used ...chat.Usage) erro
 	return m.Store.Release(ctx, t, used...)
 }
 
-func (m *mortal) Record(ctx context.Context, t string, p chat.Part) error {
+func (m *mortal) Record(ctx context.Context, t string, parts ...chat.Part) error {
 	if err := m.alive(); err != nil {
 		return err
 	}
-	return m.Store.Record(ctx, t, p)
+	return m.Store.Record(ctx, t, parts...)
 }
 
 // life runs several processes of the gateway, one after the other, with the same platform and store.

@@ -61,11 +61,11 @@ func (s *severed) Register(ctx context.Context, self chat.Replica) (chat.Replica
 	return s.Store.Register(ctx, self)
 }
 
-func (s *severed) Record(ctx context.Context, turn string, p chat.Part) error {
+func (s *severed) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	if err := s.reach(); err != nil {
 		return err
 	}
-	return s.Store.Record(ctx, turn, p)
+	return s.Store.Record(ctx, turn, parts...)
 }
 
 // Begin fails while the store considers the lease ended.

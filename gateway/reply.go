@@ -34,11 +34,13 @@ type recorder struct {
 }
 
 // Record implements preview.Recorder.
-func (r recorder) Record(ctx context.Context, p chat.Part) error {
-	if err := r.g.edits.before(ctx, r.turn, p.Index); err != nil {
-		return err
+func (r recorder) Record(ctx context.Context, parts ...chat.Part) error {
+	for _, p := range parts {
+		if err := r.g.edits.before(ctx, r.turn, p.Index); err != nil {
+			return err
+		}
 	}
-	err := r.g.store.deliveries.Record(ctx, r.turn, p)
+	err := r.g.store.deliveries.Record(ctx, r.turn, parts...)
 	r.g.CheckLease(err)
 	return err
 }

@@ -249,11 +249,11 @@ func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 // sleepy is a store that is slow to store records of existing messages.
 type sleepy struct{ gateway.Store }
 
-func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
-	if p.State == chat.PartStands {
+func (s sleepy) Record(ctx context.Context, turn string, parts ...chat.Part) error {
+	if parts[0].State == chat.PartStands {
 		time.Sleep(5 * time.Second)
 	}
-	return s.Store.Record(ctx, turn, p)
+	return s.Store.Record(ctx, turn, parts...)
 }
 
 // D15: a busy disk does not delay the edits of a preview.

@@ -3,6 +3,7 @@ package preview
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,18 +20,28 @@ import (
 type memoryRecorder struct {
 	parts []chat.Part
 	first func()      // called once, while a part is being recorded; nil: no call
+	most  int         // how many more calls store something; 0: all do
 	moved chat.ChatID // new id of the chat; empty: it has not moved
 }
 
 func (n *memoryRecorder) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
 
-func (n *memoryRecorder) Record(_ context.Context, p chat.Part) error {
+func (n *memoryRecorder) Record(_ context.Context, parts ...chat.Part) error {
 	if first := n.first; first != nil {
 		n.first = nil
 		first()
 	}
-	n.parts = slices.DeleteFunc(n.parts, func(q chat.Part) bool { return q.Index == p.Index })
-	n.parts = append(n.parts, p)
+	switch n.most {
+	case 0:
+	case 1:
+		return errors.New("the process is dead")
+	default:
+		n.most--
+	}
+	for _, p := range parts {
+		n.parts = slices.DeleteFunc(n.parts, func(q chat.Part) bool { return q.Index == p.Index })
+		n.parts = append(n.parts, p)
+	}
 	return nil
 }
 

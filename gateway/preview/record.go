@@ -15,8 +15,8 @@ import (
 
 // Recorder stores the messages of a reply and the content of their last calls, for the next process.
 type Recorder interface {
-	// Record returns once the state of one message is durable.
-	Record(ctx context.Context, p chat.Part) error
+	// Record returns once the states of messages are durable, all or none.
+	Record(ctx context.Context, parts ...chat.Part) error
 	// Edited stores the content of a preview edit some time later. It does not block.
 	Edited(p chat.Part)
 	// Moved returns once all data of the chat is durably moved to its new id.
@@ -165,13 +165,13 @@ func generation(key string) int {
 	return gen
 }
 
-// record stores a call before it is made, or its outcome. If storing fails, a preview waits: after a crash, the next
+// record stores calls before they are made, or their outcomes. If storing fails, a preview waits: after a crash, the next
 // process would not know of the call. A final is sent anyway.
-func (r *Reply) record(ctx context.Context, p chat.Part) bool {
+func (r *Reply) record(ctx context.Context, parts ...chat.Part) bool {
 	if r.recorder == nil {
 		return true
 	}
-	err := r.recorder.Record(ctx, p)
+	err := r.recorder.Record(ctx, parts...)
 	switch {
 	case err != nil && !r.storeFailed:
 		r.log.ErrorContext(ctx, "state of a reply was not stored", slog.Any("error", err))
@@ -241,7 +241,7 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
 	case !shows && a.kind == doEdit && r.ending != nil && r.at(a.part).exists(): // the edit was refused
-		r.recordVisiblePart(ctx, a.part, r.at(a.part).shown)
+		r.record(ctx, r.visibleRecord(a.part, r.at(a.part).shown))
 	case shows && r.mayRecordLater(a) && r.recorder != nil:
 		r.recorder.Edited(now)
 	}
@@ -249,7 +249,11 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 
 // recordVisible is called when the final is given up. It stores what each message shows: its visible content or, if the
 // message is laid out again, its new text. Before that, the records contain the final, which people don't see.
+//
+// All records are stored at once: the text of one message may move to another one, and a process that dies in between
+// would leave it in both.
 func (r *Reply) recordVisible(ctx context.Context) {
+	var records []chat.Part
 	for i := range r.parts {
 		m := &r.parts[i]
 		if !m.editable() {
@@ -259,13 +263,16 @@ func (r *Reply) recordVisible(ctx context.Context) {
 		if r.seam.covers(i) {
 			shown = r.aimBehindSeam(i).display // blank where the message is to be deleted
 		}
-		r.recordVisiblePart(ctx, i, shown)
+		records = append(records, r.visibleRecord(i, shown))
+	}
+	if len(records) > 0 {
+		r.record(ctx, records...)
 	}
 }
 
-// recordVisiblePart stores what message i shows.
-func (r *Reply) recordVisiblePart(ctx context.Context, i int, shown display) {
-	r.record(ctx, r.intendedRecord(action{kind: doEdit, desired: desired{part: i, display: shown, keepsText: true}}))
+// visibleRecord returns the record of what message i shows.
+func (r *Reply) visibleRecord(i int, shown display) chat.Part {
+	return r.intendedRecord(action{kind: doEdit, desired: desired{part: i, display: shown, keepsText: true}})
 }
 
 // intendedRecord returns the record of action a before the call.

@@ -217,10 +217,12 @@ func (k *keeper) Revise(ctx context.Context, c chat.Conversation, in chat.Inboun
 	})
 }
 
-func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
-	return k.write(ctx, func() error { return k.store.Record(ctx, turn, p) }, func() {
+func (k *keeper) Record(ctx context.Context, turn string, parts ...chat.Part) error {
+	return k.write(ctx, func() error { return k.store.Record(ctx, turn, parts...) }, func() {
 		if t := k.l.w.turns[turn]; t != nil {
-			t.states[partOfLife{k.l, p.Key}] = p.State
+			for _, p := range parts {
+				t.states[partOfLife{k.l, p.Key}] = p.State
+			}
 			if !t.over() { // otherwise the store only records that the message exists
 				k.judgeWrite(t)
 			}

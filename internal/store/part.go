@@ -8,19 +8,21 @@ import (
 	"telex/internal/chat"
 )
 
-// Record stores the state of one message of a turn's reply: before the message is created or changed, with its id
-// after it was created, and after it was deleted. It also accepts parts of turns that Forget or Erase has fenced.
+// Record stores the states of messages of a turn's reply, all or none: before a message is created or changed, with its
+// id after it was created, and after it was deleted. It also accepts parts of turns that Forget or Erase has fenced.
 // After a turn's end it stores only the reference and the state, and a new create fails with ErrFenced.
-func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
-	return s.update(ctx, "record part", func(t *tx) {
-		bare := p
-		if t.mustFindTurn(turn).Ended() {
-			if p.State == chat.PartIntended {
-				t.fail(ErrFenced)
+func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
+	return s.update(ctx, "record parts", func(t *tx) {
+		ended := t.mustFindTurn(turn).Ended()
+		for _, p := range parts {
+			if ended {
+				if p.State == chat.PartIntended {
+					t.fail(ErrFenced)
+				}
+				p.Source, p.Text, p.Plain, p.Spans, p.Create = "", "", "", nil, nil
 			}
-			bare.Source, bare.Text, bare.Plain, bare.Spans, bare.Create = "", "", "", nil, nil
+			t.savePart(turn, p)
 		}
-		t.savePart(turn, bare)
 	})
 }
 

@@ -85,8 +85,8 @@ func (l *ledger) Note(ctx context.Context, turn string, steps ...chat.Step) erro
 }
 
 // Record implements gateway.Store.
-func (l *ledger) Record(ctx context.Context, turn string, p chat.Part) error {
-	return l.alive(func() error { return l.Store.Record(ctx, turn, p) })
+func (l *ledger) Record(ctx context.Context, turn string, parts ...chat.Part) error {
+	return l.alive(func() error { return l.Store.Record(ctx, turn, parts...) })
 }
 
 // SaveBlock implements gateway.Store.

@@ -208,17 +208,25 @@ func (s *Store) record(t *memoryTurn) chat.Turn {
 }
 
 // Record implements gateway.Deliveries.
-func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
+func (s *Store) Record(_ context.Context, turn string, parts ...chat.Part) error {
 	defer s.lock()()
 	t, err := s.current(turn)
 	switch {
 	case err != nil:
 		return err
-	case t == nil && p.State == chat.PartIntended:
+	case t == nil && slices.ContainsFunc(parts, func(p chat.Part) bool { return p.State == chat.PartIntended }):
 		return chat.ErrFenced
-	case t == nil: // the turn has ended, so nobody will read this part
+	case t == nil: // the turn has ended, so nobody will read these parts
 		return nil
 	}
+	for _, p := range parts {
+		t.record(p)
+	}
+	return nil
+}
+
+// record inserts or replaces a part.
+func (t *memoryTurn) record(p chat.Part) {
 	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
 	i, found := slices.BinarySearchFunc(t.Parts, p.Index, func(q chat.Part, i int) int { return cmp.Compare(q.Index, i) })
 	if found {
@@ -229,7 +237,6 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 	} else {
 		t.Parts = slices.Insert(t.Parts, i, p)
 	}
-	return nil
 }
 
 // current returns an unfinished turn that this process may change. It returns nil for an ended turn, and an error for
