@@ -35,8 +35,7 @@ func testParts(f *fixture) {
 	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepUsage, "", "y")))
 	second := chat.Part{Index: 1, State: chat.PartAbsent, Text: "b", Key: "t-1", Steps: 2}
 	frozen := chat.Part{Index: -1, State: chat.PartFrozen, Ref: chat.MessageRef{ID: "3"}, Key: "t-0", Steps: 2}
-	f.must(f.Record(f.Context(), "t", second))
-	f.must(f.Record(f.Context(), "t", frozen))
+	f.must(f.Record(f.Context(), "t", second, frozen))
 	for field, value := range reflect.ValueOf(first).Fields() {
 		if value.IsZero() && field.Name != "Index" {
 			f.Fatalf("chat.Part.%s is not set, so it is not tested", field.Name)
@@ -54,6 +53,10 @@ func testParts(f *fixture) {
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
+	}
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
+	if err := f.Record(f.Context(), "t", second, chat.Part{Index: 2, State: chat.PartIntended}); !errors.Is(err, chat.ErrFenced) {
+		f.Errorf("after the end, a create among other parts is stored with the error %v, want %v", err, chat.ErrFenced)
 	}
 }
 
