@@ -2,7 +2,6 @@ package preview
 
 import (
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -615,43 +614,6 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 		<-l.ended
 		equal(t, "stands", p.sees(), []string{"one two three four five"})
 	})
-}
-
-// A final text was stopped before any of it was sent, and the process dies while it stores the new texts of the messages.
-// The next process shows no word twice.
-func TestRegressionKilledWhileAStoppedReplyIsRecorded(t *testing.T) { // make sim KIND=edit-without-typing SEED=3275147547
-	first := strings.Repeat("one ", 9) + "two" // fills a message
-	for stored := range 5 {
-		t.Run(strconv.Itoa(stored), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				p := newPerson()
-				p.profile.TextLimit = 40
-				l := live(t, p, p.endpoint(), streamed())
-				for _, words := range []string{first, " four five"} {
-					l.says(words, 5*time.Second)
-					l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
-					time.Sleep(5 * time.Second)
-					l.slot.SetStatus(Status{})
-				}
-				l.says(" six", 5*time.Second)
-				l.again()
-				p.fate = func(*call) fate { return tooMany(time.Minute) }
-				whole := first + " four five six"
-				l.slot.Finish(Ending{Text: whole})
-				time.Sleep(time.Second)
-				l.notes.most = stored + 1
-				l.slot.Cut()
-				time.Sleep(time.Second)
-				p.fate, l.notes.most = nil, 0
-				l.again()
-				l.slot.Finish(Ending{Keep: true, Text: whole})
-				<-l.ended
-				if got := strings.Join(p.sees(), " "); strings.Count(got, "four five") != 1 || strings.Count(got, "si") != 1 {
-					t.Errorf("a person sees %q", p.sees())
-				}
-			})
-		})
-	}
 }
 
 // The process died while the final text was delayed. Then the reply was stopped, and the platform refuses the recorded
