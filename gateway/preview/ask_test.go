@@ -19,9 +19,9 @@ import (
 // memoryRecorder is a Recorder in memory. It outlives each process that works on the reply.
 type memoryRecorder struct {
 	parts []chat.Part
-	first func()      // called once, while a part is being recorded; nil: no call
-	most  int         // how many more calls store something; 0: all do
-	moved chat.ChatID // new id of the chat; empty: it has not moved
+	first func()       // called once, while a part is being recorded; nil: no call
+	most  atomic.Int32 // how many more calls store something, plus one; 0: all do
+	moved chat.ChatID  // new id of the chat; empty: it has not moved
 }
 
 func (n *memoryRecorder) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
@@ -31,12 +31,12 @@ func (n *memoryRecorder) Record(_ context.Context, parts ...chat.Part) error {
 		n.first = nil
 		first()
 	}
-	switch n.most {
+	switch n.most.Load() {
 	case 0:
 	case 1:
 		return errors.New("the process is dead")
 	default:
-		n.most--
+		n.most.Add(-1)
 	}
 	for _, p := range parts {
 		n.parts = slices.DeleteFunc(n.parts, func(q chat.Part) bool { return q.Index == p.Index })

@@ -109,11 +109,12 @@ func TestRegressionKilledWhileAStoppedReplyIsRecorded(t *testing.T) { // make si
 				whole := first + " four five six"
 				l.slot.Finish(Ending{Text: whole})
 				time.Sleep(time.Second)
-				l.notes.most = stored + 1
+				l.notes.most.Store(int32(stored) + 1)
 				l.slot.Cut()
 				time.Sleep(time.Second)
-				p.fate, l.notes.most = nil, 0
+				l.notes.most.Store(0)
 				l.again()
+				p.fate = nil
 				l.slot.Finish(Ending{Keep: true, Text: whole})
 				<-l.ended
 				if got := strings.Join(p.sees(), " "); strings.Count(got, "four five") != 1 || strings.Count(got, "si") != 1 {
