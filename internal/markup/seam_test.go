@@ -54,3 +54,19 @@ func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 		}
 	})
 }
+
+// A mark that only closes an open format is not in the source, so it does not count as shown.
+func TestRegressionClosingMarksAreNotShownSource(t *testing.T) {
+	o, src := Options{Dialect: Plain{}, Limit: 60, Open: true}, ""
+	for _, piece := range []string{"a _", "b **", "c*", "- d\n", "e \\*"} {
+		src += piece
+		for _, p := range Layout(src, o) {
+			if o.From = p.Next; o.From.Shown > len(src) {
+				t.Errorf("%d of the %d bytes of %q are shown", o.From.Shown, len(src), src)
+			}
+		}
+	}
+	if got := Layout(src+"word", Options{Dialect: Plain{}, Limit: 60, From: o.From}); len(got) != 1 || got[0].Plain != "word" {
+		t.Errorf("the next part is %+v, want the whole word", got)
+	}
+}
