@@ -113,7 +113,8 @@ const (
 // from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: about one message per second
 // in one chat with short bursts, and 20 messages per minute in a group. Edits in a group count like messages
 // (https://github.com/grammyjs/website/pull/1076). Edits in a private chat and drafts are assumed to count too,
-// because a 429 for any of these calls blocks the others too. With the pauses between two edits, a reply stays well below these rates.
+// because a 429 for any of these calls blocks the others too. With the pauses between two edits, a reply stays well
+// below these rates.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    b.richMode().limit(),
