@@ -80,28 +80,6 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	g.next = following(src, leaf, behind, above, sure)
 }
 
-// cut truncates the text at offset at.
-func (g *grown) cut(at int) {
-	if at >= len(g.text) {
-		return
-	}
-	g.text = strings.TrimRight(g.text[:at], "\n")
-	end := len(g.text)
-	var formats []Format
-	for _, f := range g.formats {
-		if f.Start < end {
-			f.End = min(f.End, end)
-			formats = append(formats, f)
-		}
-	}
-	g.formats = formats
-	g.blocks = slices.DeleteFunc(g.blocks, func(b laidBlock) bool { return b.start >= end })
-	if n := len(g.blocks); n > 0 {
-		g.blocks[n-1].end = min(g.blocks[n-1].end, end)
-	}
-	g.anchors = slices.DeleteFunc(g.anchors, func(a anchor) bool { return a.text >= end })
-}
-
 // beforeLast returns the start of the last character of src, which later input may still change. If src ends in white
 // space, its end is returned.
 func beforeLast(src string) int {

@@ -2,6 +2,8 @@ package markup
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -22,6 +24,37 @@ type laidBlock struct {
 // anchor maps the text at offset text to the source at offset source. The next size bytes are the same in both. If
 // size is 0, the text differs from the source.
 type anchor struct{ text, source, size int }
+
+// cut truncates the text at offset at.
+func (l *laid) cut(at int) {
+	if at >= len(l.text) {
+		return
+	}
+	l.text = strings.TrimRight(l.text[:at], "\n")
+	end := len(l.text)
+	var formats []Format
+	for _, f := range l.formats {
+		if f.Start < end {
+			f.End = min(f.End, end)
+			formats = append(formats, f)
+		}
+	}
+	l.formats = formats
+	l.blocks = slices.DeleteFunc(l.blocks, func(b laidBlock) bool { return b.start >= end })
+	if n := len(l.blocks); n > 0 {
+		l.blocks[n-1].end = min(l.blocks[n-1].end, end)
+	}
+	l.anchors = slices.DeleteFunc(l.anchors, func(a anchor) bool { return a.text >= end })
+}
+
+// cutSource truncates the text where it begins to show the source from offset end.
+func (l *laid) cutSource(end int) {
+	i := slices.IndexFunc(l.anchors, func(a anchor) bool { return a.source+max(1, a.size) > end })
+	if i >= 0 {
+		a := l.anchors[i]
+		l.cut(a.text + max(0, end-a.source))
+	}
+}
 
 // builder writes a laid-out text. It keeps white space between words and blocks back until the next text arrives, so
 // that nothing ends with white space.

@@ -100,7 +100,9 @@ func arrange(src string, from int, o Options) (laid, int) {
 	head, tail, shown := heal(p, doc, shape.Extras)
 	blank := tail.base > 0 && blankBefore(doc.src, tail.base)
 	tail.base += from
-	return flatten(shape, !blankEnd(doc.src),
+	l := flatten(shape, !blankEnd(doc.src),
 		based{document: head, base: from},
-		based{document: tail.document, base: tail.base, blank: blank}), from + shown
+		based{document: tail.document, base: tail.base, blank: blank})
+	l.cutSource(from + shown) // closing marks that close nothing are text to the parser
+	return l, from + shown
 }

@@ -70,3 +70,15 @@ func TestRegressionClosingMarksAreNotShownSource(t *testing.T) {
 		t.Errorf("the next part is %+v, want the whole word", got)
 	}
 }
+
+// A mark that closes nothing is text to the parser. It is not in the source, so no preview shows it.
+func TestRegressionClosingMarksAreNotShown(t *testing.T) {
+	src := "~~b ~~c~~~~ ~~d e~~\n"
+	parts := Layout(src, Options{Dialect: Plain{}, Limit: 60, Open: true})
+	if want := "~~b ~~c~~~~ ~~d e~~"; len(parts) != 1 || parts[0].Plain != want {
+		t.Fatalf("got %+v, want %q", parts, want)
+	}
+	if rest := Layout(src, Options{Dialect: Plain{}, Limit: 60, Open: true, From: parts[0].Next}); len(rest) != 0 {
+		t.Errorf("behind the last part are %+v", rest)
+	}
+}

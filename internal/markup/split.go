@@ -154,7 +154,7 @@ func (c *cutter) mark(pos int) Mark {
 	b := c.blocks[i]
 	shown := c.text[b.start:min(pos, b.end)]
 	line := strings.LastIndexByte(shown, '\n') + 1
-	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line, Shown: min(c.shownBefore(pos), c.end)}
+	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line, Shown: c.shownBefore(pos)}
 }
 
 // shownBefore returns the source offset at which the text before pos ends.
