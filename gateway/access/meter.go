@@ -19,12 +19,12 @@ type Limits struct {
 	TokensPerDayTotal int // all people together
 }
 
-// maxTurns is the maximum number of turns per minute in one conversation. It is far above what people need and
-// stops loops of programs that answer each other.
+// maxTurns is the maximum number of turns per minute in one conversation. People never write so many messages, so
+// this limit only stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters is the number of people or conversations that a Meter remembers. Beyond it, the Meter forgets those
-// without recent turns.
+// maxMeters is the number of people or conversations that a Meter remembers. When it has more, the Meter forgets the
+// people or conversations without a turn in the last minute.
 const maxMeters = 4096
 
 // Verdict says whether a turn may begin, or which limit it would exceed.
@@ -46,12 +46,12 @@ type Ledger interface {
 
 // Counter counts the turns of people over all processes that share a store.
 type Counter interface {
-	// CountTurn counts a turn of p that begins now, unless limit turns of p began in the minute before it, by the store's clock. It
-	// reports whether it counted the turn.
+	// CountTurn counts a turn of p that begins now, and returns true. If limit turns of p already began in the last
+	// minute by the store's clock, CountTurn does not count the turn and returns false.
 	CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error)
 }
 
-// Meter enforces the Limits. Limits per minute use the monotonic clock, which clock changes don't affect.
+// Meter enforces the Limits. The limits per minute use the monotonic clock, so setting the system clock does not affect them.
 type Meter struct {
 	limits atomic.Pointer[Limits]
 	rules  Rules
@@ -63,8 +63,8 @@ type Meter struct {
 	conversations meters[chat.Conversation]
 }
 
-// NewMeter returns a meter. It uses the rules only to exempt operators from all limits. shared is nil if no other process has the
-// same limits.
+// NewMeter returns a meter. The meter uses the rules only to exempt operators from all limits. shared is nil if no
+// other process has the same limits.
 func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
 	m := &Meter{rules: r, ledger: ledger, shared: shared, people: meters[chat.Person]{}, conversations: meters[chat.Conversation]{}}
 	m.SetLimits(l)
@@ -74,8 +74,8 @@ func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
 // SetLimits replaces the limits. The counters continue.
 func (m *Meter) SetLimits(l Limits) { m.limits.Store(&l) }
 
-// Look returns whether a turn of p in c might begin now, without counting it: a message that would be refused
-// must not interrupt a running turn.
+// Look returns whether a turn of p in c might begin now, without counting the turn. The gateway calls Look before a
+// new message interrupts a running turn, because a message over the limit must not interrupt it.
 func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	if m.rules.isOperator(p.Endpoint) {
 		return Fine
@@ -92,7 +92,8 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	return Fine
 }
 
-// Begin counts a turn of p in c that begins now, if the limits allow it. It returns the errors of the ledger and of the counter.
+// Begin counts a turn of p in c that begins now, if the limits allow the turn. Begin returns the errors of the ledger
+// and of the counter.
 func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (Verdict, error) {
 	if v := m.Look(c, p); v != Fine || m.rules.isOperator(p.Endpoint) {
 		return v, nil
@@ -146,18 +147,18 @@ func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 	return Fine, nil
 }
 
-// Day returns the midnights before and after t, in local time. Only usage that was recorded between them counts as
-// today's, so that records from a clock that was ahead don't count forever.
+// Day returns the midnights before and after t, in local time. Only usage that was recorded between the two midnights
+// counts as today's. The upper bound excludes records with a future date, which were made while the clock was ahead.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())
 }
 
-// turnLog holds the start times of the turns in the last minute, oldest first. It is exact; a token bucket would allow
-// twice the limit in its first minute.
+// turnLog holds the start times of the turns in the last minute, oldest first. A turnLog counts exactly, while a
+// token bucket would allow twice the limit in the first minute.
 type turnLog struct{ began []time.Time }
 
-// prune removes turns older than a minute and returns the number of remaining ones.
+// prune removes turns that began more than a minute ago, and returns the number of remaining turns.
 func (m *turnLog) prune(now time.Time) int {
 	m.began = slices.DeleteFunc(m.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	return len(m.began)

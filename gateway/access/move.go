@@ -12,7 +12,8 @@ type chatKey struct {
 	chat     chat.ChatID
 }
 
-// Move records that a chat has a new id, so that rules with the old id apply to it. It returns false if the move is known.
+// Move records that a chat has a new id, so that access rules with the old id still apply to the chat. Move returns
+// false if the Policy has already recorded this move.
 func (d *Policy) Move(m chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -20,7 +21,7 @@ func (d *Policy) Move(m chat.Move) bool {
 		return false
 	}
 	d.changes++
-	delete(d.moved, chatKey{m.Endpoint, m.To}) // in case the chat returned to an earlier id
+	delete(d.moved, chatKey{m.Endpoint, m.To}) // the chat may have returned to an earlier id
 	d.moved[chatKey{m.Endpoint, m.From}] = m.To
 	for old, now := range d.moved {
 		if old.endpoint == m.Endpoint && now == m.From {

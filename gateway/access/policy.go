@@ -28,8 +28,8 @@ type Store interface {
 type Requests interface {
 	// PairingRequests returns all pairing requests, oldest first, including expired ones.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
-	// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too many others
-	// are valid: another process may have stored them.
+	// SavePairingRequest stores a request, replacing the person's earlier one. SavePairingRequest fails with
+	// chat.ErrManyRequests if too many other requests are open. Other processes may have stored these requests.
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
 }
 
@@ -65,8 +65,8 @@ type stored struct {
 	moves      Moves
 }
 
-// Policy decides who may talk to the bot. The store holds its state; the Policy keeps a copy, since every
-// message is checked.
+// Policy decides who may talk to the bot. The store holds the admissions, pairing requests and moved chats. The
+// Policy keeps a copy of them in memory, because it checks every message.
 type Policy struct {
 	rules  atomic.Pointer[Rules]
 	stored stored
@@ -86,7 +86,8 @@ func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 	return d
 }
 
-// Load reads admissions, pairing requests and moves from the store. Another process may have changed them.
+// Load reads admissions, pairing requests and moves from the store. Load must be repeated, because other processes
+// may change this data in the store.
 func (d *Policy) Load(ctx context.Context) error {
 	for {
 		changes := d.changeCount()
@@ -115,8 +116,8 @@ func (d *Policy) changeCount() int {
 	return d.changes
 }
 
-// replace applies the state that was read from the store. It returns false if this process has made a change since
-// changeCount returned changes, because the read state may lack that change.
+// replace applies the state that was read from the store. If this process has made a change since changeCount
+// returned changes, replace applies nothing and returns false: the state read from the store may lack that change.
 func (d *Policy) replace(changes int, admitted []chat.Admission, requests []chat.PairingRequest, moves []chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -152,9 +153,9 @@ func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	return ok
 }
 
-// NeedsCode reports whether a person without access must get a code now, and opens the pairing request. Code then
-// returns the code. While a code is valid, NeedsCode returns true only once per person, so that further messages are
-// not answered.
+// NeedsCode reports whether a person without access must be sent a pairing code now. If so, NeedsCode opens the
+// pairing request, and the method Code returns its code. While a code is valid, NeedsCode returns true only once per
+// person, so that the bot does not answer the person's further messages.
 func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	if !d.Rules().Pair {
 		return false
@@ -179,7 +180,7 @@ func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	return true
 }
 
-// Withdraw deletes the pairing request of a person who could not be answered.
+// Withdraw deletes the pairing request of a person to whom the bot could not send the code.
 func (d *Policy) Withdraw(p chat.Person) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,7 +200,7 @@ func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, 
 	return k.Code, nil
 }
 
-// open returns the pairing request of a person, and creates it if there is none.
+// open returns the pairing request of a person. If the person has no request, open creates one.
 func (d *Policy) open(p chat.Person, name string) chat.PairingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -233,8 +234,8 @@ func (d *Policy) Admitted() []chat.Admission {
 	return out
 }
 
-// Approve durably grants access to the person with the code. It fails with ErrCode if no open request has this
-// code. by identifies the approver.
+// Approve durably grants access to the person with the code. Approve fails with ErrCode if no open request has this
+// code. by identifies the person who approves the request.
 func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
 	k, found := d.requestOf(code)
 	if !found {
@@ -266,8 +267,8 @@ func (d *Policy) requestOf(code string) (chat.PairingRequest, bool) {
 	return d.requests[i], true
 }
 
-// Revoke deletes the admission of a person. It fails with ErrNobody if the store has no admission: access
-// granted in the configuration can only be removed there.
+// Revoke deletes the admission of a person. Revoke fails with ErrNobody if the person was not admitted through
+// pairing. Access that the configuration grants must be removed in the configuration.
 func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	found, err := d.stored.admissions.Revoke(ctx, p)
 	if err != nil {
@@ -284,8 +285,8 @@ func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	return nil
 }
 
-// expire removes expired requests. A request with a time in the future was made before the clock was set back: it
-// is kept if its time is less than chat.PairingLife ahead.
+// expire removes expired requests. If the clock was set back, the time of a request may lie in the future. expire
+// keeps such a request if its time is less than chat.PairingLife ahead.
 func (d *Policy) expire() {
 	now := time.Now()
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {
@@ -302,7 +303,7 @@ func (d *Policy) forget(p chat.Person) {
 // (https://www.crockford.com/base32.html).
 const codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// newCode returns 8 random characters: 40 bits can't be guessed within an hour.
+// newCode returns a pairing code of 8 random characters. The code has 40 random bits, so nobody can guess it within an hour.
 func newCode() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails

@@ -9,7 +9,7 @@ import (
 // Rule matches people or chats: everybody on an endpoint, one person, or one chat.
 type Rule struct {
 	Endpoint chat.EndpointID
-	User     chat.UserID // if Chat is empty too: everybody
+	User     chat.UserID // if User and Chat are empty, the rule applies to everybody on the endpoint
 	Chat     chat.ChatID
 }
 
@@ -31,19 +31,19 @@ type Rules struct {
 	Open   bool // everybody has access
 	Pair   bool // people without access get a pairing code in a private chat
 	Allow  []Rule
-	Admins []Rule // they have access everywhere and may approve pairing requests
-	// Operators is the endpoint of the daemon's operators: they have access, are admins, and have no limits.
-	// It is empty if the daemon has no such endpoint.
+	Admins []Rule // admins have access everywhere and may approve pairing requests
+	// Operators is the endpoint of the daemon's operators. Everybody on this endpoint has access, is an admin, and
+	// has no usage limits. Operators is empty if the daemon has no such endpoint.
 	Operators chat.EndpointID
 }
 
-// Allows reports whether a message of u in c may be answered. A person with access has it everywhere; a chat
-// with access gives it to everybody who writes there.
+// Allows reports whether a message of u in c may be answered. A rule for a person gives this person access in every
+// chat. A rule for a chat gives access to everybody who writes in this chat.
 func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
 	return r.allows(c, func(rule Rule) bool { return rule.Matches(c, u) })
 }
 
-// allows is like Allows, with a custom function for matching rules.
+// allows is like Allows, but the function matches decides whether a rule applies.
 func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
 	if r.Open || r.isOperator(c.Endpoint) {
 		return true
@@ -59,13 +59,13 @@ func (r Rules) Admin(p chat.Person) bool {
 // isOperator reports whether the people on an endpoint are operators of the daemon.
 func (r Rules) isOperator(e chat.EndpointID) bool { return r.Operators != "" && e == r.Operators }
 
-// Names reports whether a rule lists exactly this person. Other bots get access only this way.
+// Names reports whether a rule lists exactly this person. A sender that is itself a bot gets access only through such a rule.
 func (r Rules) Names(p chat.Person) bool {
 	names := func(rule Rule) bool { return rule.names(p) }
 	return slices.ContainsFunc(r.Allow, names) || slices.ContainsFunc(r.Admins, names)
 }
 
-// AdminsOf returns the admins of an endpoint who are listed individually.
+// AdminsOf returns the ids of the users whom the rules list as admins of an endpoint.
 func (r Rules) AdminsOf(e chat.EndpointID) []chat.UserID {
 	var out []chat.UserID
 	for _, rule := range r.Admins {

@@ -20,7 +20,7 @@ func NewThrottle(every time.Duration) *Throttle {
 	return &Throttle{every: every, last: make(map[string]time.Time)}
 }
 
-// Allow reports whether the action may be done now for a key, and records it as done.
+// Allow reports whether the action may be done now for a key. If so, Allow records the action as done.
 func (t *Throttle) Allow(about string) bool { return !t.Recent(about) && t.Mark(about) }
 
 // Recent reports whether the action was done for the key within the interval.
@@ -31,7 +31,7 @@ func (t *Throttle) Recent(about string) bool {
 	return ok && time.Since(last) < t.every
 }
 
-// Mark records that the action is done now for the key. It returns false if too many keys are remembered.
+// Mark records that the action is done now for the key. Mark returns false if the Throttle has no space for a new key.
 func (t *Throttle) Mark(about string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +43,7 @@ func (t *Throttle) Mark(about string) bool {
 			}
 		}
 	}
-	if _, known := t.last[about]; !known && len(t.last) >= maxThrottled { // with too many keys, skip the action instead of using unbounded memory
+	if _, known := t.last[about]; !known && len(t.last) >= maxThrottled { // skip the action, so that memory stays bounded
 		return false
 	}
 	t.last[about] = now
