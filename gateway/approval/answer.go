@@ -10,20 +10,21 @@ import (
 
 // Answer is a person's answer to a proposal.
 type Answer struct {
-	ID      string // id of the proposal; empty: the open one
+	ID      string // id of the proposal; empty: the answer is about the open proposal
 	Verdict agent.Verdict
 	Always  bool // also approve all later calls of this tool
 	Show    bool // show the full proposal before deciding
 }
 
-// Prefixes of button ids; the id of the proposal follows.
+// A button id consists of one of these prefixes and the id of the proposal.
 const (
 	approveAction = "approve:"
 	denyAction    = "deny:"
 	alwaysAction  = "always:"
 )
 
-// Buttons returns the buttons below a proposal. always is the label for tools that can be approved permanently.
+// Buttons returns the buttons below a proposal. always is the label of the third button, which only tools that can be
+// approved permanently get.
 func Buttons(p *Proposal, approve, deny, always string) []chat.Action {
 	out := []chat.Action{{ID: approveAction + p.ID, Label: approve}, {ID: denyAction + p.ID, Label: deny}}
 	if p.Standing {
@@ -32,7 +33,7 @@ func Buttons(p *Proposal, approve, deny, always string) []chat.Action {
 	return out
 }
 
-// Pressed parses a button id. It returns false if the button does not belong to a proposal.
+// Pressed parses a button id. Pressed returns false if the button does not belong to a proposal.
 func Pressed(action string) (Answer, bool) {
 	prefix, id, _ := strings.Cut(action, ":")
 	switch prefix + ":" {
@@ -69,7 +70,8 @@ func ParseAnswer(v agent.Verdict, args []string) Answer {
 	return d
 }
 
-// IsPlain reports whether the words after approve or deny make sense only as arguments of the command.
+// IsPlain reports whether the words after "approve" or "deny" can only be arguments of the command, and not an
+// ordinary sentence.
 func IsPlain(args []string) bool {
 	return !slices.ContainsFunc(args, func(w string) bool { return !strings.EqualFold(w, alwaysWord) && !isID(w) })
 }

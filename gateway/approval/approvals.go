@@ -16,17 +16,18 @@ import (
 
 // Store stores proposals and decisions.
 type Store interface {
-	// Note appends to the journal of a running turn.
+	// Note appends steps to the journal of a running turn.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
-	// Consent stores a permanent approval: turns of this person in this conversation may use the tool from now
-	// on.
+	// Consent stores a permanent approval: from now on, turns of this person in this conversation may use the tool
+	// without asking.
 	Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error
 	// Consented reports whether a permanent approval exists. Histories.Forget deletes the permanent approvals of a
 	// conversation, and Histories.Erase those of a person.
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 
-// Options configure the approvals of one turn. Only Approve needs the fields from Unattended on.
+// Options configure the approvals of one turn. The method Approve needs all fields; the other methods need only the
+// fields before Unattended.
 type Options struct {
 	Store        Store
 	Log          *slog.Logger // logger of the turn
@@ -50,7 +51,7 @@ var ErrDecided = errors.New("the proposal was decided already")
 // errNotAsked means that there is no stored proposal for a call, and no tool to describe the call.
 var errNotAsked = errors.New("nobody was asked about this call")
 
-// Gap is the reason why a call was not run although nobody denied it.
+// Gap is the reason why a tool call was not run although no person denied the call.
 type Gap uint8
 
 // The gaps.
@@ -71,11 +72,11 @@ type Approvals struct {
 // New returns the approvals of a turn, with no proposals.
 func New(o Options) *Approvals { return &Approvals{Options: o} }
 
-// Gap returns why a call was not run although nobody denied it. Only the goroutine that runs the model may call
-// it.
+// Gap returns why a tool call was not run although no person denied the call. Only the goroutine that runs the model
+// may call Gap.
 func (a *Approvals) Gap() Gap { return a.gap }
 
-// newestFor returns the newest proposal for a call, or nil.
+// newestFor returns the newest proposal for a tool call, or nil if the call has no proposal.
 func (a *Approvals) newestFor(call string) *Proposal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,7 +88,7 @@ func (a *Approvals) newestFor(call string) *Proposal {
 	return nil
 }
 
-// Text returns the question that people were asked about a call; empty if they were not asked.
+// Text returns the question that people were asked about a tool call, or "" if nobody was asked about the call.
 func (a *Approvals) Text(call string) string {
 	if p := a.newestFor(call); p != nil {
 		return p.Text
@@ -98,9 +99,9 @@ func (a *Approvals) Text(call string) string {
 // Waiting reports whether a call waits for a person's decision.
 func (a *Approvals) Waiting() bool { return a.open("") != nil }
 
-// Find returns the open proposal that a person's answer refers to, or nil. An empty id means the proposal that was open
-// when the person answered. Messages from before the question are no answers to it, even if they are read again after a
-// restart.
+// Find returns the open proposal that a person's answer refers to, or nil. An empty id means the proposal that was
+// open when the person answered. A message that the person wrote before the question was asked is not an answer to
+// the question. Such a message may be read again after a restart.
 func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	if p := a.open(id); p != nil && (id != "" || !p.Asked.After(said)) {
 		return p
@@ -108,8 +109,8 @@ func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	return nil
 }
 
-// open returns the undecided proposal with an id, or any undecided one if id is empty; nil if there is none. A
-// proposal that was replaced by a newer one for the same call is not open.
+// open returns the undecided proposal with an id, or the newest undecided proposal if id is empty. It returns nil if no
+// proposal matches. A newer proposal for the same tool call replaces an older proposal, and the older one is no longer open.
 func (a *Approvals) open(id string) *Proposal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -122,7 +123,8 @@ func (a *Approvals) open(id string) *Proposal {
 	return nil
 }
 
-// claim gives the caller the right to decide a proposal. It returns false if somebody else has it.
+// claim gives the caller the right to decide a proposal. claim returns false if another goroutine has already claimed
+// the proposal.
 func (a *Approvals) claim(p *Proposal) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,7 +133,7 @@ func (a *Approvals) claim(p *Proposal) bool {
 	return claimed
 }
 
-// Approve implements agent.Approver: it asks people about a call and waits for the decision.
+// Approve implements agent.Approver. Approve asks people to approve a tool call and waits for their decision.
 func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict, error) {
 	switch {
 	case a.consented(ctx, p):
@@ -152,7 +154,7 @@ func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdic
 	if a.open(q.ID) != nil {
 		a.Show(q)
 		defer func() {
-			if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the question stays, because the next process asks again
+			if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the question stays: the next process asks it again
 				a.Hide()
 			}
 		}()
@@ -160,7 +162,7 @@ func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdic
 	return a.await(ctx, q)
 }
 
-// await waits until a proposal is decided, it times out or ctx ends.
+// await waits until a proposal is decided, the proposal times out, or ctx ends.
 func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, error) {
 	timer := time.NewTimer(time.Until(q.Until))
 	defer timer.Stop()
@@ -169,7 +171,7 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 		return q.verdict, nil
 	case <-timer.C:
 	case <-ctx.Done():
-		if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the next process asks again
+		if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the proposal stays open for the next process
 			a.audit(q, Decision{}, "withdrawn: the answer ended")
 		}
 		return agent.Denied, context.Cause(ctx)
@@ -178,7 +180,7 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.TimedOut})
 	}
 	select {
-	case <-q.decided: // closed soon: the claimant stores and publishes the decision
+	case <-q.decided: // closed soon, because the goroutine that claimed the proposal stores and publishes the decision
 	case <-ctx.Done():
 		return agent.Denied, context.Cause(ctx)
 	}
@@ -188,16 +190,16 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 	return q.verdict, nil
 }
 
-// settle decides a proposal of an earlier process that a permanent approval covers now: that process died between
-// storing the permanent approval and storing the decision. If the proposal stayed open, later answers would refer to it
-// and have no effect.
+// settle approves a proposal of an earlier process that a permanent approval covers now. The earlier process died
+// after it had stored the permanent approval and before it stored the decision. If the proposal stayed open, people's
+// later answers would refer to this proposal and have no effect.
 func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
 	if q := a.newestFor(p.Call.ID); q != nil && a.claim(q) {
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.Approved, By: a.Asker.String(), Always: true})
 	}
 }
 
-// propose returns the stored proposal for a call, or stores a new one.
+// propose returns the stored proposal for a tool call. If no proposal is stored, propose stores a new one.
 func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, error) {
 	switch q := a.newestFor(p.Call.ID); {
 	case q != nil && (q.Version == p.Version || p.Version == ""):
@@ -208,7 +210,7 @@ func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, e
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text = newID(), p.Tool, p.Version, p.Text
 	q.Standing, q.Personal = p.Standing, p.Personal
-	q.Slash = a.Slash() // stored because the next process may resume the turn before it knows the prefix
+	q.Slash = a.Slash() // stored because the next process may resume the turn before the platform reports the prefix
 	if p.Whole != p.Text {
 		q.Whole = p.Whole
 	}
@@ -249,8 +251,8 @@ func (a *Approvals) consented(ctx context.Context, p agent.Proposal) bool {
 // standing returns the key of a permanent approval: the tool and its version.
 func standing(tool, version string) string { return tool + "@" + version }
 
-// Decide stores a person's decision, publishes it to the turn and returns the journal step. It returns
-// ErrDecided if the proposal was already decided.
+// Decide stores a person's decision, publishes it to the turn and returns the journal step. Decide returns ErrDecided
+// if the proposal was already decided.
 func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by chat.Person) (chat.Step, error) {
 	if !a.claim(q) {
 		return chat.Step{}, ErrDecided
@@ -264,8 +266,8 @@ func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by c
 	return a.record(ctx, q, Decision{Verdict: answer.Verdict, By: by.String(), Always: always, At: time.Now()})
 }
 
-// record stores the decision about a proposal that the caller has claimed, and publishes it to the turn. It publishes
-// even if storing fails; after a crash the next process asks again.
+// record stores the decision about a proposal that the caller has claimed, and publishes the decision to the turn. If
+// storing fails, record still publishes the decision. If the process then crashes, the next process asks people again.
 func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.Step, error) {
 	d.ID, d.At = q.ID, moved(d.At, -a.Ahead)
 	step, err := chat.NewStep(chat.StepDecided, q.call, d)

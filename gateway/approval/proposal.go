@@ -15,15 +15,15 @@ type Proposal struct {
 	Text     string    `json:"text"`               // exact description of the action
 	Whole    string    `json:"whole,omitempty"`    // the full description if Text is shortened
 	Standing bool      `json:"standing,omitempty"` // people may approve the tool permanently
-	Personal bool      `json:"personal,omitempty"` // only the asker may decide it, not an admin
-	Version  string    `json:"version,omitempty"`  // of the tool
+	Personal bool      `json:"personal,omitempty"` // only the asker may decide the proposal; an admin may not
+	Version  string    `json:"version,omitempty"`  // version of the tool
 	Slash    string    `json:"slash,omitempty"`    // command prefix of the chat where people were asked
 	Asked    time.Time `json:"asked"`              // when people were asked
-	Until    time.Time `json:"until"`              // denied after this time
+	Until    time.Time `json:"until"`              // after this time, the proposal counts as denied
 
 	call      string
 	decidedAt time.Time     // time of a person's decision, as stored by an earlier process
-	claimed   bool          // somebody is deciding it; guarded by Approvals' mutex
+	claimed   bool          // a person or the timeout decides the proposal; guarded by the mutex of Approvals
 	verdict   agent.Verdict // valid once decided is closed
 	decided   chan struct{}
 }
@@ -32,17 +32,18 @@ type Proposal struct {
 type Decision struct {
 	ID      string        `json:"id"` // id of the proposal
 	Verdict agent.Verdict `json:"verdict"`
-	By      string        `json:"by,omitempty"`     // a Person's String; empty: timed out
+	By      string        `json:"by,omitempty"`     // Person.String of the person who decided; empty: the proposal timed out
 	Always  bool          `json:"always,omitempty"` // approve all later calls of the tool in this conversation
 	At      time.Time     `json:"at,omitzero"`      // time when a person decided
 }
 
 func newProposal(call string) *Proposal { return &Proposal{call: call, decided: make(chan struct{})} }
 
-// move moves the times of p to a clock that is ahead by d. Whether a message answers the proposal depends on them.
+// move converts the times of p to a clock that is ahead by d. The gateway compares these times with the time of a
+// message, to find out whether the message answers the proposal.
 func (p *Proposal) move(d time.Duration) { p.Asked, p.Until = moved(p.Asked, d), moved(p.Until, d) }
 
-// moved returns a time later by d; the zero time stays zero.
+// moved returns the time that is d after at. If at is zero, moved returns zero.
 func moved(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at
@@ -50,14 +51,14 @@ func moved(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// publish passes the decision to the turn. Only the caller that claimed the proposal may call publish, and only
-// once.
+// publish passes the decision to the turn. Only the caller that claimed the proposal may call publish, and must call
+// it exactly once.
 func (p *Proposal) publish(v agent.Verdict) {
 	p.verdict = v
 	close(p.decided)
 }
 
-// Proposal ids are short, since people type them, and have no characters that look alike.
+// Proposal ids are short, because people type them. They have no characters that look alike, such as 0 and o.
 const (
 	idLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	idLength  = 5

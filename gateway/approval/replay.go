@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// restartGrace is the minimum time that a proposal of an earlier process stays open. Answers that people gave while no
-// process ran arrive shortly after the start.
+// restartGrace is the minimum time that a proposal of an earlier process stays open. Messages that people sent while
+// no process ran arrive shortly after the start, and may answer the proposal.
 const restartGrace = time.Minute
 
 // Replay restores proposals and decisions from the turn's journal.
@@ -49,7 +49,7 @@ func (a *Approvals) replayDecision(d Decision) {
 	}
 }
 
-// Resume extends the timeouts of an earlier process's proposals by a grace time.
+// Resume extends the timeouts of an earlier process's proposals, so that each stays open for at least restartGrace after now.
 func (a *Approvals) Resume(now time.Time) {
 	for _, p := range a.proposals {
 		if grace := now.Add(restartGrace); p.Until.Before(grace) {
@@ -67,9 +67,9 @@ func (a *Approvals) Calls() []string {
 	return calls
 }
 
-// Pending reports whether a call of an earlier process still waits for a person, or was decided so recently that its
-// turn must continue. A decision counts as recent if it is not older than the start of this process. ran reports whether
-// a call has begun or ended.
+// Pending reports whether a tool call of an earlier process still waits for a person, or was decided so recently that
+// its turn must continue. A decision is recent if it was made less than restartGrace before now. ran reports whether
+// a tool call has begun or ended.
 func (a *Approvals) Pending(now time.Time, ran func(call string) bool) bool {
 	return slices.ContainsFunc(a.proposals, func(p *Proposal) bool {
 		waiting := now.Before(p.Until) || now.Before(p.decidedAt.Add(restartGrace))

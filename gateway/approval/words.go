@@ -6,10 +6,11 @@ import (
 	"unicode"
 )
 
-// Words with which people may answer a question, separated by commas. In all widely written languages, each word
-// means only yes or only no. So the lists leave out words such as the Danish "tak" (thanks), the Spanish "ya"
-// (already) and "si" (if), the German "da" (there), and "igen" (yes in Hungarian, again in Swedish). An ambiguous
-// word must not count as yes; counting it as no does no harm.
+// Words with which people may answer a question, separated by commas. Each word means either only yes or only no, in
+// all widely written languages. The lists therefore leave out ambiguous words such as the Danish "tak" (thanks), the
+// Spanish "ya" (already) and "si" (if), the German "da" (there), and "igen" (yes in Hungarian, again in Swedish). An
+// ambiguous word must never count as yes, because the bot would then run a tool call without approval. An ambiguous
+// word may count as no, because the tool call is then only skipped.
 const (
 	YesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
 		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +
@@ -18,7 +19,7 @@ const (
 		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"
 )
 
-// Polite words that may accompany a yes or a no.
+// An answer may contain these polite words besides a yes or a no.
 const (
 	besideYes = "please, pls, plz, bitte, s'il te plaît, s'il vous plaît, svp, por favor, per favore, alsjeblieft, пожалуйста"
 	besideNo  = "thanks, thank you, danke, merci, gracias, obrigado, obrigada, grazie, спасибо"
@@ -68,8 +69,8 @@ func beginning(text string, words []string) (string, bool) {
 	return "", false
 }
 
-// answerWords normalizes an answer: lower case, single spaces, and without punctuation and skin tones. It keeps
-// question marks, since they change the meaning.
+// answerWords normalizes an answer: lower case, single spaces, and without punctuation and skin tones. answerWords
+// keeps question marks, because "yes?" does not mean yes.
 func answerWords(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
