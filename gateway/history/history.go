@@ -12,7 +12,7 @@ import (
 
 // Sessions reads conversations.
 type Sessions interface {
-	// Session returns a conversation's session, and its entries that are not summarized, oldest first.
+	// Session returns a conversation's session, and those entries of its history that the summary does not cover, oldest first.
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
 }
 
@@ -38,10 +38,10 @@ func Load(ctx context.Context, from Sessions, c chat.Conversation) (History, err
 	return h, nil
 }
 
-// Without returns the history without a turn, and the turn's question as one message. It returns false if the
-// history does not contain the turn.
+// Without returns the history without the entries of a turn, and the turn's question as one message. Without returns
+// false if the history does not contain the turn.
 func (h History) Without(turn string) (History, agent.Message, bool) {
-	if turn == "" { // there is no turn, or an older version stored none
+	if turn == "" { // there is no turn, or an older version of telex stored no turn id
 		return h, agent.Message{}, false
 	}
 	rest := History{Session: h.Session}
@@ -54,19 +54,19 @@ func (h History) Without(turn string) (History, agent.Message, bool) {
 		case h.Messages[i].Role != agent.User:
 		case !found:
 			question, found = h.Messages[i], true
-		default: // it was passed to the turn while the turn ran
+		default: // a person sent this message while the turn ran
 			question = Join(question, h.Messages[i])
 		}
 	}
 	return rest, question, found
 }
 
-// Has reports whether a turn added entries.
+// Has reports whether the history contains entries of a turn.
 func (h History) Has(turn string) bool {
 	return slices.ContainsFunc(h.Entries, func(e chat.Entry) bool { return e.Turn == turn })
 }
 
-// Newest returns the newest entry, or false if there is none.
+// Newest returns the newest entry of the history, or false if the history is empty.
 func (h History) Newest() (chat.Entry, bool) {
 	if len(h.Entries) == 0 {
 		return chat.Entry{}, false
@@ -74,8 +74,8 @@ func (h History) Newest() (chat.Entry, bool) {
 	return h.Entries[len(h.Entries)-1], true
 }
 
-// Last returns the id of the newest turn that a person can ask again, or "". Only the person's own turns count:
-// their question must not become somebody else's.
+// Last returns the id of the newest turn that a person can repeat with /retry, or "". A person can repeat only
+// questions that this person asked, or questions whose asker is not stored.
 func (h History) Last(u chat.UserID) string {
 	for _, e := range slices.Backward(h.Entries) {
 		if e.User == u || e.User == "" {

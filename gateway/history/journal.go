@@ -10,51 +10,52 @@ import (
 
 // Steps stores the journals of running turns.
 type Steps interface {
-	// Note appends to the journal of a running turn. It returns once the steps are durable, and fails if the turn is
-	// not running. For a deleted conversation it stores only usage steps. The store deletes a journal once its turn
-	// will not run again.
+	// Note appends to the journal of a running turn. Note returns once the steps are durable. Note fails if the turn
+	// is not running. If the conversation was deleted, Note stores only the usage steps. The store deletes a journal
+	// when its turn will not run again.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 }
 
-// Journal records what a turn does, so that another process can continue it. It implements agent.Journal. Other
-// goroutines may call only Changed.
+// Journal records what a turn does, so that another process can continue it. Journal implements agent.Journal.
+// Goroutines other than the one that runs the model may call only Changed.
 type Journal struct {
 	store   Steps
 	turn    string
 	run     int                // number of the turn's run, counted from 1
 	handed  int                // number of runs that a shutdown ended
 	usage   []agent.ModelUsage // last stored usage
-	begun   []string           // ids of begun calls that change something
-	changed atomic.Bool        // a call that changes something has begun, in this process or an earlier one
+	begun   []string           // ids of the begun tool calls that change something
+	changed atomic.Bool        // a tool call that changes something has begun, in this process or an earlier one
 	failed  bool               // a write to the store failed
 }
 
-// answered is the stored form of a step: the result of a call.
+// answered is the JSON form in which a step stores the result of a tool call.
 type answered struct {
 	Answer agent.Message `json:"answer"`
 	Files  []agent.File  `json:"files,omitempty"`
 }
 
-// usageSoFar is the stored form of a step: the usage of a turn.
+// usageSoFar is the JSON form in which a step stores the usage of a turn.
 type usageSoFar struct {
 	Usage []agent.ModelUsage `json:"spent"`
-	// Through is the number of the turn's newest run whose usage is completely in Usage. A later run may have
-	// crashed while the model wrote.
+	// Through is the number of the turn's newest run whose usage is completely in Usage. If a later run crashed while
+	// the model wrote, the usage of that run is incomplete.
 	Through    int `json:"through"`
 	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown or a lost lease ended
 }
 
-// NewJournal returns the journal of a turn's run, counted from 1. It continues the journal of earlier processes.
+// NewJournal returns the journal for one run of a turn. run is the number of this run, counted from 1. The new
+// journal continues the journal of the earlier runs.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
 	j := &Journal{store: s, turn: turn, run: run, handed: earlier.HandedOver, usage: earlier.Usage, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
 	return j
 }
 
-// Changed reports whether a call that changes something has begun.
+// Changed reports whether a tool call that changes something has begun.
 func (j *Journal) Changed() bool { return j.changed.Load() }
 
-// Changing returns the ids of the begun calls that change something, in this process and earlier ones.
+// Changing returns the ids of the tool calls that change something and that this process or an earlier one has begun.
 func (j *Journal) Changing() []string { return j.begun }
 
 // Failed reports whether a write to the store failed.
@@ -79,18 +80,18 @@ func (j *Journal) Step(ctx context.Context, messages []agent.Message, usage []ag
 	return j.note(ctx, steps...)
 }
 
-// StoreUsage implements agent.Journal. A failure does not end the turn.
+// StoreUsage implements agent.Journal. If StoreUsage fails, the turn continues.
 func (j *Journal) StoreUsage(ctx context.Context, usage []agent.ModelUsage) error {
 	return j.noteUsage(ctx, usage, j.run-1)
 }
 
-// HandOver stores the complete usage of this run, which a shutdown ended, for the process that continues the turn.
+// HandOver stores the complete usage of a run that a shutdown ended. The process that continues the turn reads this usage.
 func (j *Journal) HandOver(ctx context.Context, usage []agent.ModelUsage) error {
 	j.handed++
 	return j.StoreCompleteUsage(ctx, usage)
 }
 
-// StoreCompleteUsage stores the complete usage of this run for the next run of the turn.
+// StoreCompleteUsage stores the complete usage of this run. The next run of the turn adds its own usage.
 func (j *Journal) StoreCompleteUsage(ctx context.Context, usage []agent.ModelUsage) error {
 	return j.noteUsage(ctx, usage, j.run)
 }
@@ -116,7 +117,7 @@ func (j *Journal) Begin(ctx context.Context, changes bool, calls ...agent.ToolCa
 		for _, call := range calls {
 			j.begun = append(j.begun, call.ID)
 		}
-		j.changed.Store(true) // even if storing fails, since it may have taken effect
+		j.changed.Store(true) // set even if note fails, because the store may have stored the steps
 	}
 	steps := make([]chat.Step, len(calls))
 	for i, call := range calls {

@@ -11,17 +11,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits for messages that a question refers to.
+// These limits apply to messages that a question refers to, such as quoted messages.
 const (
 	maxQuote          = 8 << 10  // bytes of one quoted text
 	maxThread         = 16 << 10 // bytes of the earlier messages of a thread: the first one and the newest ones
-	MaxThreadMessages = 40       // messages of a thread
+	MaxThreadMessages = 40       // maximum number of messages that are read from a thread
 )
 
-// Quoted returns the text and the provenance of a message that m refers to, for the model. files is the text of its
-// attachments. The result is empty if there is neither a text nor a file, unless the platform hides the message's
-// content. The message is outside content even if the bot wrote it: its text may repeat something that the bot read
-// elsewhere.
+// Quoted returns the text and the provenance of a message that m refers to, for the model. files is the text of the
+// message's attachments. If the platform hides the content of the message, the result says so. If the message has
+// neither text nor files, the result is empty. Even a message that the bot wrote counts as outside content, because
+// its text may repeat something that the bot read elsewhere.
 func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	if q.Hidden {
 		return strings.TrimSuffix("[this refers to a message "+author(q), " ") + ", which the chat does not show you]", agent.Source{Origin: agent.OriginProgram}
@@ -37,7 +37,7 @@ func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	return Frame(kind, author(q), text), agent.Source{Origin: agent.OriginQuote}
 }
 
-// below joins two texts by an empty line.
+// below joins two texts with an empty line between them.
 func below(text, more string) string {
 	if text != "" && more != "" {
 		text += "\n\n"
@@ -45,9 +45,9 @@ func below(text, more string) string {
 	return text + more
 }
 
-// Thread returns the messages of a thread from before the bot was asked there, as one text for the model; "" if there
-// are none. files is the text of their attachments. If the thread is too long, messages between the first one and the
-// newest ones are left out.
+// Thread returns, as one text for the model, the messages that people wrote in a thread before they asked the bot
+// there. If there are no such messages, Thread returns "". files is the text of the messages' attachments. If the
+// thread is too long, Thread leaves out messages between the first message and the newest ones.
 func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
 	for _, q := range quotes {
@@ -75,7 +75,7 @@ func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	return Frame(kind, "", below(strings.Join(append(kept, lines[from:]...), "\n"), files)), source
 }
 
-// Unquoted removes quotes of the newest answer from the messages, since the history contains that answer.
+// Unquoted removes quotes of the bot's newest answer from people's messages. The model reads that answer in the history anyway.
 func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	newest := ""
 	for _, m := range slices.Backward(h.Messages) {
@@ -95,18 +95,19 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	return out
 }
 
-// WithoutGreeting returns the messages of a thread without the bot's greeting, which does not help to answer the
-// question.
+// WithoutGreeting returns the messages of a thread without the bot's greeting, because the greeting does not help the
+// model to answer the question.
 func WithoutGreeting(quotes []chat.Quote, greeting string) []chat.Quote {
 	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return q.Own && letters(q.Text) == letters(greeting) })
 }
 
-// sameText is how many bytes of letters identify an answer. Only the beginning is compared: later text may contain
-// hidden addresses of links, or may have changed when it was quoted. If a quote is not recognized, the model reads
-// the answer twice, which only costs tokens.
+// sameText is the number of bytes at the beginning of an answer by which Unquoted recognizes a quote of the answer.
+// Unquoted ignores later text: it may contain addresses of links that the quote hides, or the platform may have
+// changed it. If Unquoted does not recognize a quote, the model reads the answer twice, which only costs tokens.
 const sameText = 200
 
-// letters returns only the letters and digits of a text. They are the same in Markdown and on a screen.
+// letters returns only the letters and digits of a text. These characters are the same in the Markdown source and in
+// the text that a chat shows.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -116,7 +117,7 @@ func letters(text string) string {
 	}, text)
 }
 
-// author returns the attribution of a quote.
+// author returns words that name the author of a quote, such as "by you".
 func author(q chat.Quote) string {
 	if q.Own {
 		return "by you"
@@ -124,7 +125,7 @@ func author(q chat.Quote) string {
 	return by(q.Author)
 }
 
-// beginning returns at most maxBytes of a text, and says where it was cut.
+// beginning returns at most the first maxBytes of a text. If the text is longer, beginning adds a note that the text goes on.
 func beginning(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

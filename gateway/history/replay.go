@@ -13,19 +13,19 @@ import (
 // Replay is the state of a turn according to its journal.
 type Replay struct {
 	Said       []agent.Message // messages of the model, and the results of its calls
-	Started    []string        // ids of the calls that began and were not stopped
+	Started    []string        // ids of the tool calls that began and were not stopped
 	Changing   []string        // ids of those calls in Started that change something
-	Changed    bool            // a call that changes something has begun; stopped calls count, too
+	Changed    bool            // a tool call that changes something has begun, even if it was stopped later
 	Files      map[string][]agent.File
 	Usage      []agent.ModelUsage // usage so far
 	Through    int                // number of the turn's newest run whose usage is completely in Usage
 	HandedOver int                // number of runs that a shutdown or a lost lease ended
 
 	usageAt int      // number of steps in the journal when Usage was stored
-	unknown []string // calls that had begun before Usage was stored; without an answer, their outcome is unknown
+	unknown []string // tool calls that had begun before Usage was stored; the outcome of a call without an answer is unknown
 }
 
-// Read reads the steps of a turn. It skips people's messages, which are in the turn's record.
+// Read reads the steps of a turn. Read skips people's messages, because the turn's record contains them.
 func Read(steps []chat.Step) (r Replay, err error) {
 	r.Files = make(map[string][]agent.File)
 	for i, s := range steps {
@@ -62,7 +62,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 	return r, nil
 }
 
-// CutOff returns the tools of the calls that began and have no answer.
+// CutOff returns the names of the tools whose calls began and got no answer.
 func (r Replay) CutOff() []string {
 	var tools []string
 	for _, m := range r.Said {
@@ -79,13 +79,13 @@ func (r Replay) answered(call string) bool {
 	return slices.ContainsFunc(r.Said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == call })
 }
 
-// Ran reports whether a call has begun or has an answer.
+// Ran reports whether a tool call has begun or has an answer.
 func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Started, call) }
 
-// Kept returns the messages that the history keeps if the turn ends without another run: the model's messages and calls.
-// If there are none, it returns the visible part of the answer. The question is not included.
+// Kept returns the messages that the history keeps if the turn ends without another run: the model's messages and calls. If
+// the model has sent no complete message, Kept returns the visible part of the answer. Kept does not return the question.
 func (r Replay) Kept(parts []chat.Part) []agent.Message {
-	if said := agent.Mended(r.Said, r.Started); len(said) > 0 { // they include the visible text
+	if said := agent.Mended(r.Said, r.Started); len(said) > 0 { // said includes the visible text
 		return said
 	}
 	if answer := strings.TrimSpace(Shown(parts)); answer != "" {
@@ -94,14 +94,15 @@ func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	return nil
 }
 
-// DiedAnswering reports whether the last process may have died while the model was writing an answer. The usage of that
-// answer was not reported.
+// DiedAnswering reports whether the last process may have died while the model was writing an answer. In that case,
+// the provider has not reported the usage of the answer.
 func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
 
-// waiting reports whether calls have no answer yet, so that no model call is running. Calls of an earlier process don't
-// count, since their tools will not answer any more.
+// waiting reports whether tool calls of the last process have no answer yet. If so, the model was not writing when
+// that process died, because the model waits for these answers. waiting ignores tool calls of still earlier
+// processes, because their tools will never answer.
 func (r Replay) waiting() bool {
 	for _, m := range r.Said {
 		for _, c := range m.ToolCalls {
@@ -113,8 +114,8 @@ func (r Replay) waiting() bool {
 	return false
 }
 
-// UsageWithEstimate returns the usage of the turn, with an estimate for an answer that a crash interrupted. prompt is
-// the estimated number of prompt tokens before the turn's own messages.
+// UsageWithEstimate returns the usage of the turn, with an estimate of the tokens of an answer that a crash
+// interrupted. prompt is the estimated number of prompt tokens without the turn's own messages.
 func (r Replay) UsageWithEstimate(model string, prompt int, parts []chat.Part) []agent.ModelUsage {
 	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.usageAt)))
 	for _, m := range r.Said {
@@ -143,8 +144,8 @@ func addUsage(list []agent.ModelUsage, s agent.ModelUsage) []agent.ModelUsage {
 	return append(out, s)
 }
 
-// recordedSince returns the parts up to the last one that was recorded when the journal had at least this many
-// steps. Later parts show text of an attempt whose usage is already in the journal.
+// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given number
+// of steps. The parts after it show text of an earlier attempt to answer, whose usage the journal already contains.
 func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	last := -1
 	for _, p := range parts {
@@ -155,7 +156,7 @@ func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool { return p.Index > last })
 }
 
-// Shown returns the Markdown that a person saw last.
+// Shown returns the Markdown source of the text that people saw last.
 func Shown(parts []chat.Part) string {
 	var text strings.Builder
 	for _, p := range slices.SortedFunc(slices.Values(parts), func(a, b chat.Part) int { return a.Index - b.Index }) {
@@ -166,13 +167,14 @@ func Shown(parts []chat.Part) string {
 	return text.String()
 }
 
-// Change is a call that changed something or may have changed it.
+// Change is a tool call that changed something, or may have done so.
 type Change struct {
 	ID, Tool string
 	Outcome  agent.CallOutcome
 }
 
-// Changes returns the calls of a turn that changed something or may have. begun are the ids of the begun calls.
+// Changes returns the tool calls of a turn that changed something, or may have done so. begun are the ids of the
+// turn's begun tool calls that change something.
 func Changes(messages []agent.Message, begun []string) []Change {
 	names, outcomes := make(map[string]string), make(map[string]agent.CallOutcome)
 	for _, m := range messages {

@@ -16,8 +16,8 @@ type Reading struct {
 	Names    bool // in groups, the text of a message begins with its sender's name
 }
 
-// Words returns the text of a message for the model, with its provenance. Text that the sender did not type gets a
-// frame, so that the model does not attribute it to the sender.
+// Words returns the text of a message as the model reads it, with the text's provenance. If the sender did not type
+// the text, Words encloses it in a frame, so that the model does not attribute the text to the sender.
 func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 	switch m.Origin {
 	case chat.Typed:
@@ -27,13 +27,14 @@ func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 		return r.speaker(m) + Frame("forwarded message", by(m.Author), m.Text), agent.Source{Origin: agent.OriginForward}
 	case chat.ByBot:
 		return r.speaker(m) + Frame("message written by another bot", "", m.Text), agent.Source{Origin: agent.OriginBot}
-	default: // a text from a pipe or a report is the whole message, so it needs no frame
+	default: // a text from a pipe or a report is a whole message, so a frame is not needed
 		return m.Text, agent.Source{Origin: agent.Origin(m.Origin)}
 	}
 }
 
-// speaker returns the prefix of a message in a group: its sender's name. The chat completions API has a field for
-// names, but it allows only a few ASCII characters, and many providers refuse or ignore it.
+// speaker returns the prefix that tells the model who sent a message in a group: the sender's name in brackets. The
+// chat completions API has a field for the sender's name. The field allows only a few ASCII characters, and many
+// providers refuse or ignore the field, so speaker does not use it.
 func (r Reading) speaker(m chat.Inbound) string {
 	if name := OneLine(m.Sender.Name, maxSpeaker); r.Names && m.To.Kind == chat.Group && name != "" {
 		return "[" + name + "] "
@@ -44,8 +45,8 @@ func (r Reading) speaker(m chat.Inbound) string {
 // maxSpeaker is the maximum length of a person's name, in characters.
 const maxSpeaker = 64
 
-// OneLine returns a name that somebody else chose, on one line of at most maxChars characters. It replaces brackets, so
-// that the name can't end the brackets around it.
+// OneLine returns a name that somebody else chose, on one line of at most maxChars characters. OneLine replaces
+// square brackets in the name, because a model reads the name in square brackets.
 func OneLine(name string, maxChars int) string {
 	s := strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " ")
 	if r := []rune(s); len(r) > maxChars {
@@ -54,7 +55,7 @@ func OneLine(name string, maxChars int) string {
 	return s
 }
 
-// by returns the attribution of a text, or "" if its author is unknown.
+// by returns "by" and the author of a text, or "" if the author is unknown.
 func by(author string) string {
 	if author = OneLine(author, maxSpeaker); author != "" {
 		return "by " + author
@@ -62,7 +63,8 @@ func by(author string) string {
 	return ""
 }
 
-// Question returns the text of messages for the model, with its provenance, without attachments.
+// Question returns one message for the model that contains the texts of people's messages, with the provenance of
+// each text. Question does not include attachments.
 func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 	q := agent.Message{Role: agent.User}
 	var texts []string
@@ -83,7 +85,7 @@ func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 
 // Join appends a message to a question.
 func Join(question, more agent.Message) agent.Message {
-	if len(question.Sources) == 0 && question.Text != "" { // an older version stored it, so its origin is unknown
+	if len(question.Sources) == 0 && question.Text != "" { // stored by an older version, so its origin is unknown
 		question.Sources = []agent.Source{{}}
 	}
 	if question.Text != "" && more.Text != "" {
@@ -96,8 +98,8 @@ func Join(question, more agent.Message) agent.Message {
 	return question
 }
 
-// Frame puts outside content between two marker lines. The content can't contain the closing marker, because the marker
-// is random and chosen after the content.
+// Frame puts outside content, such as a quoted message, between two marker lines. The author of the content can't
+// forge the closing marker, because Frame chooses a random marker.
 func Frame(kind, name, text string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails
