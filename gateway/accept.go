@@ -11,25 +11,25 @@ import (
 	"telex/internal/chat"
 )
 
-// maxText is the maximum length of one message, in bytes. No platform lets people type more; a longer message
-// comes from a program and would only fill the model's window.
+// maxText is the maximum length of one message, in bytes. No platform lets people type a longer message. A longer
+// message comes from a program and would only fill the model's context window.
 const maxText = 64 << 10
 
 // Inbox keeps accepted messages until they are answered.
 type Inbox interface {
-	// Accept stores a message and its resume cursor. It returns false if the message is already stored. It
-	// returns once the data is durable.
+	// Accept stores a message and its resume cursor. Accept returns false if the message is already stored. Accept
+	// returns only when the data is durable.
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
 	// Resume returns the position from which the endpoint continues to receive.
 	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
-	// Drop marks messages as not to be answered.
+	// Drop records that these messages will get no answer.
 	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
 	// Pending returns the accepted messages that belong to no unfinished turn, oldest first.
 	Pending(ctx context.Context) ([]chat.Pending, error)
 }
 
-// accept decides whether a message is for the bot, and stores it. It returns an error if the message could not be
-// stored: the platform must then deliver the message again.
+// accept decides whether a message is meant for the bot. If so, accept stores the message. If storing fails, accept
+// returns an error, and the platform must deliver the message again.
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
@@ -47,7 +47,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	if allowed && !in.Addressed && g.follows(ctx, c, in) {
 		in.Addressed = true
 	}
-	if in.Kind == chat.Command && in.Origin != chat.Typed { // forwarded text must not run commands
+	if in.Kind == chat.Command && in.Origin != chat.Typed { // a forwarded text must not run a command
 		in.Kind, in.Command, in.Args = chat.Text, "", ""
 	}
 	if in.Kind == chat.Migration {
@@ -60,9 +60,9 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 			g.opened(g.now(c), in.To)
 		}
 		return nil
-	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // addressed to somebody else
+	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // the message is meant for somebody else
 		return nil
-	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots would answer each other forever
+	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots could answer each other forever
 		return nil
 	case allowed:
 		return g.admit(ctx, e, c, in)
@@ -85,8 +85,8 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	return err
 }
 
-// refusal returns the text for a sender without access; "" for everybody else. In a private chat with pairing it
-// returns "" too, because a stranger's message is answered with a code or not at all.
+// refusal returns the text that tells a sender that the sender has no access. For a sender with access, refusal returns "". In
+// a private chat with pairing, refusal also returns "", because a person without access gets a pairing code there or no answer.
 func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	c := chat.Conversation{Endpoint: e, Chat: in.To.Chat, Thread: in.To.Thread}
 	if g.policy.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.policy.Rules().Pair {
@@ -115,7 +115,7 @@ func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, i
 	if !fresh {
 		return g.repeated(ctx, e, c, in)
 	}
-	if m != nil { // the owner takes it, in order with what other replicas accept
+	if m != nil { // the replica that owns the chat takes the message from the store
 		m.hear(chat.SignalWork)
 		return nil
 	}

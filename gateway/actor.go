@@ -15,8 +15,8 @@ import (
 	"telex/internal/chat"
 )
 
-// actor owns a conversation. Its fields belong to its goroutine, except inbox, orders and given, which the
-// gateway's mutex guards.
+// actor owns a conversation. The gateway's mutex guards inbox, orders, started, given and aliases. Only the actor's
+// goroutine uses the other fields, unless their types are safe for concurrent use.
 type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
@@ -25,32 +25,32 @@ type actor struct {
 	log          *slog.Logger
 
 	inbox   []queue.Message
-	orders  []func()      // functions that the actor runs, for example for an operator
-	started bool          // the actor's goroutine runs, and only this goroutine may use left; guarded like inbox
-	given   time.Time     // when the oldest entry of inbox and orders arrived; zero if both are empty; guarded like them
+	orders  []func()      // functions that others want the actor to run, for example for an operator
+	started bool          // the actor's goroutine runs, so only this goroutine may use left; guarded like inbox
+	given   time.Time     // when the oldest entry of inbox and orders arrived; zero: both are empty; guarded like inbox
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	handed  []string                         // ids of turns that a shutdown left to the next process
-	merged  []queue.Message                  // messages that came under another id of the chat; they are not about the running turn, so they wait for its end
-	found   time.Time                        // when the entries of left and merged were read; the age of a turn is its age at this time, since it may wait for long
+	merged  []queue.Message                  // messages that came under another id of the chat; they wait for the running turn's end
+	found   time.Time                        // when left and merged were read; the age of turns in left is measured then
 	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
-	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: an earlier process left nothing here
+	ticket  *queue.Ticket                    // place among the conversations that resume after a restart; nil: nothing to resume
 	queue   queue.Queue                      // messages that wait for their turn
-	owed    []note                           // fixed lines that wait until earlier replies are delivered
+	owed    []note                           // fixed lines that the actor still has to send; see pay
 	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
-	marked  map[chat.MessageID]chan struct{} // messages that show a sign that they wait; closing the channel removes the sign; nil: an earlier process may have left it
+	marked  map[chat.MessageID]chan struct{} // messages that show a sign that they wait; see mark and inherit
 	answers sync.WaitGroup                   // goroutines that send command answers, or that show and remove signs
 	saying  atomic.Int32                     // number of command answers being sent
-	stalled atomic.Int32                     // number of further command answers that can't be shown at the moment
+	stalled atomic.Int32                     // number of command answers that can't be shown now; not part of saying
 	seen    atomic.Pointer[glimpse]          // what Overview shows of the actor; nil: nothing yet
-	arrived atomic.Bool                      // another answer was sent, so the running turn's draft has vanished and must be drawn again
+	arrived atomic.Bool                      // another answer has removed the running turn's draft, which must be sent again
 }
 
-// maxFixedLines is the maximum number of fixed lines being sent in one conversation, so that somebody who repeats a
-// command quickly has to wait.
+// maxFixedLines is the maximum number of fixed lines that are being sent in one conversation at the same time.
+// Without this limit, a person who repeats a command quickly would start any number of calls.
 const maxFixedLines = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
@@ -61,7 +61,7 @@ func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	}
 }
 
-// poke wakes the actor. It never blocks.
+// poke wakes the actor. poke never blocks.
 func (a *actor) poke() {
 	select {
 	case a.news <- struct{}{}:
@@ -69,11 +69,11 @@ func (a *actor) poke() {
 	}
 }
 
-// run handles messages until nothing is left to do. Turns of an earlier process come first, to keep the order of
-// the conversation.
+// run handles messages until nothing is left to do. It first resumes the turns that an earlier process began, because
+// their questions are older than the new messages.
 func (a *actor) run() {
 	defer a.answers.Wait()
-	defer func() { // removes the remaining signs, since the next owner of the chat gets the messages but not this map
+	defer func() { // remove the remaining signs, because the next owner of the chat does not get this map
 		for _, over := range a.marked {
 			if over != nil {
 				close(over)
@@ -97,7 +97,7 @@ func (a *actor) run() {
 			a.park()
 		case a.turn != nil:
 			if a.turn.approvals.Waiting() && a.g.isStopping() {
-				a.turn.cancel(errShutdown) // the turn only waits for a person, and the next process can do that too
+				a.turn.cancel(errShutdown) // the turn only waits for a person's decision, for which the next process can wait too
 			}
 			select {
 			case <-a.news:
@@ -105,7 +105,9 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.tellPanic(t.messages, a.conclude(t))
-				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() { // the turn starts over before new messages are read: edits that arrived meanwhile are about its new run
+				// If the turn starts over, it does so before the actor reads new messages: edits that arrived meanwhile
+				// are about the new run.
+				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() {
 					a.resumeFirst()
 				}
 			}
@@ -124,7 +126,7 @@ func (a *actor) run() {
 			messages, requeued := a.queue.Next()
 			a.guard(nil, a.storeOwed)
 			a.guard(messages, func() { a.begin(messages, requeued) })
-		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // a new actor would not know of these deliveries
+		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // the actor must not end during these deliveries
 			<-a.news
 		case len(a.owed) > 0 && !a.g.isStopping(): // the last command answer ended just now: the next iteration sends the next line
 		default:
@@ -135,12 +137,12 @@ func (a *actor) run() {
 	}
 }
 
-// takeIn handles the messages and orders that arrived since its last call.
+// takeIn handles the messages and orders that arrived since the last call of takeIn.
 func (a *actor) takeIn() {
 	messages, orders := a.g.take(a)
 	a.guard(nil, func() {
 		if len(messages)+len(orders) > 0 && !a.recall() {
-			messages = nil // they are still in the store, and the next process handles them
+			messages = nil // the store still has the messages, so the next process handles them
 		}
 	})
 	a.sortAll(messages)
@@ -163,7 +165,7 @@ func (a *actor) resumeFirst() {
 	a.guard(rec.Messages, func() { a.resume(rec) })
 }
 
-// hasWork reports whether anything but commands waits; commands run at once.
+// hasWork reports whether turns, messages or fixed lines wait. Commands never wait, because the actor runs them at once.
 func (a *actor) hasWork() bool { return len(a.left)+a.queue.Len()+len(a.owed) > 0 }
 
 // idle waits for d or for a wake-up.
@@ -176,8 +178,8 @@ func (a *actor) idle(d time.Duration) {
 	}
 }
 
-// guard runs f. A panic in f affects only this conversation: guard logs it and answers the messages, which belong
-// to no other turn, with one error line.
+// guard runs f. If f panics, only this conversation is affected. guard then logs the panic and answers the given
+// messages with one error line, because no turn will answer them.
 func (a *actor) guard(messages []chat.Inbound, f func()) { a.tellPanic(messages, caught(f)) }
 
 // tellPanic logs a caught panic and answers the messages with an error line.
@@ -199,8 +201,8 @@ func (a *actor) sortAll(messages []queue.Message) {
 	}
 }
 
-// sort handles a new message: commands run at once, other text is queued for a turn and may interrupt the
-// running one.
+// sort handles a new message. sort runs a command at once. It queues other text for a turn, and the text may
+// interrupt the running turn.
 func (a *actor) sort(m queue.Message) {
 	switch {
 	case m.Kind == chat.Edited, m.Kind == chat.Deleted:
@@ -237,7 +239,7 @@ func (a *actor) ask(m queue.Message) {
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)
 		return
-	case a.g.current().Busy == Interrupt && asker: // others must not interrupt an answer that the asker waits for
+	case a.g.current().Busy == Interrupt && asker: // other people must not interrupt an answer that the asker waits for
 		a.interrupt(errNewMessage)
 	case a.turn != nil:
 		a.mark(m.Inbound)
@@ -256,7 +258,7 @@ func (a *actor) enqueue(m queue.Message) bool {
 	return a.queue.Add(m, offered)
 }
 
-// tooMany tells the sender, at a limited rate, that too many messages wait.
+// tooMany tells the sender of a message that too many messages wait. A throttle limits how often tooMany says so.
 func (a *actor) tooMany(in chat.Inbound) {
 	if !a.g.refused.Allow(a.conversation.String() + " " + string(TextQueueFull)) {
 		a.drop(in)
@@ -265,7 +267,8 @@ func (a *actor) tooMany(in chat.Inbound) {
 	a.say(in, a.g.texts()[TextQueueFull])
 }
 
-// begin starts a turn that answers the messages. Requeued messages already count in the limits per minute.
+// begin starts a turn that answers the messages. Messages that returned to the queue have already been counted in the
+// limits per minute, so these limits do not refuse them.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.unmark(messages...)
 	last := messages[len(messages)-1]
@@ -285,7 +288,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	switch {
 	case a.g.CheckLease(err):
 		return
-	case err != nil: // an error in the accounting must not block people
+	case err != nil: // people still get answers if the limits can't be checked
 		a.log.Error("limits could not be checked", slog.Any("error", err))
 	case v != access.Fine && !(requeued && (v == access.TooFast || v == access.TooMany)):
 		a.refuse(v, messages...)
@@ -294,7 +297,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.start(a.record(messages...))
 }
 
-// saysNothing reports whether messages only mention the bot.
+// saysNothing reports whether messages contain nothing that a model could answer, for example only the bot's name.
 func saysNothing(messages []chat.Inbound) bool {
 	return !slices.ContainsFunc(messages, func(m chat.Inbound) bool {
 		quotes := slices.ContainsFunc(m.Quotes, func(q chat.Quote) bool { return !q.Hidden })
@@ -302,7 +305,8 @@ func saysNothing(messages []chat.Inbound) bool {
 	})
 }
 
-// refuse tells the sender, at a limited rate, why messages are not answered.
+// refuse tells the sender which limit keeps the bot from answering the messages. A throttle limits how often the
+// sender gets this line.
 func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	key := map[access.Verdict]TextKey{
 		access.TooFast: TextTooFast, access.TooMany: TextTooMany, access.DaySpent: TextDaySpent, access.AllSpent: TextAllSpent,
@@ -318,14 +322,14 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, messages: messages, about: about})
 }
 
-// sendCode answers a person without access with a pairing code.
+// sendCode sends a pairing code to a person without access.
 func (a *actor) sendCode(in chat.Inbound) {
 	if a.g.shared != nil && a.g.coded.Recent(a.person(in).String()) {
 		a.drop(in)
 		return
 	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
-	if errors.Is(err, chat.ErrManyRequests) { // people who asked other replicas at the same time got the last codes
+	if errors.Is(err, chat.ErrManyRequests) { // other replicas issued the last codes at the same time
 		a.log.Info("message refused: too many people wait to be let in", slog.String("person", a.person(in).String()))
 		a.drop(in)
 		return
@@ -347,7 +351,7 @@ func (a *actor) person(in chat.Inbound) chat.Person {
 	return chat.Person{Endpoint: a.conversation.Endpoint, User: in.Sender.ID}
 }
 
-// drop marks messages as not to be answered.
+// drop records in the store that these messages get no answer.
 func (a *actor) drop(messages ...chat.Inbound) {
 	a.unmark(messages...)
 	var ids []chat.MessageID

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// wake passes work to a conversation's actor and starts the actor if needed. While the gateway is stopping it
-// starts none and returns false: the next process handles stored messages.
+// wake calls give, which passes work to a conversation's actor. If the conversation has no actor, wake starts one. While
+// the gateway is stopping, wake starts no actor and returns false, because the next process handles the stored messages.
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -36,7 +36,7 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	return true
 }
 
-// isActive reports whether something waits or runs in a conversation.
+// isActive reports whether a conversation has an actor, which means that a message waits or a turn runs.
 func (g *Gateway) isActive(c chat.Conversation) bool {
 	c = g.now(c)
 	g.mu.Lock()
@@ -53,8 +53,8 @@ func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	return in, orders
 }
 
-// retire removes an actor that has nothing to do. It returns false if a message arrived in the meantime, so that
-// no message is lost between two actors.
+// retire removes an actor that has nothing to do. If a message has arrived in the meantime, retire returns false and
+// the actor must continue. So a message that arrives at the end of an actor is not lost.
 func (g *Gateway) retire(a *actor) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

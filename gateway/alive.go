@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// stuckAccept is the maximum time to store one message, and stuckRetry the maximum delay of a retry.
+	// If storing one message takes longer than stuckAccept, the endpoint hangs. The endpoint also hangs if a retry is
+	// late by more than stuckRetry.
 	stuckAccept = 2 * time.Minute
 	stuckRetry  = 2 * time.Minute
-	// stuckActor is the maximum time until an actor handles its input. The actor checks for input between two
-	// steps, and its longest step waits for the store.
+	// If an actor does not read its inbox for stuckActor, the conversation hangs. The actor reads its inbox between
+	// two steps, and the longest step waits for the store.
 	stuckActor = 5 * time.Minute
 )
 
-// Alive returns an error that lists everything that hangs: an endpoint whose receive loop is blocked, a message
-// that is not stored, or a conversation that does not handle its input. It returns nil otherwise. Retrying
-// during an outage is not a hang.
+// Alive returns an error that lists everything that hangs: an endpoint whose receive loop is blocked, a message that
+// is not stored, or a conversation that does not handle its input. Alive returns nil if nothing hangs. An endpoint
+// that retries during an outage of its platform does not hang.
 func (g *Gateway) Alive() error {
 	now := time.Now()
 	var hangs []error
@@ -45,7 +46,7 @@ type vital struct {
 	running bool      // the adapter's Run has not returned
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
 	failed  error     // the error with which Run last returned; nil: none yet
-	failing time.Time // when the current series of failures of Run began; a Run that lasts for settled ends the series; zero: no failure
+	failing time.Time // when Run began to fail; a Run that lasts for settled ends the failure; zero: no failure
 	last    int       // newest key of accepts
 	accepts map[int]time.Time
 }
@@ -57,8 +58,8 @@ func (v *vital) runs() {
 	v.running, v.since = true, time.Now()
 }
 
-// retries records that Run is called again after wait. It also records err, the error with which Run returned,
-// unless err is nil.
+// retries records that the adapter's Run will be called again after wait. If err is not nil, retries also records
+// err, the error that Run returned.
 func (v *vital) retries(wait time.Duration, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -72,15 +73,15 @@ func (v *vital) retries(wait time.Duration, err error) {
 	v.running, v.since = false, now.Add(wait)
 }
 
-// rests records that Run is not called any more. It keeps the last error.
+// rests records that the adapter's Run will not be called again. rests keeps the last error of Run.
 func (v *vital) rests() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running, v.since, v.failing = false, time.Time{}, time.Time{}
 }
 
-// fails returns for how long Run has failed; 0 if it may work now. A refusal that only an operator can end does not
-// count, because every process would be refused.
+// fails returns for how long the adapter's Run has failed, or 0 if Run may work now. A refusal that only an operator
+// can end does not count as a failure, because the platform would refuse every other process too.
 func (v *vital) fails(now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -97,7 +98,7 @@ func (v *vital) failure() error {
 	return v.failed
 }
 
-// accepting records that a message is being accepted. The caller calls done when it is stored.
+// accepting records that a message is being stored. The caller calls done when the message is stored.
 func (v *vital) accepting() (done func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package gateway connects the chat platforms with the agent. It checks access, keeps the order of every
-// conversation, runs turns and commands, and shuts down cleanly.
+// Package gateway connects the chat platforms with the agent. The gateway checks who has access, answers the messages
+// of each conversation in their order, runs turns and commands, and shuts down cleanly.
 //
-// Each conversation has one actor, and each actor one goroutine that owns its state: the queue, the running
-// turn, the session. An actor exists only while it has something to do:
+// Each conversation has one actor. The actor is one goroutine that owns the state of the conversation: the queue, the
+// running turn, the session. An actor exists only while it has something to do:
 //
 //	          accept                 ┌────────┐  queue empty, no turn
 //	Inbound ──────────> inbox ──────>│ idle   │──────────────────────> gone
@@ -13,10 +13,10 @@
 //	              commands, /stop ──>│ turn    │  agent and preview run; both end before done
 //	                                 └─────────┘
 //
-// Separate packages hold parts of the actor's state and are tested without it: queued messages (queue),
-// proposals that wait for a person (approval), and past messages (history). They start no goroutines except
-// timers. Data shared between a turn's goroutine and the actor is marked as shared.
+// Three packages hold parts of the actor's state, so that tests need no actor: queue holds the queued messages,
+// approval the proposals that wait for a person, and history the past messages. These packages start no goroutines
+// except timers. Comments mark the data that the actor shares with a turn's goroutine.
 //
-// Only the actor changes the session, and it applies the effects of a turn after the turn's goroutines have ended.
-// So a late goroutine can't write to the session.
+// Only the actor changes the session. The actor applies the effects of a turn after the turn's goroutines have ended,
+// so a late goroutine can't write to the session.
 package gateway
