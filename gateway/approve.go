@@ -14,7 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns the approvals of a turn. They can decide proposals, but not ask people.
+// approvals returns Approvals for a turn that is not running. With them, a person can decide proposals, but the turn
+// can't ask people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
 		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
@@ -22,7 +23,7 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns the approvals of a turn that is about to run. They can also ask people.
+// approver returns Approvals for a turn that is about to run, which can also ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.current().ApprovalTimeout, errShutdown
@@ -33,7 +34,7 @@ func (a *actor) approver(t *turn) *approval.Approvals {
 	return of
 }
 
-// inquiry returns the question for a proposal.
+// inquiry returns the question that asks people to decide a proposal.
 func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	how, slash := TextHow, cmp.Or(p.Slash, a.slash(to))
 	if to.Kind != chat.Private {
@@ -51,7 +52,7 @@ func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	return out
 }
 
-// proposing returns the question for the action that what describes, with all placeholders filled in.
+// proposing returns the question for an action, with all placeholders filled in. what describes the action.
 func (t Texts) proposing(what string, places ...string) inquiry {
 	before, after, found := strings.Cut(t[TextApproval], "{what}")
 	if !found {
@@ -62,10 +63,10 @@ func (t Texts) proposing(what string, places ...string) inquiry {
 	return inquiry{text: text + what + fill(after, places...), code: code}
 }
 
-// inquiry is a question to a person. It is shown below the text until it is answered.
+// inquiry is a question for approval. It is shown below the text of the reply until a person decides.
 type inquiry struct {
 	text    string
-	code    preview.Span // range of text that a model wrote
+	code    preview.Span // range of text that describes the tool call; a model may have written this part
 	actions []chat.Action
 }
 
@@ -83,13 +84,13 @@ func codeBlock(text string) string {
 // inCode returns Markdown that shows one line literally: nothing in it becomes a link, a mention or a command.
 func inCode(line string) string {
 	mark := backticks(line, 1)
-	if len(mark) > 1 { // otherwise backticks in line would join those of mark
+	if len(mark) > 1 { // spaces keep the backticks of line apart from those of mark
 		line = " " + line + " "
 	}
 	return mark + line + mark
 }
 
-// backticks returns a run of backticks that is longer than every run in the text, and not shorter than least.
+// backticks returns a run of at least the given number of backticks that is longer than every run in the text.
 func backticks(text string, least int) string {
 	run, longest := 0, least-1
 	for i := range len(text) {
@@ -101,7 +102,8 @@ func backticks(text string, least int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// saysYesOrNo handles a plain yes or no to an open question from the asker, and reports whether m is one.
+// saysYesOrNo handles a message in which the asker answers an open question with a plain yes or no. It reports
+// whether m is such a message.
 func (a *actor) saysYesOrNo(m queue.Message) bool {
 	if m.Kind != chat.Text || len(m.Attachments) > 0 || m.Origin != chat.Typed {
 		return false
@@ -111,7 +113,7 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 		return false
 	}
 	switch {
-	case approval.SaysNo(a.g.texts()[TextNo], m.Text): // checked first, in case a word is in both lists
+	case approval.SaysNo(a.g.texts()[TextNo], m.Text): // checked first, because an operator may have put a word into both lists
 		a.decideProposal(m, approval.Answer{Verdict: agent.Denied})
 	case approval.SaysYes(a.g.texts()[TextYes], m.Text):
 		a.decideProposal(m, approval.Answer{Verdict: agent.Approved})
@@ -121,9 +123,10 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 	return true
 }
 
-// unseen reports whether people had not yet seen the running turn's question at the given time, for example because
-// of a rate limit. Their message was then about something else, such as a question in the answer's text. For
-// questions of an earlier process it returns false: the restart gave people time to see them.
+// unseen reports whether the running turn's question for approval was not yet visible at the given time, for example
+// because of a rate limit. A person's "yes" from before that time was an answer to something else, such as a question
+// in the answer's text. If an earlier process asked the question, unseen returns false, because people had time to
+// see the question during the restart.
 func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Time) bool {
 	if a.turn == nil || of != a.turn.approvals || p.Asked.Before(a.turn.began) {
 		return false
@@ -132,8 +135,8 @@ func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Tim
 	return asked.IsZero() || asked.After(at)
 }
 
-// proposed returns the open proposal that a person's message refers to, of the running turn or of a turn of an
-// earlier process; nil if there is none.
+// proposed returns the open proposal that a person's message refers to. The proposal belongs to the running turn or
+// to a turn that an earlier process began. If no proposal matches, proposed returns nil.
 func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *approval.Proposal) {
 	if t := a.turn; t != nil {
 		if p := t.approvals.Find(id, said); p != nil {
@@ -156,11 +159,11 @@ func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *appro
 func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 	of, p := a.proposed(answer.ID, m.Accepted)
 	if p != nil && answer.ID == "" && a.unseen(of, p, m.Accepted) {
-		p = nil // nobody can decide about an unseen question
+		p = nil // nobody can decide a question that was not visible yet
 	}
 	switch me := a.person(m.Inbound); {
 	case p == nil && m.Kind == chat.Button:
-		a.drop(m.Inbound) // it was decided before the button was removed
+		a.drop(m.Inbound) // another answer decided the question before the platform removed the button
 	case p == nil:
 		a.say(m.Inbound, a.g.texts()[TextNoProposal])
 	case m.Sender.ID != of.Asker.User && (p.Personal || !a.g.policy.Rules().Admin(me)):
@@ -176,12 +179,14 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 	}
 }
 
-// carryOut stores a decision and publishes it to the turn.
+// carryOut stores a person's decision about a proposal and publishes the decision to the turn.
 func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Proposal, answer approval.Answer) {
-	a.drop(m.Inbound) // dropped first: after a crash, people are asked again, while a stored "yes" would become a question to the model
+	// The message is dropped first. If it were dropped after Decide, a crash in between would leave a "yes" in the
+	// store, and the next process would take it for a question to the model.
+	a.drop(m.Inbound)
 	step, err := of.Decide(a.g.deliveries, p, answer, a.person(m.Inbound))
 	if err != nil {
-		return // it was decided or timed out just now
+		return // another answer or the timeout has just decided the proposal
 	}
 	for i, rec := range a.left {
 		if rec.ID == of.Turn {
@@ -190,8 +195,9 @@ func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Pr
 	}
 }
 
-// inTheWay tells the asker, once per question, what happens to a message that does not decide the open question. If
-// messages interrupt turns, the question is withdrawn. Otherwise the message waits for the decision.
+// inTheWay handles a message that does not decide the open question for approval. It tells the asker, once per
+// question, what happens now. If interrupts is true, the message has interrupted the turn, and the question is
+// withdrawn. If interrupts is false, the message waits until a person has decided the question.
 func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool) {
 	line := a.g.texts()[TextDecideFirst]
 	if interrupts {
@@ -203,8 +209,8 @@ func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool)
 	}
 }
 
-// seenQuestion returns the running turn's open question if the sender of a message is its asker and could see it;
-// nil otherwise.
+// seenQuestion returns the proposal about which the running turn asks, if the sender of a message is the turn's asker
+// and could see the question. It returns nil if there is no such proposal.
 func (a *actor) seenQuestion(m queue.Message) *approval.Proposal {
 	if a.turn == nil || m.Kind != chat.Text {
 		return nil

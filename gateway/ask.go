@@ -14,18 +14,18 @@ import (
 	"telex/internal/chat"
 )
 
-// Commands that only answer or set a choice.
+// This file contains the commands that only answer or store a choice.
 
 // Accounts keeps chosen models and usage.
 type Accounts interface {
-	// Choose stores the model of a conversation; empty: none is chosen.
+	// Choose stores the model that people chose in a conversation. An empty model removes the choice.
 	Choose(ctx context.Context, c chat.Conversation, model string) error
 	// Used returns the total usage of turns.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
-// help lists the commands. For admins it includes admin commands. With the argument "texts", it instead shows
-// admins the keys of the configurable texts.
+// help lists the commands. If the sender is an admin, the list includes the admin commands. If an admin adds the
+// argument "texts", help lists the keys of the configurable texts instead.
 func (a *actor) help(in chat.Inbound) {
 	if args := words(in); a.g.policy.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
 		var b strings.Builder
@@ -46,7 +46,7 @@ func (a *actor) help(in chat.Inbound) {
 	a.say(in, a.g.texts().fill(TextHelp, "attachments", attachments, "commands", strings.Join(list, "\n")))
 }
 
-// choose shows the model of the conversation, or sets it.
+// choose shows the model of the conversation. If the command has an argument, choose sets the model.
 func (a *actor) choose(in chat.Inbound) {
 	stored, err := a.past()
 	if err != nil {
@@ -159,7 +159,8 @@ func group(n int) string {
 	return strings.Join(parts, ",")
 }
 
-// pair shows an admin the pairing requests and the admitted people, and lets them approve or revoke.
+// pair shows an admin the pairing requests and the admitted people. With arguments, pair approves a request or
+// revokes an admission.
 func (a *actor) pair(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	switch {
@@ -169,7 +170,7 @@ func (a *actor) pair(in chat.Inbound) {
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
 		a.revoke(in, me, args[1])
 	default:
-		code := args[len(args)-1] // the command line takes "approve CODE", so accept it here too
+		code := args[len(args)-1] // the command line has "approve CODE", so pair accepts "approve" too
 		admitted, err := a.g.policy.Approve(a.g.deliveries, code, me.String())
 		switch {
 		case errors.Is(err, access.ErrCode):
@@ -232,7 +233,7 @@ func orNobody(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// described formats a person. The self-chosen name is shown as code, so that it can't contain markup.
+// described formats a person. The person chose the name, so described formats the name as code, in which markup has no effect.
 func described(p chat.Person, name string) string {
 	if name = strings.ReplaceAll(name, "`", "'"); name == "" {
 		return "`" + p.String() + "`"

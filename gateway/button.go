@@ -13,14 +13,14 @@ import (
 // stopAction is the prefix of the id of a turn's stop button; the turn's id follows.
 const stopAction = "stop:"
 
-// ours reports whether a button belongs to one of our replies.
+// ours reports whether a button belongs to a reply of telex.
 func ours(action string) bool {
 	_, decides := approval.Pressed(action)
 	_, drafted := chat.PressedDraft(action)
 	return decides || drafted || strings.HasPrefix(action, stopAction)
 }
 
-// press handles a button, if its turn or question still exists.
+// press handles the press of a button. If the button's turn or question has ended, press ignores the button.
 func (a *actor) press(m queue.Message) {
 	if answer, ok := approval.Pressed(m.Action); ok {
 		a.decideProposal(m, answer)
@@ -43,12 +43,12 @@ type Button uint8
 
 // The choices.
 const (
-	ButtonAuto Button = iota // where commands can't be typed, and below drafts
+	ButtonAuto Button = iota // in chats where people can't type commands, and below drafts
 	ButtonOn
 	ButtonOff
 )
 
-// stopButton returns the stop button of a turn's reply; nil if it has none.
+// stopButton returns the stop button of a turn's reply, or nil if the reply gets no stop button.
 func (a *actor) stopButton(rec chat.Turn) *chat.Action {
 	if a.endpoint.account().StopButton == ButtonOff || !a.endpoint.account().buttons {
 		return nil

@@ -10,24 +10,24 @@ import (
 	"telex/gateway/preview"
 )
 
-// The history records the actions of an interrupted answer, where the model finds them. People are told too:
-// they approved the actions, and nothing else on their screen shows the results.
+// If an answer is interrupted, the history records what its tool calls did, so the model can read it. The bot also
+// tells people, because they approved the calls, and nothing else on the screen shows the results.
 
-// carriedOut returns a line for each call that changed something or may have.
+// carriedOut returns a line for each tool call that changed something or may have done so.
 func (t Texts) carriedOut(asked *approval.Approvals, changes []history.Change) string {
 	var told []string
 	for _, c := range changes {
 		key, ok := map[agent.CallOutcome]TextKey{
 			agent.CallDone: TextCarriedOut, agent.CallFailed: TextCallFailed, agent.CallUnknown: TextCallUnknown,
 		}[c.Outcome]
-		if ok { // otherwise the tool call did not run
+		if ok { // if there is no key, the tool call did not run
 			told = append(told, t.fill(key, "what", inCode(clip(cmp.Or(asked.Text(c.ID), c.Tool, "?")))))
 		}
 	}
 	return strings.Join(told, "\n")
 }
 
-// tellCarriedOut tells people what an interrupted answer did.
+// tellCarriedOut tells people what the tool calls of an interrupted answer did.
 func (a *actor) tellCarriedOut(t *turn) {
 	if !t.slot.Ending().Keep || t.recovered || t.unseen || a.g.isStopping() {
 		return // not interrupted, visible to nobody, or continued by the next process
@@ -37,7 +37,7 @@ func (a *actor) tellCarriedOut(t *turn) {
 	}
 }
 
-// carriedOut returns the lines about a turn's actions.
+// carriedOut returns the lines that tell people what a turn's tool calls did.
 func (a *actor) carriedOut(t *turn) string {
 	return a.g.texts().carriedOut(t.approvals, history.Changes(t.result.Append, t.journal.Changing()))
 }

@@ -23,23 +23,23 @@ const (
 type command struct {
 	name     string
 	alias    string                      // another name, which is not documented
-	help     string                      // description in one line: the default of the text command_NAME
+	help     string                      // description in one line; it is the default of the text command_NAME
 	argument string                      // placeholder for the argument, in one word; empty: none
 	admin    bool                        // for admins only
 	private  bool                        // in private chats only
 	alone    bool                        // only the asker needs to see the answer
 	run      func(*actor, queue.Message) // nil: the arguments are a question
-	// plain reports whether the words after the name make sense only as arguments of the command. It is used
-	// where commands are typed without a slash; nil: no arguments allowed.
+	// plain reports whether the words after the command's name can only be its arguments, and not an ordinary sentence. plain
+	// is used in chats where people type commands without a slash. If plain is nil, the command has no arguments there.
 	plain func(args []string) bool
 }
 
-// commands returns all commands, in the order in which they are listed. Everything that needs a command's name
-// uses this list: platforms' menus, /help, suggestions, and the terminal program.
+// commands returns all commands, in the order in which they are listed. The platforms' menus, /help, the suggestions
+// after a typo and the terminal program all use this list.
 func commands() []command {
 	atMostOne := func(args []string) bool { return len(args) <= 1 }
 	return []command{
-		{name: cmdAsk, help: "ask me something", argument: "question"}, // for places where the bot sees only commands
+		{name: cmdAsk, help: "ask me something", argument: "question"}, // for places where the platform shows the bot only commands
 		{name: "new", help: "begin a new conversation", run: func(a *actor, m queue.Message) { a.fresh(m, TextNew) }},
 		{name: "stop", help: "stop the answer", run: (*actor).stop},
 		{name: cmdRetry, help: "ask the last question again", run: (*actor).retry},
@@ -69,7 +69,7 @@ func deciding(v agent.Verdict) func(*actor, queue.Message) {
 	return func(a *actor, m queue.Message) { a.decideProposal(m, approval.ParseAnswer(v, words(m.Inbound))) }
 }
 
-// asks reports whether the arguments of the command are a question.
+// asks reports whether the command's arguments are a question to the model, as with /ask.
 func (c command) asks() bool { return c.run == nil }
 
 // follows reports whether a text that begins with the command's name, without a slash, is this command.
@@ -77,8 +77,8 @@ func (c command) follows(args []string) bool {
 	return len(args) == 0 || c.plain != nil && c.plain(args)
 }
 
-// CommandNames returns the names of the commands available to everybody, in listing order. remembers reports
-// whether models have the memory tool.
+// CommandNames returns the names of the commands that everybody may use, in the order in which /help lists them.
+// remembers reports whether models have the memory tool.
 func CommandNames(remembers bool) (names []string) {
 	for _, c := range offered(remembers) {
 		if !c.asks() && !c.admin {
@@ -88,7 +88,7 @@ func CommandNames(remembers bool) (names []string) {
 	return names
 }
 
-// offered returns the commands, with or without the memory command.
+// offered returns all commands. It leaves out the memory command if remembers is false.
 func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
@@ -117,14 +117,14 @@ func (g *Gateway) menu() []chat.CommandSpec {
 // textKey returns the key of the command's description.
 func (c command) textKey() TextKey { return "command_" + TextKey(c.name) }
 
-// listed returns the commands shown to a sender.
+// listed returns the commands that /help shows to the sender of a message.
 func (a *actor) listed(in chat.Inbound) []command {
 	admin := a.g.policy.Rules().Admin(a.person(in))
 	return slices.DeleteFunc(offered(a.g.current().Remembers), func(c command) bool { return c.asks() || c.admin && !admin })
 }
 
-// command runs a command and reports whether m was one or nearly one. Any other text with a slash is left to the
-// model.
+// command runs the command in a message, and reports whether m contains a command or a mistyped one. If a text begins
+// with a slash and is neither, command leaves the text to the model.
 func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
 		return false
@@ -147,8 +147,8 @@ func (a *actor) command(m queue.Message) bool {
 	return true
 }
 
-// suggest answers a mistyped command with the nearest command that the sender may use. It returns false if there
-// is none; the message is then a normal question.
+// suggest answers a mistyped command with the nearest command that the sender may use. If no command's name is near
+// enough, suggest returns false, and the message counts as a question to the model.
 func (a *actor) suggest(in chat.Inbound) bool {
 	for _, c := range a.listed(in) {
 		if mistyped(in.Command, c.name) {
@@ -159,9 +159,9 @@ func (a *actor) suggest(in chat.Inbound) bool {
 	return false
 }
 
-// named detects a command in a message if the platform does not know our commands. Either the platform has only one
-// command for all of ours, such as Slack's /telex, or commands can't be typed in this chat or thread. /ask becomes
-// a normal question.
+// named detects a command in a message that the platform did not recognize as this command. There are two reasons:
+// the platform has a single command for all commands of telex, such as Slack's /telex, or people can't type commands
+// in this chat or thread. named turns /ask into a question to the model.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
 	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":
@@ -174,7 +174,7 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 		}
 		in.Args = strings.TrimSpace(rest)
 	case in.Kind == chat.Text && in.Origin == chat.Typed && len(in.Attachments) == 0 && e.noCommands(in.To):
-		// The whole text must be a command: people write "help me" to the model.
+		// The whole text must be a command, because "help me" is a question to the model and not the command help.
 		said := strings.Fields(in.Text)
 		if len(said) == 0 {
 			return in
@@ -197,18 +197,18 @@ func asking(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// noCommands reports whether the platform's commands can't be typed in a chat or thread. A panic in the adapter
-// must not prevent accepting the message.
+// noCommands reports whether people can't type the platform's commands in a chat or thread. noCommands catches a
+// panic in the adapter, so that the message is still accepted.
 func (e *endpoint) noCommands(to chat.Target) (none bool) {
 	_ = caught(func() { none = e.account().out.Sender.Profile(to).NoCommands })
 	return none
 }
 
-// slash returns the prefix with which commands are typed in a chat or thread.
+// slash returns the prefix that people type before a command's name in a chat or thread.
 func (a *actor) slash(to chat.Target) string {
 	p := a.endpoint.account().out.Sender.Profile(to)
 	if p.NoCommands {
-		return p.Slash // mostly empty: the bare name is the command
+		return p.Slash // usually empty, because people type the command's name alone
 	}
 	return cmp.Or(p.Slash, "/")
 }
