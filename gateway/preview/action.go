@@ -17,14 +17,14 @@ const (
 	doDelete
 	doFile     // create a message that is a file
 	doDraft    // show the part as an ephemeral preview
-	doStart    // create a message that only grows (a native stream)
+	doStart    // begin a native stream: create a message to which text is only appended
 	doAppend   // append to the stream
-	doStop     // stop the stream; the message can be edited from then on
+	doStop     // stop the stream, so that the message can be edited
 	doProbe    // send a typing indicator, to learn whether the platform answers at all
-	doFind     // ask the platform whether a create of unknown outcome took effect
-	doSkip     // no call: the new layout shows nothing new
-	doMessages // no call: use messages for previews from now on, since drafts and streams can't show a question
-	doSeal     // no call: mark a part as full that already shows its text, or leave a question as it is
+	doFind     // search the platform for the message of a create call whose outcome is unknown
+	doSkip     // no call: people would see no difference
+	doMessages // no call: show previews as edited messages from now on, since drafts and streams can't show a question
+	doSeal     // no call: mark a part that already shows its text as full, or leave a question as it is
 	doEnd
 )
 
@@ -34,15 +34,15 @@ type action struct {
 	until      time.Time // doWait: the end of the wait; zero: only an event ends it
 	ignoreText bool      // doWait: new text does not end the wait
 	desired
-	repeats bool   // the action repeats an edit, or waits until it may
-	calls   int    // number of calls known to follow, including this one; 0 counts as 1
+	repeats bool   // the action repeats an edit, or waits until the edit may be repeated
+	calls   int    // known number of calls that the reply still needs, including this one; 0 counts as 1
 	added   string // doAppend, doStop: the text to append
 }
 
 // Indexes of messages that are not part of the text.
 const (
 	questionAt   = -1
-	supersededAt = -2 // index of the first superseded message; the next ones have -3, -4 and so on
+	supersededAt = -2 // index of the first superseded message; the next superseded messages have the indexes -3, -4 and so on
 )
 
 // creates reports whether the action creates a new message.

@@ -11,7 +11,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Timeouts after which the outcome of a call counts as unknown. A preview gets a shorter one than the final.
+// After these timeouts, the outcome of a call counts as unknown. Calls for previews have a shorter timeout than calls
+// for the final.
 const (
 	typingTimeout  = 3 * time.Second
 	previewTimeout = 10 * time.Second
@@ -21,8 +22,8 @@ const (
 	fileSpeed = 256 << 10
 )
 
-// acquire waits until the budget allows the call. It then decides again, so that the newest text is sent. If
-// another action became more important or ctx ended, it cancels the ticket and returns nil.
+// acquire waits until the budget allows the call of action a. It then updates a, so that the call sends the newest
+// text. If another action became more important or ctx ended, acquire cancels the ticket and returns nil.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	if a.creates() && len(r.earlier) > 0 {
 		if !r.waitForEarlier(ctx) {
@@ -57,7 +58,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	r.ep.Observer.Waited(a.class, time.Since(since))
 	if ready {
 		r.extendWhileBlocked(call)
-		if r.ending != nil { // waiting for the budget does not count against the deadline
+		if r.ending != nil { // extend the deadline by the time that the call waited for the budget
 			r.deadline = r.deadline.Add(time.Since(since))
 		}
 		r.refresh(ctx)
@@ -69,8 +70,8 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	return nil
 }
 
-// queue waits until t is ready. It returns false when the call is no longer wanted: an ending or a question
-// cancels a queued preview, and text cancels a queued typing indicator.
+// queue waits until ticket t is ready. It returns false when the call is no longer wanted: the reply's ending or a
+// question makes a queued preview unnecessary, and new text makes a queued typing indicator unnecessary.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.questionAsked
 	if a.kind != doType {
@@ -102,7 +103,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	}
 }
 
-// extendWhileBlocked extends the deadline of a final by the time for which the platform blocks the call.
+// extendWhileBlocked extends the deadline of a final by the time for which a rate limit forbids the call.
 func (r *Reply) extendWhileBlocked(c chat.Call) {
 	if r.ending == nil {
 		return
@@ -114,7 +115,8 @@ func (r *Reply) extendWhileBlocked(c chat.Call) {
 	}
 }
 
-// adapter returns the endpoint with the adapter for the next call.
+// adapter returns the endpoint with its current adapter, since a reload of the configuration may have replaced the
+// adapter.
 func (r *Reply) adapter() Endpoint {
 	if r.ep.Current == nil {
 		return r.ep
@@ -136,9 +138,12 @@ func (r *Reply) request(a action) chat.Call {
 	return c
 }
 
-// perform makes the call and settles its outcome. It first stores what the call is about to change.
+// perform first stores what the call of action a will change, then makes the call, and applies the outcome to the
+// state.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
-	defer t.Cancel() // releases the ticket after a panic; otherwise the ticket has ended by then, and Cancel does nothing
+	// Cancel releases the ticket after a panic. After a normal return the ticket has already ended, so Cancel has no
+	// effect.
+	defer t.Cancel()
 	plan, stored := r.recordIntent(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
@@ -179,9 +184,9 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	}
 }
 
-// call makes the call and tells the budget of the rate limits that the answer contains.
+// call makes the call to the platform, and passes the rate limits that the response contains to the budget.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
-	defer t.Done() // only after Block; otherwise another call could be granted before the block
+	defer t.Done() // runs after Block: if it ran earlier, the budget could grant another call before the block begins
 	began := time.Now()
 	receipt, err := r.do(ctx, a)
 	r.ep.Observer.Called(a.op(), time.Since(began), err)
@@ -243,7 +248,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	}
 }
 
-// outgoing returns the message for action a: the text and what is shown around it.
+// outgoing returns the message that action a sends: the text with its frame, cursor, buttons and note.
 func (r *Reply) outgoing(a action) chat.Outgoing {
 	body, plain := a.body.rendered, a.body.plain
 	m := chat.Outgoing{Key: r.partKey(a.part), Preview: r.ending == nil}
@@ -282,7 +287,7 @@ func spansOf(r markup.Rendered) (spans []chat.Span) {
 	return spans
 }
 
-// partKey returns the idempotency key for every create of one message.
+// partKey returns the idempotency key of message i. All create calls for the same message use the same key.
 func (s *state) partKey(i int) string {
 	if i == questionAt {
 		return fmt.Sprintf("%s.q%d", s.key, s.question.gen)
@@ -293,7 +298,7 @@ func (s *state) partKey(i int) string {
 	return Key(s.key, i)
 }
 
-// Key returns the idempotency key of one message of a reply. Some platforms use it as the message's id, too.
+// Key returns the idempotency key of one message of a reply. Some platforms also use the key as the message's id.
 func Key(reply string, message int) string { return fmt.Sprintf("%s.%d", reply, message) }
 
 // DraftID returns the id shared by all drafts of one part of a reply. It is never 0.
@@ -306,8 +311,8 @@ func DraftID(reply string, part int) int64 {
 // maxDrafts exceeds the number of parts that a reply can have.
 const maxDrafts = 1000
 
-// IsDraft reports whether the id belongs to a draft of the reply. When somebody presses a draft's button, it finds the
-// reply, even if an earlier process showed the draft.
+// IsDraft reports whether the id belongs to a draft of the reply. When somebody presses a draft's button, the gateway
+// uses IsDraft to find the reply, even if an earlier process showed the draft.
 func IsDraft(reply string, id int64) bool {
 	for part := range maxDrafts {
 		if DraftID(reply, part) == id {

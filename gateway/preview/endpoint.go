@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Sender is the interface that every platform implements. Profile and Dialect are pure. Send blocks
-// until the platform has answered or ctx ends, and fails with a *chat.SendError.
+// Sender is the interface that every platform implements. Profile and Dialect make no calls to the platform. Send
+// blocks until the platform has answered or ctx ends; its errors are of type *chat.SendError.
 type Sender interface {
 	Profile(to chat.Target) chat.Profile
 	Dialect(to chat.Target) markup.Dialect
@@ -26,7 +26,7 @@ type Deleter interface {
 	Delete(ctx context.Context, ref chat.MessageRef) error
 }
 
-// Typer shows a typing indicator for Profile.TypingEvery.
+// Typer shows a typing indicator, which must be renewed every Profile.TypingEvery.
 type Typer interface {
 	Typing(ctx context.Context, to chat.Target) error
 }
@@ -36,33 +36,33 @@ type Filer interface {
 	SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error)
 }
 
-// Drafter shows an ephemeral preview where Profile.DraftFor is positive. A draft replaces the one with the same
-// id, so that the call can be repeated. It leaves no message and vanishes by itself, or when a message of the
-// bot arrives.
+// Drafter shows drafts, which are ephemeral previews, in chats whose Profile.DraftFor is positive. A new draft replaces
+// the old draft with the same id. The platform removes a draft after some time, or when the bot sends a message.
 type Drafter interface {
 	Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error
 }
 
-// Streamer writes a message that only grows, where Profile.StreamFor is positive. It needs no open connection,
-// so that another process can continue a stream. Appended text can't be removed; once stopped, the message is a
-// normal one.
+// Streamer writes a message to which text can only be appended, in chats whose Profile.StreamFor is positive. A stream
+// needs no open connection, so another process can continue it. After the stream is stopped, the message is a normal
+// one.
 type Streamer interface {
 	// Start begins a stream with m's text.
 	Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error)
 	// Append adds text at the end. After an Uncertain failure it is unknown how much of the text was added.
 	Append(ctx context.Context, ref chat.MessageRef, text string) error
-	// Stop ends the stream with a last text, which may be empty. Stopping a stopped stream succeeds. If the
-	// platform ended the stream and the message may look broken, Stop fails with Rejected, and the caller edits
+	// Stop appends a last text, which may be empty, and ends the stream. Stopping a stopped stream succeeds. If the
+	// platform ended the stream itself and the message may look broken, Stop fails with Rejected, and the caller edits
 	// the message.
 	Stop(ctx context.Context, ref chat.MessageRef, text string) error
 }
 
-// Finder asks whether a create of unknown outcome took effect.
+// Finder asks the platform whether a create call without a response made its message.
 type Finder interface {
-	// Newest returns the newest known message, to be used as chat.Create.After of a create that follows. It is pure.
+	// Newest returns the newest known message of the chat, without a call to the platform. The caller stores it as
+	// chat.Create.After of the next create call.
 	Newest(to chat.Target) chat.MessageID
-	// Find makes at most one call that looks for the message of c. next is empty at first, then chat.Found.Next of the
-	// call before.
+	// Find makes at most one call that searches for the message of c. next is empty for the first call, and
+	// chat.Found.Next of the previous call after that.
 	Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error)
 }
 
@@ -70,8 +70,8 @@ type Finder interface {
 type Budget interface {
 	// Request queues a call.
 	Request(c chat.Call) Ticket
-	// Block records that the platform refused c: no call whose kind is in ops is granted in the scope for d. An
-	// ops of 0 means all kinds.
+	// Block records that the platform refused call c with a rate limit. For the duration d, the budget grants no call
+	// in the scope whose kind is in ops. If ops is 0, this applies to all kinds of calls.
 	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// UpdateLimits records the rate limits that the platform reported in its answer to c.
 	UpdateLimits(c chat.Call, limits []chat.RateLimitInfo)
@@ -82,14 +82,14 @@ type Budget interface {
 
 // Ticket is a place in the budget's queue. Done, Lost or Cancel must end it; the first of them counts.
 type Ticket interface {
-	Ready() <-chan struct{} // closed when the call may be made; the caller then makes it at once
+	Ready() <-chan struct{} // closed when the call may be made; the caller then makes the call at once
 	Done()                  // the call has ended with a response
-	Lost()                  // the call has ended without one
+	Lost()                  // the call has ended without a response
 	Cancel()                // the call will not be made
 }
 
-// Endpoint is one bot account as seen by replies. Optional interfaces are nil if the platform lacks them; they
-// are resolved once for each adapter.
+// Endpoint is one bot account, with the functions that a reply needs. An optional interface is nil if the platform does
+// not support it.
 type Endpoint struct {
 	Sender   Sender
 	Editor   Editor
@@ -102,11 +102,12 @@ type Endpoint struct {
 	Budget   Budget
 	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own
 	Observer Observer // nil: nobody observes
-	// Current returns the endpoint with its current adapter: a reload may replace the adapter by another one of the same
-	// kind. Nil: it never changes.
+	// Current returns the endpoint with its current adapter, because a reload of the configuration may replace the
+	// adapter. If Current is nil, the adapter never changes.
 	Current func() Endpoint
-	// MayCall reports whether this process still owns the endpoint. It is called before each call to the platform. nil
-	// means that the process always owns the endpoint. Soon after MayCall has returned false, the reply's context ends.
+	// MayCall reports whether this process still owns the endpoint. The reply checks MayCall before each call to the
+	// platform. If MayCall is nil, the process always owns the endpoint. Soon after MayCall has returned false, the
+	// reply's context ends.
 	MayCall func() bool
 }
 

@@ -14,17 +14,18 @@ const (
 	maxBackoff   = 5 * time.Second
 	// Previews are retried sooner than finals, so that a person sees quickly that an outage is over.
 	previewBackoff = 2 * time.Second
-	// After slowAfterFailures failures in a row the platform is tried less often.
+	// After slowAfterFailures failures in a row, the reply waits slowBackoff before it repeats the call.
 	slowAfterFailures = 60
-	// After the first maxObeyedLimits rate limits in a row, a reply waits longer than the platform says. Replies that all
-	// retry at the moment that the platform named may be refused again and again.
+	// After maxObeyedLimits failures in a row, a reply waits longer than a rate limit demands. Otherwise, replies that
+	// all retry at the moment that the platform named may be refused again and again.
 	maxObeyedLimits = 3
 	slowBackoff     = time.Minute
-	// After probeAfter failures in a row, a final makes a call that shows whether the platform is down, and
-	// repeats it every probeEvery.
+	// After probeAfter failures in a row, a reply that shows its final makes a harmless call, every probeEvery, to
+	// learn whether the platform is down.
 	probeAfter = 3
 	probeEvery = 10 * time.Minute
-	// maxSuspension limits the wait after refused access, which rarely ends within seconds.
+	// maxSuspension limits the wait after the platform refused access to the chat. Such a refusal rarely ends within
+	// seconds.
 	maxSuspension = 30 * time.Second
 )
 
@@ -32,15 +33,15 @@ const (
 type failures struct {
 	err             error          // the last failure
 	failuresInRow   int            // failures in a row
-	rateLimitsInRow int            // number of rate limits among them
+	rateLimitsInRow int            // number of rate-limit errors among failuresInRow
 	onlyWaitHelps   bool           // only waiting can resolve the last failure
-	failingSince    time.Time      // time when the first failure of the row ended
+	failingSince    time.Time      // time when the first of the failures in a row happened
 	holdUntil       time.Time      // end of this reply's backoff
 	lastSuccess     time.Time      // time when any call of the endpoint last succeeded
 	probedAt        time.Time      // time of the last probe
-	probed          bool           // the platform has answered since the last create of unknown outcome
+	probed          bool           // the platform has answered since the last create call whose outcome is unknown
 	endedAt         time.Time      // time of the ending
-	deadline        time.Time      // of the final; zero while the reply runs
+	deadline        time.Time      // time after which the final is not tried any more; zero while the reply has no ending
 	jitter          func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
 }
 
@@ -63,8 +64,8 @@ func (s *state) recordFailure(e *chat.SendError, now time.Time) {
 }
 
 // extendForFailure extends the deadline of a final after a rate limit, by the platform's retry time. It also extends
-// the deadline while the platform is down, that is, while no call of the endpoint succeeds. Any other failure concerns
-// only this reply and does not extend the deadline.
+// the deadline while no call of the endpoint succeeds, because the platform is then probably down. Any other failure
+// concerns only this reply and does not extend the deadline.
 func (s *state) extendForFailure(e *chat.SendError, now time.Time) {
 	until := now.Add(e.RetryAfter + finalDeadline)
 	switch e.Kind {
@@ -86,8 +87,8 @@ func (s *state) extendForFailure(e *chat.SendError, now time.Time) {
 func (s *state) platformAnswers() bool { return s.lastSuccess.After(s.failingSince) }
 
 // probe returns a harmless call that shows whether the platform is down or refuses only this reply. probe returns false
-// before probeAfter failures in a row, while other calls show that the platform answers, and within probeEvery of the
-// last probe.
+// if fewer than probeAfter calls failed in a row, if other replies' calls succeed, or if the last probe was less than
+// probeEvery ago.
 func (s *state) probe(now time.Time) (action, bool) {
 	if s.failuresInRow < probeAfter || !s.can(chat.OpTyping) || s.platformAnswers() || now.Before(s.probedAt.Add(probeEvery)) {
 		return action{}, false
@@ -95,7 +96,8 @@ func (s *state) probe(now time.Time) (action, bool) {
 	return action{kind: doProbe}, true
 }
 
-// recordUncertainCreate records that the last create of p may have taken effect, and how the outcome can be learned.
+// recordUncertainCreate records that the last create call for p may have made the message, and how to learn whether it
+// did.
 func (s *state) recordUncertainCreate(p *message, now time.Time) {
 	switch {
 	case s.keyFor > 0 && now.Sub(p.attempt.firstAt) < s.keyFor:
@@ -109,7 +111,7 @@ func (s *state) recordUncertainCreate(p *message, now time.Time) {
 	}
 }
 
-// halve halves the length of all parts except the first keep parts.
+// halve halves the maximum length of all parts except the first keep parts.
 func (s *state) halve(keep int) {
 	for len(s.cuts) < keep {
 		s.cuts = append(s.cuts, s.limit)
@@ -118,9 +120,9 @@ func (s *state) halve(keep int) {
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// resend sends the text shown so far again, in more and shorter messages. Messages at the beginning that can't be
-// edited stay. Until all of the text is sent again, the records contain what the messages showed before, so that no
-// words are lost if the process dies.
+// resend sends the text shown so far again, in more and shorter messages. Messages at the beginning of the reply that
+// can't be edited stay as they are. Until all of the text is sent again, the stored records contain the text that the
+// messages showed before. So no words are lost if the process dies.
 func (s *state) resend() {
 	if !s.relaid {
 		s.completeSources()
@@ -143,12 +145,11 @@ func (s *state) resend() {
 	}
 	s.final, s.keptParts, s.cuts = nil, kept, nil
 	s.ending, s.relaid = e, true
-	s.cannot(chat.OpFile) // a file would stay if the turn ran again
+	s.cannot(chat.OpFile) // no file is sent, because it would remain in the chat if the turn ran again
 }
 
-// completeSources sets the source of each message to its plain text if some messages show a final, because the final's
-// Markdown is not known here. Messages that were already sent again keep their source, which is what the messages
-// showed before.
+// completeSources sets the source of each message to the message's plain text if some messages show a final, because
+// the final's Markdown is not known here. Messages that an earlier process has already sent again keep their source.
 func (s *state) completeSources() {
 	if s.keepsDraft() { // a draft has no record, so the record of the message that replaces it must contain its text
 		shown := 0
@@ -169,7 +170,7 @@ func (s *state) completeSources() {
 	}
 }
 
-// cutOf returns the length to which part i is cut.
+// cutOf returns the maximum length of part i.
 func (s *state) cutOf(i int) int {
 	if i >= 0 && i < len(s.cuts) {
 		return s.cuts[i]

@@ -15,11 +15,11 @@ type frame struct {
 	below      string // the status
 	code       Span   // range of below that is formatted as code
 	actionIDs  string // ids of the status's buttons
-	asksPerson bool   // it asks a person; then no text is being written, so there is no cursor
+	asksPerson bool   // the frame contains a question; while a person is asked, the model writes no text, so there is no cursor
 }
 
-// wantedFrame returns the frame for part i now. If the activity is too new to be shown, due is the time when it will be
-// shown.
+// wantedFrame returns the frame for part i at the time now. If a tool or the model's thinking began too recently to be
+// shown, due is the time when it will be shown.
 func (s *state) wantedFrame(now time.Time, i int, text string) (f frame, due time.Time) {
 	v := s.view.Status
 	longEnough := func(since time.Time) bool {
@@ -54,7 +54,7 @@ func (s Status) actionIDs() string {
 	return b.String()
 }
 
-// mustClearFrame reports whether part i shows an outdated frame that a cursor can replace.
+// mustClearFrame reports whether part i shows an outdated frame and a cursor can take the frame's place.
 func (s *state) mustClearFrame(i int) bool {
 	stale := s.at(i).exists() && s.at(i).shown.frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
 	return stale && s.cfg.Cursor != ""
@@ -90,7 +90,7 @@ func (s *state) join(a, b markup.Rendered) markup.Rendered {
 	return out
 }
 
-// plain returns text with the frame around it, without markup.
+// plain returns text with the frame around it, as plain text.
 func (f frame) plain(text string) string {
 	var all []string
 	for _, paragraph := range []string{f.above, text, f.below} {
@@ -101,7 +101,8 @@ func (f frame) plain(text string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// fitFrame returns as much of the frame as fits around the text. The thoughts are dropped before the status.
+// fitFrame returns as much of the frame as fits into the message together with the text. If the whole frame does not
+// fit, fitFrame drops the model's thoughts before the status.
 func (s *state) fitFrame(body markup.Rendered, want frame) frame {
 	lines, thought := want, frame{above: want.above}
 	lines.above = ""

@@ -14,18 +14,18 @@ type phase uint8
 
 const (
 	absent    phase = iota // no existing message is known
-	standing               // it exists and can be edited
-	streaming              // it exists and only grows until the stream is stopped
-	gone                   // a person deleted it
+	standing               // the message exists and can be edited
+	streaming              // the message exists, and until its stream is stopped, text can only be appended
+	gone                   // a person deleted the message
 )
 
-// certainty tells whether a message is known to show the content of the last call. An unsure stream must be stopped
-// and edited.
+// certainty tells whether a message is known to show the content of the last call. A stream that is unsure must be
+// stopped and then edited, so that its content is known again.
 type certainty uint8
 
 const (
 	sure   certainty = iota
-	unsure           // it may still show its earlier content
+	unsure           // the message may still show its earlier content
 )
 
 // role is the purpose of a message.
@@ -34,7 +34,7 @@ type role uint8
 const (
 	roleText       role = iota // part of the text
 	roleQuestion               // a question that no preview can show
-	roleSuperseded             // can't be edited any more: another message replaces it in the text, then it is deleted
+	roleSuperseded             // can't be edited any more: another message replaces it, and then it is deleted
 )
 
 // message is one message in the chat, or one that is planned.
@@ -46,21 +46,21 @@ type message struct {
 	certainty   certainty
 	shown       display // the last acknowledged display; while unsure, the display of the last call
 	earlierBody payload // text that the message may still show if shown has no text
-	source      string  // Markdown of its text, without that of earlier messages
+	source      string  // the Markdown that this message shows and earlier messages don't
 
-	start markup.Mark // start of its text
-	// foreignEdits is the time until which edits of another process may take effect. If the last edit of this process was
-	// earlier, it is repeated.
+	start markup.Mark // where the message's text starts in the Markdown
+	// foreignEdits is the time until which an edit that another process made may still take effect. If this process
+	// made its last edit before that time, it repeats the edit afterwards.
 	foreignEdits time.Time
-	nextStart    *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
+	nextStart    *markup.Mark // where the next message's text starts; nil: this message is not full and gets more previews
 	streamStart  time.Time    // time when the stream began
-	gen          int          // number of earlier messages in this place; each has its own idempotency key
-	place        int          // of a superseded message: its index in the text
+	gen          int          // number of earlier messages that this message replaces; each has its own idempotency key
+	place        int          // of a superseded message: the index of the message that replaces it
 
-	abandoned bool // the platform refuses its content permanently
-	plain     bool // the platform refused its markup: plain text only
-	file      bool // it has a file: its caption can't be edited
-	stored    bool // of a superseded message: its record is stored
+	abandoned bool // the platform refuses the message's content permanently
+	plain     bool // the platform refused the message's markup, so only plain text is sent
+	file      bool // the message contains a file, so it can't be edited
+	stored    bool // of a superseded message: the store contains its record
 }
 
 // exists reports whether the message is in the chat.
@@ -82,8 +82,8 @@ func (m *message) shows(d display) bool {
 	return m.phase == standing && !m.unsure() && m.shown.like(d) && m.shown.mark == d.mark
 }
 
-// unfinished reports whether the message must still change: it shows a cursor, its content is uncertain, or it
-// is still a stream.
+// unfinished reports whether the message must still change, because it shows a cursor, its visible content is
+// uncertain, or its stream is not stopped.
 func (m *message) unfinished() bool {
 	return m.exists() && (m.shown.cursor || m.unsure() || m.streams())
 }
@@ -104,8 +104,8 @@ func (m *message) visibleText() payload {
 	return nothing()
 }
 
-// replace records that a call should show d and that its outcome is unknown. It remembers the earlier text, which may
-// still be visible, so that the message does not count as blank.
+// replace records that a call of unknown outcome should make the message show d. replace keeps the message's earlier
+// text, which may still be visible, so that the message does not count as blank.
 func (m *message) replace(d display) {
 	if !m.shown.body.blank() {
 		m.earlierBody = m.shown.body
@@ -113,8 +113,8 @@ func (m *message) replace(d display) {
 	m.shown = d
 }
 
-// revert handles the refusal of a payload that an earlier call of unknown outcome may have applied. From then on the
-// message counts as showing its earlier text. It returns false if no earlier text is known.
+// revert is called when the platform refuses a payload that an earlier call of unknown outcome also sent. From then on,
+// the message counts as showing its text from before that call. revert returns false if no such text is known.
 func (m *message) revert(refused payload) bool {
 	if !m.unsure() || m.earlierBody.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
 		return false
@@ -123,7 +123,7 @@ func (m *message) revert(refused payload) bool {
 	return true
 }
 
-// certaintyAfter returns the certainty of the message after a successful create with d.
+// certaintyAfter returns the certainty of the message after a successful create call that sent d.
 func (m *message) certaintyAfter(d display) certainty {
 	if m.attempt.resolution == byKey && (m.attempt.mixed || !m.shown.like(d)) {
 		return unsure
@@ -143,52 +143,53 @@ func (m *message) renew() {
 type resolution uint8
 
 const (
-	known  resolution = iota // the outcome is known, or can't be learned
-	byKey                    // repeat the create under its key, which creates no second message
-	byFind                   // ask the platform for the message
+	known resolution = iota // the outcome is known, or there is no way to learn it
+	// Repeat the create call with the same idempotency key, so that the platform makes no second message.
+	byKey
+	byFind // ask the platform for the message
 )
 
-// attempt is the state of the creates of one message.
+// attempt is the state of the create calls for one message.
 type attempt struct {
 	resolution resolution
-	firstAt    time.Time // time of the first create under the key
-	unresolved int       // number of creates whose outcome is unknown and can't be learned
-	processes  int       // number of earlier processes that ended with a create of unknown outcome
-	mixed      bool      // the creates had different payloads; which of them is visible is unknown
-	streams    bool      // a create may have started a stream
-	mayBeAbove bool      // a created message may be above messages that were sent again later
+	firstAt    time.Time // time of the first create call with the current idempotency key
+	unresolved int       // number of create calls whose outcome can't be learned any more
+	processes  int       // number of earlier processes that ended before the outcome of their create call was known
+	mixed      bool      // the create calls sent different payloads, and it is unknown which one is visible
+	streams    bool      // a create call may have started a stream
+	mayBeAbove bool      // the message may be above messages that were sent again after its create call
 
-	create     *chat.Create // the last create, for Find; nil: not needed
+	create     *chat.Create // the last create call, for Finder.Find; nil: Find does not need it
 	searchNext string       // chat.Found.Next of the last search
 	searchDue  time.Time    // earliest time of the search
 
-	pendingUntil time.Time // until when an earlier process may still wait for the answer to a create
+	pendingUntil time.Time // until when an earlier process may still wait for the response to its create call
 }
 
-// open reports whether the outcome of a create is unknown and can still be learned.
+// open reports whether the outcome of a create call is unknown but can still be learned.
 func (a *attempt) open() bool { return a.resolution != known }
 
-// givenUp reports whether so many creates have an unknown outcome that no further one may follow.
+// givenUp reports whether the outcome of so many create calls is unknown that no further create call is allowed.
 func (m *message) givenUp() bool { return m.attempt.unresolved >= maxUncertainCreates }
 
-// doubtful reports whether a create may have made a message that the reply does not know.
+// doubtful reports whether a create call without a response may have made a message whose id is unknown.
 func (m *message) doubtful() bool {
 	return m.attempt.unresolved > 0 || !m.exists() && m.attempt.open()
 }
 
-// resolve records that the outcome is known.
+// resolve records that the outcome of the create calls is known.
 func (a *attempt) resolve() {
 	a.resolution, a.mixed, a.streams = known, false, false
 	a.create, a.searchNext, a.searchDue, a.pendingUntil = nil, "", time.Time{}, time.Time{}
 }
 
-// forget makes the next create the first one under its key.
+// forget resets the attempt, so that the next create call counts as the first one with its idempotency key.
 func (a *attempt) forget() {
 	a.resolve()
 	a.firstAt, a.mayBeAbove = time.Time{}, false
 }
 
-// giveUp records that the outcome can't be learned.
+// giveUp records that there is no way to learn the outcome of the last create call.
 func (a *attempt) giveUp() {
 	a.resolution = known
 	a.unresolved++
@@ -204,7 +205,7 @@ type payload struct {
 // display is the complete visible content of a message.
 type display struct {
 	body   payload
-	cursor bool   // body is unfinished: there is a cursor, a button, or a frame
+	cursor bool   // the message has a cursor, a button or a frame, because body is unfinished
 	frame  frame  // shown around body
 	mark   string // shown below a stopped body
 }
@@ -214,9 +215,9 @@ func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
 }
 
-// shortenText shortens the text of a message whose edit the platform refuses: to half of it, or to its first word, or
-// to the constant shortest. The cause of the refusal may be in the rest of the text. Without an accepted edit, the
-// message would keep its cursor or its question. It returns false if there is nothing to shorten.
+// shortenText shortens the text of a message whose edit the platform refuses, because the removed text may be the cause
+// of the refusal. Without an accepted edit, the message would keep its cursor or its question. The new text is half of
+// the old one, or its first word, or the constant shortest. shortenText returns false if there is nothing to shorten.
 func (m *message) shortenText() bool {
 	text := m.shown.body.plain
 	if m.blank() || text == shortest {

@@ -12,7 +12,7 @@ import (
 type aim uint8
 
 const (
-	aimNone aim = iota // leave it: it does not exist and is not created again
+	aimNone aim = iota // the message does not exist and is not created again
 	aimShow            // show a display
 	aimStay            // keep the shown text, but remove the cursor and the frame
 	aimGone            // delete it
@@ -23,8 +23,8 @@ type desired struct {
 	part int
 	aim  aim
 	display
-	file      *chat.File // aimShow: display is its caption
-	keepsText bool       // display repeats the message's earlier text, not the newest one
+	file      *chat.File // aimShow: the file to send, with display as its caption
+	keepsText bool       // display contains the message's earlier text, not the newest text of the reply
 	size      int        // length of the text that was laid out for display
 	start     markup.Mark
 	seal      bool // the message becomes full, and the next one begins at next
@@ -32,7 +32,8 @@ type desired struct {
 	class     chat.Class
 }
 
-// plan compares a message with its desired state and returns the next call; doEnd if nothing is left to do.
+// plan compares a message with its desired state and returns the next call, or doEnd if the message has reached that
+// state.
 func (s *state) plan(d desired, now time.Time) action {
 	m := s.at(d.part)
 	if m.abandoned && d.aim == aimShow { // an abandoned message keeps its content
@@ -59,16 +60,17 @@ func (s *state) plan(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// planAbsent plans a message that is not known to exist. If an earlier create may have made it, planAbsent first learns
-// the outcome. It does not do so if it could not delete the message anyway, or if the create that is wanted now reveals
-// the outcome itself.
+// planAbsent plans the next call for a message that is not known to exist. If an earlier create call may have made the
+// message, planAbsent first plans a call that shows whether it did. Two cases need no such call: the message could not
+// be deleted anyway, or the create call that is wanted now shows it, too.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
 	switch d.aim {
 	case aimGone:
 		first = s.can(chat.OpDelete | chat.OpFind)
 	case aimShow:
-		file := d.file != nil && !s.at(d.part).file // a create under the key of a text would not send the file
+		// The platform would take a create call with the key of a text message for a repetition, and not send the file.
+		file := d.file != nil && !s.at(d.part).file
 		first = file || s.ending != nil && s.ending.Keep
 	}
 	if first {
@@ -85,7 +87,8 @@ func (s *state) planAbsent(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// create creates a message, unless the outcome of an earlier create must be learned first or rules out another create.
+// create plans a call that creates a message. If the outcome of an earlier create call must be learned first, create
+// plans a search or a probe instead. If too many create calls had no response, create returns doEnd.
 func (s *state) create(d desired, now time.Time) action {
 	a := action{kind: doSend, desired: d}
 	preview := s.ending == nil && d.part >= 0 && !d.seal
@@ -111,13 +114,14 @@ func (s *state) create(d desired, now time.Time) action {
 	case uncertain >= maxUncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
 	case uncertain == maxUncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
-		// Don't spend the last try on a platform that is still down.
+		// This is the last permitted create call. First probe whether the platform answers again.
 		return action{kind: doType, desired: desired{part: d.part}}
 	}
 	return a
 }
 
-// resolveCreate returns the call that reveals which message an earlier create made; doEnd if no call can.
+// resolveCreate returns the call that shows whether an earlier create call made a message. It returns doEnd if no call
+// can show this.
 func (s *state) resolveCreate(d desired, now time.Time) action {
 	m := s.at(d.part)
 	switch {
@@ -129,18 +133,20 @@ func (s *state) resolveCreate(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// needsFind reports whether only Find can reveal the outcome of a create of p, because the platform has forgotten the
-// key or does not support keys.
+// needsFind reports whether only a search can show the outcome of the create call for p, because the platform has
+// forgotten the idempotency key or does not support such keys.
 func (s *state) needsFind(p *message, now time.Time) bool {
 	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }
 
-// resendable reports whether a repeated create of p under its key certainly makes no second message.
+// resendable reports whether the create call for p can be repeated with the same idempotency key without making a
+// second message.
 func (s *state) resendable(p *message, now time.Time) bool {
 	return now.Sub(p.attempt.firstAt) < s.keyFor
 }
 
-// planStream appends the missing text to a stream. If appending is not enough, the stream is stopped and then edited.
+// planStream plans a call that appends the missing text to a stream. If appending is not enough, planStream stops the
+// stream, so that the message can be edited.
 func (s *state) planStream(d desired) action {
 	added, ok := s.at(d.part).missingText(d.body)
 	switch {
@@ -154,7 +160,8 @@ func (s *state) planStream(d desired) action {
 	return action{kind: doEnd}
 }
 
-// missingText returns the text to append so that the message shows b, or false if appending is not enough.
+// missingText returns the text to append so that the message shows b. It returns false if the message can't show b by
+// appending.
 func (m *message) missingText(b payload) (string, bool) {
 	if len(b.rendered.Spans)+len(m.shown.body.rendered.Spans) > 0 || m.unsure() {
 		return "", false
@@ -177,8 +184,8 @@ func (s *state) class() chat.Class {
 	return chat.ClassPreview
 }
 
-// remove deletes a message. A message that can't be deleted loses its cursor and frame instead. After that, an answered
-// question is no longer tracked.
+// remove plans the deletion of a message. If the message can't be deleted, remove plans an edit that removes its cursor
+// and frame instead. A question message is no longer tracked after that.
 func (s *state) remove(d desired) action {
 	m := s.at(d.part)
 	d = desired{part: d.part, display: display{body: m.shown.body}, keepsText: true, class: d.class}
@@ -192,7 +199,7 @@ func (s *state) remove(d desired) action {
 	return a
 }
 
-// removeCursor removes the cursor and the frame from a message.
+// removeCursor plans an edit that removes the cursor and the frame from a message.
 func (s *state) removeCursor(d desired) action {
 	m := s.at(d.part)
 	bare := s.withoutCursor(d.part)

@@ -9,21 +9,21 @@ import (
 	"telex/internal/chat"
 )
 
-// A conversation may continue while messages of an earlier reply can't be created yet. To keep the order, a reply
-// creates a new message only after the earlier replies have created theirs. Later replies overtake a reply that failed
-// overtakenAfter times in a row, since one refused reply must not block all others. Rate limits and outages don't
-// count, since they affect all replies.
+// A conversation may continue while messages of an earlier reply can't be created yet. To keep the order of messages, a
+// reply creates a new message only after the earlier replies have created their messages. If calls of a reply failed
+// overtakenAfter times in a row, later replies no longer wait for that reply, since one refused reply must not block
+// all others. Failures because of rate limits and outages don't count, since they affect all replies.
 
 const (
-	// overtakenAfter is the number of failures in a row after which later replies go first. These failures take a few
-	// seconds.
+	// overtakenAfter is the number of failures in a row after which later replies no longer wait for a reply. These
+	// failures take a few seconds.
 	overtakenAfter = 4
-	// maxPrecedence limits how long later replies wait while the platform seems to be down, since the platform may
-	// refuse only this reply.
+	// maxPrecedence limits how long later replies wait for an earlier reply while the platform seems to be down. The
+	// limit is needed because the platform may in fact refuse only the earlier reply.
 	maxPrecedence = 5 * time.Minute
 )
 
-// overtaken reports whether later replies need not wait for this one any more.
+// overtaken reports whether later replies stop waiting for this reply to create its messages.
 func (s *state) overtaken(now time.Time) bool {
 	if s.failuresInRow-s.rateLimitsInRow < overtakenAfter {
 		return false
@@ -33,17 +33,17 @@ func (s *state) overtaken(now time.Time) bool {
 	return !away || now.Sub(s.failingSince) >= maxPrecedence
 }
 
-// precedence lets later replies wait for an earlier one.
+// precedence lets later replies of a conversation wait until an earlier reply has created its messages.
 type precedence struct {
 	mu        sync.Mutex
 	none      bool          // the reply will create no more messages
-	overtaken bool          // others need not wait
-	waiting   chan struct{} // closed when the reply created its messages or was overtaken; nil: nobody waits
-	urgent    chan struct{} // capacity 1: tells the reply to try at once
+	overtaken bool          // later replies need not wait for this reply
+	waiting   chan struct{} // closed when the reply has created its messages or was overtaken; nil: no later reply waits
+	urgent    chan struct{} // capacity 1: asks the reply to make its next call at once
 }
 
-// request tells the reply to create its messages now. The returned channel is closed when they exist or when others need
-// not wait for them. It is nil if the reply creates none.
+// request asks the reply to create its messages now. The returned channel is closed when the messages exist or when
+// later replies need not wait for them. The channel is nil if the reply creates no more messages.
 func (p *precedence) request() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *precedence) setMore(more bool) {
 	}
 }
 
-// setOvertaken records after a call whether others need not wait any more.
+// setOvertaken records, after each call, whether later replies stop waiting for this reply.
 func (p *precedence) setOvertaken(overtaken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *precedence) setOvertaken(overtaken bool) {
 	}
 }
 
-// precedes reports whether the messages of the reply have to come before those of later ones.
+// precedes reports whether the reply must create its messages before later replies create theirs.
 func (p *precedence) precedes() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Slot) Shown() string {
 	return s.shown
 }
 
-// publish updates the state of the reply that others read.
+// publish updates the state of the reply that other goroutines read through the Slot.
 func (r *Reply) publish() {
 	visible := false
 	for _, p := range r.parts {
@@ -134,19 +134,19 @@ func (s *state) needsMessages(now time.Time) bool {
 	return slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return s.plan(d, now).needsMessage() })
 }
 
-// needsMessage reports whether the action creates a message or searches for one that may exist.
+// needsMessage reports whether the action creates a message, searches for a message that may exist, or waits to do so.
 func (a action) needsMessage() bool {
 	return a.creates() || a.kind == doFind || a.kind == doType || a.kind == doWait
 }
 
-// inTrouble reports whether the conversation should continue without this ending: the platform refuses to show it, or
-// only a second search or a repeated edit is left. Rate limits don't count, since they affect the next reply, too.
-// Failures that lead to another call at once don't count either.
+// inTrouble reports whether the conversation should continue before this reply's ending is shown. That is the case if
+// calls fail and the reply can only wait, or if only a second search or a repeated edit is left. Rate limits don't
+// count as trouble, since the next reply would have to wait for them, too.
 func (s *state) inTrouble() bool {
 	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlyChecksLeft())
 }
 
-// reportTrouble calls onTrouble when the trouble with the ending begins or is over.
+// reportTrouble calls onTrouble when the trouble with showing the ending begins or is over.
 func (r *Reply) reportTrouble(trouble bool) {
 	if r.onTrouble != nil && trouble != r.troubleReported {
 		r.troubleReported = trouble
@@ -173,14 +173,14 @@ func (r *Reply) reportIfSlow() (stop func()) {
 	}
 }
 
-// mustWait reports whether an earlier reply has to create a message first. An earlier reply that only needed edits may
-// need another message by now, since the platform refused its text as too long.
+// mustWait reports whether an earlier reply must create a message before this reply may. An earlier reply that needed
+// only edits until now may suddenly need another message, if the platform refuses its text as too long.
 func (r *Reply) mustWait() bool {
 	return slices.ContainsFunc(r.earlier, func(s *Slot) bool { return s.first.precedes() })
 }
 
-// waitForEarlier waits until the earlier replies have created their messages or are overtaken. It returns false when the
-// call is not wanted any more.
+// waitForEarlier waits until the earlier replies have created their messages or are overtaken. It returns false when
+// this reply no longer needs to make its call.
 func (r *Reply) waitForEarlier(ctx context.Context) bool {
 	ended := r.slot.ended
 	if r.ending != nil {

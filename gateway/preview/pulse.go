@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Pulse records when a call of an endpoint last succeeded. So a failing reply knows whether the whole endpoint fails,
-// which may last for hours, or only this reply. The zero value has no success.
+// Pulse records when a call of an endpoint last succeeded. A reply whose calls fail uses Pulse to distinguish an outage
+// of the platform, which may last for hours, from failures of this reply only. The zero value means that no call has
+// succeeded yet.
 type Pulse struct {
 	last atomic.Pointer[time.Time]
 }

@@ -11,7 +11,7 @@ import (
 // Span is a range of bytes in a text.
 type Span struct{ From, To int }
 
-// lines returns the lines of a status, with the range named code formatted as code.
+// lines returns text, which contains the lines of a status, and formats the range code of it as code.
 func lines(text string, code Span) markup.Piece {
 	p := markup.Piece{Text: text}
 	if code.From < code.To {
@@ -20,9 +20,9 @@ func lines(text string, code Span) markup.Piece {
 	return p
 }
 
-// codeIn returns the range of the code in a shortened question, as whole lines. The code is what a model wants
-// to do, so none of it must become a link, a mention or a command. If the range is unclear, all of the question
-// is code.
+// codeIn returns the range of whole lines that must be formatted as code in a shortened question. The code describes
+// what the model wants to do, so no part of it must become a link, a mention or a command. If the range is unclear,
+// codeIn returns all of the question.
 func codeIn(shortened, question string, code Span) Span {
 	if code.From >= code.To {
 		return Span{}
@@ -53,12 +53,13 @@ func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool 
 	return dialect.Len(dialect.Render(lines(question, codeIn(question, question, code)))) <= room
 }
 
-// questionIndex is the record index of the first question message. The next ones have questionIndex-1, questionIndex-2
-// and so on.
+// questionIndex is the record index of the first question message. Later question messages have the indexes
+// questionIndex-1, questionIndex-2 and so on.
 const questionIndex = -1 << 30
 
-// planQuestion plans a separate message for a question that no preview can show: the platform can't edit, the reply
-// has no more previews, or its rest will be a file. The message is deleted when the question is answered.
+// planQuestion plans a separate message for a question that no preview can show. That is the case if the platform can't
+// edit messages, if the reply has no more previews, or if the rest of the reply will be sent as a file. The message is
+// deleted when the question is answered.
 func (s *state) planQuestion(now time.Time, separate bool) action {
 	d := desired{part: questionAt, aim: aimGone, class: chat.ClassPreview}
 	if separate {
@@ -82,7 +83,8 @@ func (s *state) questionMessage(text string, code Span, asks string) desired {
 	}}
 }
 
-// recordPreviewQuestion records that a preview without an id asked the question, so that it is not asked again.
+// recordPreviewQuestion records that a preview without a message id already asked the question, so that the question is
+// not asked again.
 func (s *state) recordPreviewQuestion(f frame) {
 	s.question = newQuestion(s.question.gen + 1)
 	s.question.phase, s.question.shown = standing, s.questionMessage(f.below, f.code, f.actionIDs).display
@@ -96,8 +98,8 @@ func (s *state) recordIndex(i int) int {
 	return i
 }
 
-// restoreQuestion restores the message of an earlier process's question. It is only deleted, since nobody waits for its
-// answer any more.
+// restoreQuestion restores the message of a question that an earlier process asked. The restored message will be
+// deleted, since the earlier process no longer waits for the answer.
 func (s *state) restoreQuestion(r chat.Part, now time.Time) {
 	if gen := questionIndex - r.Index; gen >= s.question.gen {
 		s.question = newQuestion(gen)

@@ -8,18 +8,18 @@ import (
 	"telex/internal/chat"
 )
 
-// Recorder stores the messages of a reply and the content of their last calls, for the next process.
+// Recorder stores the state of a reply's messages, so that the next process can continue the reply after a crash.
 type Recorder interface {
-	// Record returns once the states of messages are durable, all or none.
+	// Record stores the states of messages in one transaction and returns when they are durable.
 	Record(ctx context.Context, parts ...chat.Part) error
-	// Edited stores the content of a preview edit some time later. It does not block.
+	// Edited returns at once. It stores the content of an edited preview some time later.
 	Edited(p chat.Part)
-	// Moved returns once all data of the chat is durably moved to its new id.
+	// Moved moves all stored data of the chat to the chat's new id, and returns when the change is durable.
 	Moved(ctx context.Context, to chat.ChatID) error
 }
 
-// record stores calls before they are made, or their outcomes. If storing fails, a preview waits: after a crash, the next
-// process would not know of the call. A final is sent anyway.
+// record stores which call is about to be made, or a call's outcome. It returns false if storing failed. A preview must
+// then wait, because after a crash the next process would have no record of the call. A final is sent anyway.
 func (r *Reply) record(ctx context.Context, parts ...chat.Part) bool {
 	if r.recorder == nil {
 		return true
@@ -45,9 +45,9 @@ func (r *Reply) storeNewChat(ctx context.Context) {
 	}
 }
 
-// mayRecordLater reports whether the record of an edit may be stored after the edit. A crash then loses only the newest
-// text. It excludes questions and the first text of a message: without its record the next process would take the message
-// for blank.
+// mayRecordLater reports whether action a is an edit that may be stored after its call. A crash then loses only the
+// record of the newest text. mayRecordLater returns false for questions and for the first text of a message: without a
+// record of this text, the next process would take the message for blank.
 func (r *Reply) mayRecordLater(a action) bool {
 	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.keepsText {
 		return false
@@ -56,8 +56,8 @@ func (r *Reply) mayRecordLater(a action) bool {
 	return before.frame.below == "" && a.frame.below == "" && !before.body.blank()
 }
 
-// recordIntent stores the change that action a is about to try, if the action creates or changes a message of the
-// reply. It returns false if storing failed.
+// recordIntent stores the change that action a is about to make to a message of the reply. It returns false if storing
+// failed.
 func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	r.currentCreate = r.createForFind(a)
 	switch a.kind {
@@ -76,7 +76,7 @@ func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	return chat.Part{}, true
 }
 
-// recordOutcome stores the outcome of action a if it differs from the plan.
+// recordOutcome stores the outcome of action a if it differs from the record plan, which was stored before the call.
 func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	for i := range r.superseded {
 		if m := &r.superseded[i]; !m.stored {
@@ -87,7 +87,7 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 		return
 	}
 	shows := r.at(a.part).shown.body.equal(a.body)
-	if shows && !r.relaid { // resend has set the sources
+	if shows && !r.relaid { // after resend, the sources are already set
 		r.at(a.part).source = plan.Source
 	}
 	switch now := r.outcomeRecord(a.part, plan); {
@@ -100,11 +100,11 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	}
 }
 
-// recordVisible is called when the final is given up. It stores what each message shows: its visible content or, if the
-// message is laid out again, its new text. Before that, the records contain the final, which people don't see.
+// recordVisible is called when the final is given up. For each message, it stores the visible content or, if the
+// message is laid out again, its new text. These records replace those of the final, which people will not see.
 //
-// All records are stored at once: the text of one message may move to another one, and a process that dies in between
-// would leave it in both.
+// All records are stored in one transaction, because text may move from one message to another. If a process died
+// between two transactions, the records of both messages could contain the text.
 func (r *Reply) recordVisible(ctx context.Context) {
 	var records []chat.Part
 	for i := range r.parts {
@@ -128,13 +128,14 @@ func (r *Reply) visibleRecord(i int, shown display) chat.Part {
 	return r.intendedRecord(action{kind: doEdit, desired: desired{part: i, display: shown, keepsText: true}})
 }
 
-// intendedRecord returns the record of action a before the call.
+// intendedRecord returns the record to store before the call of action a.
 func (r *Reply) intendedRecord(a action) chat.Part {
 	now := *r.at(a.part)
-	if a.kind == doDelete || a.kind == doFind { // neither call changes the content
+	if a.kind == doDelete || a.kind == doFind { // neither a delete nor a search changes the content
 		a.display, a.keepsText = now.shown, true
 	}
-	if a.part >= 0 && a.body.blank() && !now.blank() && !a.keepsText { // if the process dies, the text that the message may still show counts
+	if a.part >= 0 && a.body.blank() && !now.blank() && !a.keepsText {
+		// If the process dies during the call, the message may still show its earlier text.
 		a.body, a.cursor, a.keepsText = now.visibleText(), true, true
 	}
 	p := chat.Part{
@@ -158,19 +159,21 @@ func (r *Reply) intendedRecord(a action) chat.Part {
 		p.First = time.Now()
 	}
 	if a.creates() {
-		// Either create under the key may have taken effect. Assume the one with a cursor: a stream never has
-		// one. The next process takes a message without a cursor for a stream.
+		// An earlier create call with the same key may already have made the message, with other content. If one of the
+		// calls sent a cursor and no call began a stream, the record contains a cursor. The next process would take a
+		// message without a cursor for a stream.
 		framed := now.attempt.resolution == byKey && now.shown.cursor && a.kind != doStart
 		p.Cursor = (p.Cursor || framed) && !now.attempt.streams
 	}
-	if now.exists() && !a.creates() { // a message without an id is replaced by another one
+	if now.exists() && !a.creates() { // a create call replaces an existing message that has no id
 		p.Ref, p.State = now.ref, r.stateOf(&now)
 	}
 	p.File = now.file && a.kind != doSend || p.File
 	return p
 }
 
-// sourceAndNote returns the Markdown that action a shows and earlier messages don't, and the note below it.
+// sourceAndNote returns the Markdown that the message of action a shows and earlier messages don't, and the note below
+// this text.
 func (r *Reply) sourceAndNote(a action) (source, note string) {
 	if source, ok := r.previewSource(a); ok {
 		return source, ""
@@ -179,7 +182,7 @@ func (r *Reply) sourceAndNote(a action) (source, note string) {
 		note = r.noteText
 	}
 	switch {
-	case a.part >= r.textCount: // it shows only the note, or a file
+	case a.part >= r.textCount: // the message shows only the note, or a file
 		return "", note
 	case r.literal && a.part == 0:
 		return r.ending.Text, note
@@ -193,8 +196,8 @@ func (r *Reply) sourceAndNote(a action) (source, note string) {
 	return cut(r.ending.Text, start, a.body.end), note
 }
 
-// previewSource returns the Markdown that action a shows and earlier previews don't, or false if the action shows the
-// final.
+// previewSource returns the Markdown that the message of action a shows and earlier previews don't. It returns false if
+// the action shows the final.
 func (r *Reply) previewSource(a action) (string, bool) {
 	switch {
 	case a.part < 0:
@@ -205,10 +208,10 @@ func (r *Reply) previewSource(a action) (string, bool) {
 		return "", false
 	}
 	text := r.view.Text
-	if r.final != nil { // text that is laid out again comes from the final
+	if r.final != nil { // text behind the seam is laid out again from the Markdown of the final
 		text = r.markdown
 	}
-	start := 0 // overlapping text in two messages counts once
+	start := 0 // text that two messages show belongs to the source of the first one
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
 		start = max(start, p.shown.body.end)
 	}
@@ -237,9 +240,9 @@ func (s *state) stateOf(m *message) chat.PartState {
 
 // outcomeRecord returns the record p, updated with the settled outcome of the action on message i.
 func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
-	now, previews := r.at(i), r.relaid || r.ending != nil && r.ending.Keep // all that the reply shows are previews
+	now, previews := r.at(i), r.relaid || r.ending != nil && r.ending.Keep // all messages of the reply are previews
 	p.File = now.file
-	if now.givenUp() && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
+	if now.givenUp() && r.ending != nil && !r.ending.Keep { // maxTries keeps the next process from trying again, too
 		p.Tries = maxTries
 	}
 	switch {
@@ -248,13 +251,14 @@ func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
 	case now.abandoned && (i < 0 && !now.doubtful() || i >= 0 && !previews):
-		// A refused part of a final is not tried again, even if an earlier create may have made it. A refused preview is,
-		// because the model writes another text when the turn runs again.
+		// If the platform refused a part of a final, the next process does not send this part again, even if an earlier
+		// create call may have made it. If the platform refused a preview, the next process tries again, because the
+		// model writes another text when the turn runs again.
 		p.State = chat.PartRefused
-	case now.doubtful(): // takes precedence over a deletion
+	case now.doubtful(): // the record stays PartIntended, even if a person deleted the message
 	case now.phase == gone:
 		p.State = chat.PartGone
-	default: // a search found nothing, so the next create has a new key
+	default: // a search found no message, so the next create call has a new key
 		p.State, p.Key = chat.PartAbsent, r.partKey(i)
 	}
 	if p.State != chat.PartIntended {

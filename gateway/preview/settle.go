@@ -8,7 +8,7 @@ import (
 
 // settle applies the outcome of action a, which ended at now, to the state.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
-	defer s.layoutFinal() // an error may have discarded the layout
+	defer s.layoutFinal() // a failed call may have discarded the layout of the final, so lay it out again
 	switch a.kind {
 	case doSkip:
 		s.unchangedAt, s.laidOutLength, s.shownFrame = now, a.size, a.frame
@@ -23,7 +23,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleTyping(a, err, now)
 		return
 	case doProbe:
-		s.probedAt = now // a success is recorded in answered, and a failure is no new information
+		s.probedAt = now // a successful probe is recorded in lastSuccess, and a failed one is no new information
 		return
 	}
 	for len(s.parts) <= a.part && a.kind != doDraft {
@@ -33,7 +33,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.fail(a, chat.AsSendError(err), now)
 		return
 	}
-	if a.kind != doFind || r.Ref.ID != "" { // finding no message is no progress
+	if a.kind != doFind || r.Ref.ID != "" { // a search that finds no message is no progress
 		s.failuresInRow, s.holdUntil = 0, time.Time{}
 		s.extend(now.Add(finalDeadline)) // progress extends the deadline
 	}
@@ -60,7 +60,9 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case a.kind == doStop:
 		p.phase = standing
-		if p.unsure() { // an edit with the whole text and the frame follows, unless the current content is kept
+		if p.unsure() {
+			// after the stop, an edit sends the whole text and the frame, unless the ending keeps the message's current
+			// content
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}
@@ -90,15 +92,15 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	}
 }
 
-// extend moves the deadline of the final to until, if that is later.
+// extend moves the deadline of the final to the time until, unless the deadline is already later.
 func (s *state) extend(until time.Time) {
 	if s.ending != nil && until.After(s.deadline) {
 		s.deadline = until
 	}
 }
 
-// settleTyping records whether the typing indicator works. Before the last permitted create it serves as a probe, which
-// is repeated until the platform answers.
+// settleTyping records whether the typing indicator works. Before the last permitted create call of a message, a typing
+// indicator is also sent as a probe. The probe is repeated until the platform answers.
 func (s *state) settleTyping(a action, err error, now time.Time) {
 	switch {
 	case a.class == chat.ClassTyping:
@@ -112,16 +114,16 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 		case chat.Uncertain, chat.Temporary, chat.RateLimited:
 			s.recordFailure(e, now)
 			s.backoff(now)
-		default: // the platform answers, even if it refuses
+		default: // the platform answered, even though it refused the call
 			s.probed = true
 		}
 	}
 }
 
-// settleCreate records a created message and returns what it may show. A message without an id can't be edited, so it counts
-// as part of the reply only if it shows the final.
+// settleCreate records a created message and returns the display that the message may show. A message without an id
+// can't be edited, so it counts as part of the reply only if it shows the final.
 func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) display {
-	if s.draft = (draft{}); p.role == roleText { // an arriving message erases the draft
+	if s.draft = (draft{}); p.role == roleText { // the platform removes the draft when a message arrives
 		s.displayed = true
 	} else {
 		s.laidOutLength = 0
@@ -130,7 +132,8 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) display 
 	if p.certainty, p.file = p.certaintyAfter(a.display), a.kind == doFile; p.file { // the caption of a file can't be edited
 		p.certainty = sure
 	}
-	stream := p.attempt.resolution == byKey && p.attempt.streams // an earlier create may have started a stream
+	// an earlier create call for the message may have started a stream
+	stream := p.attempt.resolution == byKey && p.attempt.streams
 	p.attempt.resolve()
 	switch {
 	case ref.ID == "":
@@ -145,14 +148,14 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) display 
 		p.phase = streaming
 	case stream:
 		p.phase, p.certainty = streaming, unsure
-		a.cursor = true // if an earlier create made no stream, it may have made a message with a frame
+		a.cursor = true // if an earlier create call made no stream, it may have made a message with a frame
 	}
 	s.findSeam()
 	return a.display
 }
 
-// restart handles a text that starts over. Full parts belong to the discarded text, and only the final may edit
-// them, so previews end here. Without full parts, the new text simply replaces the old one.
+// restart handles a reply whose text starts over. If a part is full, it shows the discarded text and only the final may
+// edit it, so the reply shows no more previews. If no part is full, previews show the new text in place of the old one.
 func (s *state) restart() {
 	s.laidOutLength, s.shownFrame = 0, frame{}
 	for i := range s.parts {
@@ -164,8 +167,8 @@ func (s *state) restart() {
 	}
 }
 
-// end sets the ending. The backoff and the end of previews don't apply to a final, and markup that was refused in an
-// unfinished text is tried again.
+// end sets the ending. The backoff after failed previews does not delay the final, and the final is sent with markup
+// even if the platform refused the markup of a preview.
 func (s *state) end(e *Ending, now time.Time) {
 	s.ending, s.endedAt = e, now
 	if !e.At.IsZero() && e.At.Before(now) {
@@ -178,7 +181,7 @@ func (s *state) end(e *Ending, now time.Time) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		p.plain = p.plain && e.Keep
-		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // the refused text is not the one that is visible
+		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // the message still shows its text from before the refusal
 	}
 	if e.Keep && s.resent > 0 {
 		s.resend()

@@ -16,40 +16,40 @@ type View struct {
 	Since  time.Time // arrival time of the oldest text that is not visible yet; zero if all text is visible
 	Resets int       // number of times the text started over
 	Status Status    // what the turn does besides writing
-	Paused bool      // the model uses a tool now: the text that it writes next is a new paragraph
+	Paused bool      // the model uses a tool now: the model's next text begins a new paragraph
 }
 
 // Ending is how a reply ends.
 type Ending struct {
 	Text string // the final text, as Markdown
-	Cut  bool   // Text was interrupted: Markdown that it left open is closed
+	Cut  bool   // Text was interrupted: Markdown that is still open at the end of Text gets closed
 	Note string // a plain line below Text, such as the reason why it was interrupted
 
 	// Keep leaves visible messages as they are, but removes the cursor. If Text or Note is set as well, telex began to
-	// show this final and then gave it up.
+	// show them as the final and then gave up.
 	Keep bool
 
-	// Stopped marks the visible text as incomplete: a mark is shown below it. It requires Keep.
+	// Stopped shows a mark below the visible text, because the text is incomplete. Stopped requires Keep.
 	Stopped bool
 
-	// Stand leaves visible messages as they are, including a question and its buttons: another process continues
-	// the reply. It requires Keep.
+	// Stand leaves visible messages as they are, including a question and its buttons, because another process
+	// continues the reply. Stand requires Keep.
 	Stand bool
 
-	// At is the time when the ending was decided; zero means now. The deadline of a final counts from this time, even in
-	// a later process.
+	// At is the time when the ending was decided; zero means now. The deadline for showing a final counts from At, even
+	// in a later process.
 	At time.Time
 
-	// Files follow the text in order, each in its own message. Their content never changes afterwards. Files
+	// Files are sent after the text, in order, each in its own message. The messages with files are never edited. Files
 	// that can't be sent are named below the text instead, and a file that the platform refuses is left out.
 	Files []chat.File
 }
 
-// givesUp reports whether e gives up a final of which some messages may be visible.
+// givesUp reports whether e gives up a final that some messages may already show.
 func (e *Ending) givesUp() bool { return e != nil && e.Keep && e.Text+e.Note != "" }
 
-// Slot passes the newest view from a turn to the one reader of the reply: a newer view replaces an unread one.
-// Writers never block.
+// Slot passes the newest view from a turn to the goroutine that shows the reply. A newer view replaces an unread one,
+// so the turn never blocks.
 type Slot struct {
 	mu            sync.Mutex
 	text          *strings.Builder
@@ -58,14 +58,14 @@ type Slot struct {
 	since         time.Time
 	status        Status
 	paused        int       // length of the text when the model switched to a tool
-	askedSince    time.Time // time when the status's question became visible; zero: it is not visible
+	askedSince    time.Time // time when the status's question became visible; zero: the question is not visible
 	ending        *Ending
 	changed       chan struct{} // capacity 1: signals a change, not the number of changes
 	ended         chan struct{} // closed by Finish
-	decided       bool          // set by Decide: no other ending counts
+	decided       bool          // set by Decide: from then on, Finish has no effect
 	cut           chan struct{} // closed by Cut
-	erased        bool          // set by Redraw: a draft vanished
-	questionAsked chan struct{} // capacity 1: signals a question, which is shown without waiting for the interval
+	erased        bool          // set by Redraw: the platform removed the draft
+	questionAsked chan struct{} // capacity 1: signals a question, which is shown without waiting for Config.Interval
 	visible       bool          // a message of the reply exists
 	readable      bool          // at least one message shows more than a question or the progress of tools
 	shown         string        // Markdown of the last preview that a person saw
@@ -102,7 +102,7 @@ func (s *Slot) Reset() {
 	notify(s.changed)
 }
 
-// Finish ends the reply. Only the first call counts.
+// Finish ends the reply. Only the first call of Finish has an effect.
 func (s *Slot) Finish(e Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *Slot) Finish(e Ending) {
 	}
 }
 
-// Decide runs store and then ends the reply. Once Decide has begun, no other ending counts. If there is an ending
-// already, Decide does nothing.
+// Decide runs store and then ends the reply. Once Decide has begun, calls of Finish have no effect. If the reply
+// already has an ending, Decide does nothing.
 func (s *Slot) Decide(e Ending, store func()) {
 	s.mu.Lock()
 	open := s.ending == nil && !s.decided
@@ -143,7 +143,8 @@ func (s *Slot) Cut() {
 	}
 }
 
-// Redraw records that another message arrived in the chat. This erases a draft, which is then shown again.
+// Redraw records that another message arrived in the chat. The platform then removes the reply's draft, so the draft
+// must be shown again.
 func (s *Slot) Redraw() {
 	s.mu.Lock()
 	s.erased = true
@@ -176,7 +177,7 @@ func (s *Slot) Text() string {
 	return v.Text
 }
 
-// Ending returns how the reply ends; the zero Ending while that is undecided.
+// Ending returns how the reply ends, or the zero Ending while the reply's ending is undecided.
 func (s *Slot) Ending() Ending {
 	if _, e := s.load(); e != nil {
 		return *e
@@ -184,8 +185,8 @@ func (s *Slot) Ending() Ending {
 	return Ending{}
 }
 
-// load returns the newest view, and the ending once there is one. It copies no text: a string returned by a
-// strings.Builder stays valid while the builder grows.
+// load returns the newest view, and the ending of the reply or nil if it has none yet. It copies no text: a string
+// returned by a strings.Builder stays valid while the builder grows.
 func (s *Slot) load() (View, *Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,15 +206,16 @@ func (s *Slot) markVisible(n int) {
 	}
 }
 
-// Asked returns the time when the status's question became visible; zero if nothing is asked or it is not visible yet.
+// Asked returns the time when the status's question became visible. It returns zero if there is no question or the
+// question is not visible yet.
 func (s *Slot) Asked() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.askedSince
 }
 
-// markAsked records that a question became visible. at is the start of the call that showed it. It does nothing if the
-// status asks another question now.
+// markAsked records that a question became visible. at is the start of the call that showed the question. markAsked
+// does nothing if the status asks another question now.
 func (s *Slot) markAsked(question Status, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,42 +11,44 @@ import (
 
 // Config configures how the replies of one endpoint stream.
 type Config struct {
-	Enabled      bool          // false: one send, never a cursor; only questions are shown before the final
+	Enabled      bool          // false: nothing is shown before the final except questions
 	Interval     time.Duration // minimum time between the starts of two preview calls; 0: the platform's default
 	MinTokens    int           // estimated number of tokens before the first display
 	Cursor       string        // shown at the end of every preview
-	Button       *chat.Action  // shown below every draft, and below every preview where commands can't be typed; nil: none. It appears and disappears with the cursor
+	Button       *chat.Action  // shown below drafts, and below previews where commands can't be typed; nil: no button
 	ButtonAlways bool          // show Button below every preview
 	Progress     bool          // show tool progress below the text of previews
-	Transport    Transport     // how previews are sent, where the platform can do more than edit
-	MaxParts     int           // beyond this many parts the rest of a final is sent as a file, where the platform takes files; 0: never
-	FileLine     string        // caption of that file
-	StopMark     string        // shown below a stopped text, so that it does not look complete; empty: none
+	Transport    Transport     // how previews are sent, if the platform can do more than edit messages
+	MaxParts     int           // text beyond this many parts is sent as a file, if the platform supports files; 0: never
+	FileLine     string        // caption of the file with the rest of a final
+	StopMark     string        // shown below an interrupted text, which may look complete; empty: nothing is shown
 	FilesLine    string        // shown below a text whose files can't be sent; {files} is replaced by their names
 
-	// Typed reports whether the asker typed a URL. If the asker typed every URL of a message, the platform may
-	// show a preview of the first. nil: no link previews.
+	// Typed reports whether the asker typed a URL. If the asker typed every URL of a message, the platform may show a
+	// preview of the first URL. If Typed is nil, there are no link previews.
 	Typed func(address string) bool
 }
 
 // Transport is the way previews are sent.
 type Transport uint8
 
-// The transports. If the platform lacks the chosen one, Edit is used.
+// The transports. If the platform does not support the chosen transport, Edit is used.
 const (
-	Edit   Transport = iota // a message that is edited
-	Draft                   // an ephemeral draft; the final is a message of its own
-	Native                  // a native stream of the platform, which only grows
+	Edit   Transport = iota // previews are shown by editing a message
+	Draft                   // previews are ephemeral drafts; the final is sent as a message
+	Native                  // previews are appended to a native stream of the platform
 )
 
 const (
 	// slowAfter is the time after which the words of a slow model are shown even if there are fewer than MinTokens.
 	slowAfter = 5 * time.Second
-	// layoutInterval is the minimum time between two layouts if the first showed nothing new.
+	// layoutInterval is the minimum time between two layouts of the text if the first of them showed nothing new.
 	layoutInterval = 100 * time.Millisecond
-	// finalDeadline is how long a final is tried after the last retry time that the platform gave.
+	// finalDeadline is how long the bot tries to show a final, counted from its last success or from the end of the
+	// last rate limit.
 	finalDeadline = 15 * time.Minute
-	// slowCall is how long a call of an ending may take before the conversation continues without it.
+	// slowCall is how long a call that shows a reply's ending may take before the conversation continues without that
+	// reply.
 	slowCall = 3 * time.Second
 	// lastChance is the minimum time for which each process tries a final, even after its deadline.
 	lastChance = time.Minute
@@ -54,15 +56,16 @@ const (
 	maxOutage = 24 * time.Hour
 	// minLimit is the shortest length to which "too long" errors can halve a part.
 	minLimit = 32
-	// maxUncertainCreates is the number of creates with unknown outcome allowed per part: the first and one more,
-	// since a lost answer is worse than a duplicate.
+	// maxUncertainCreates limits the create calls without a response per part: the first one and one repetition. The
+	// repetition is allowed because a lost answer is worse than a duplicate.
 	maxUncertainCreates = 2
-	// maxTries is the number of processes that may end during a create of a part. Each crash between the create
-	// and its record costs one more message, and a message that crashes every process must not be tried forever.
+	// maxTries is the number of processes that may end during a create call for the same part. After that, the part is
+	// not sent again: each such crash may leave a duplicate message, and a part that crashes every process must not be
+	// tried forever.
 	maxTries = 4
 )
 
-// errUndelivered means that the final is not visible and no single failure explains it.
+// errUndelivered means that the final is not visible although no call failed.
 var errUndelivered = errors.New("final is not visible")
 
 func (p payload) equal(q payload) bool {
@@ -72,8 +75,8 @@ func (p payload) equal(q payload) bool {
 // placeholder is the content of a message that shows no text: platforms refuse empty messages.
 const placeholder = "–"
 
-// shortest is the content of a message whose text the platform refuses. Unlike the placeholder, it represents text: a
-// message that shows it is never deleted as blank.
+// shortest is the content of a message whose text the platform refuses. A message that shows shortest still counts as
+// text, so it is never deleted as blank.
 const shortest = "…"
 
 // blank reports whether p shows no text.
@@ -86,7 +89,7 @@ func nothing() payload {
 	return payload{rendered: markup.Rendered{Text: placeholder}, plain: placeholder}
 }
 
-// draft is the ephemeral preview that a person sees. The zero draft means that there is none.
+// draft is the ephemeral preview that a person sees. The zero draft means that no draft is visible.
 type draft struct {
 	display
 	part int
@@ -103,19 +106,19 @@ type state struct {
 	view   View
 	ending *Ending
 
-	currentCreate *chat.Create // the create that is being made, for Find; nil: not needed
-	searchResult  chat.Found   // of the last search
+	currentCreate *chat.Create // the create call that is being made, for Finder.Find; nil: Find does not need it
+	searchResult  chat.Found   // result of the last search
 
-	parts      []message // of the text
+	parts      []message // the messages of the text
 	question   message
 	superseded []message
 	draft      draft
-	cuts       []int // lengths to which the first parts were cut, if larger than limit
+	cuts       []int // maximum lengths of the first parts, which were cut before limit was lowered
 
 	muted        bool // no more previews in this reply
 	unreachable  bool // sending to this chat is impossible
-	questionLost bool // a question message may exist that can't be found any more
-	nameless     bool // a create returned no message id
+	questionLost bool // a question message may exist whose id is unknown
+	nameless     bool // a create call returned no message id
 }
 
 // place is the target of a reply and what the platform supports there.
@@ -128,15 +131,15 @@ type place struct {
 	dialect     markup.Dialect
 	limit       int           // maximum length of a part in the dialect's unit, without the room for the cursor
 	ops         chat.Op       // supported kinds of call
-	typing      time.Duration // interval for renewing the typing indicator; 0: none is sent
+	typing      time.Duration // interval for renewing the typing indicator; 0: no typing indicator is sent
 	fileLimit   int64         // maximum size of a file in bytes; 0: unknown
 	draftButton *chat.Action  // the stop button below a draft; nil: none
 	draftFor    time.Duration // lifetime of a draft; 0: previews are not drafts
 	streamFor   time.Duration // maximum duration of a stream; 0: previews are not streams
-	grows       bool          // previews began as streams: the layout may only append
-	lateFor     time.Duration // time after which the message of a create of unknown outcome is searched again; 0: never
+	grows       bool          // previews began as streams, so the text is laid out for appending
+	lateFor     time.Duration // time for which a create call may still take effect after it failed; 0: it can't
 	taken       time.Time     // Options.Taken
-	keyFor      time.Duration // time for which a create may be repeated under its key
+	keyFor      time.Duration // time for which a create call may be repeated with the same idempotency key
 }
 
 // can reports whether the platform supports a kind of call.
@@ -147,9 +150,9 @@ func (p *place) cannot(op chat.Op) { p.ops &^= op }
 
 // visibleState is what people see of an unfinished reply, and when it changed.
 type visibleState struct {
-	source          string    // Markdown that the parts show
+	source          string    // Markdown of the text that the parts show
 	displayed       bool      // a person has seen something of this reply
-	resent          int       // how many of the first parts are messages that an earlier process has sent again (see resend)
+	resent          int       // number of parts at the beginning that an earlier process has sent again (see resend)
 	recoveredLength int       // length of the source that an earlier process had shown
 	laidOutLength   int       // length of the text that was last laid out and shown
 	shownFrame      frame     // frame that was shown around that text
@@ -159,7 +162,7 @@ type visibleState struct {
 	lastType        time.Time
 }
 
-// at returns the message at an index. After the last message it returns an absent one.
+// at returns the message at index i. If i is beyond the last message, at returns an absent message.
 func (s *state) at(i int) *message {
 	switch {
 	case i >= len(s.parts):
@@ -173,7 +176,7 @@ func (s *state) at(i int) *message {
 	}
 }
 
-// mute ends the previews if m, whose call failed, is a message of the text.
+// mute ends the previews of this reply if m is a message of the text. It is called when a call for m failed.
 func (s *state) mute(m *message) { s.muted = s.muted || m.role == roleText }
 
 // visible returns the number of source bytes that a person sees.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A stream is a message that only grows, so it shows nothing that may still change: no cursor and no auto-closed
-// markup. It is stopped when the text changes, when its content becomes uncertain, or before the platform ends
-// it. From then on it is a message that is edited.
+// A stream is a message to which text can only be appended. So a stream contains nothing that may still change: no
+// cursor and no markup that the model has not closed yet. The bot stops a stream when the text changes, when the
+// stream's content becomes uncertain, or before the platform ends the stream. From then on, the message is edited.
 
 // streamed reports whether part i is a stream or will be one.
 func (s *state) streamed(i int) bool {
@@ -17,8 +17,8 @@ func (s *state) streamed(i int) bool {
 	return s.streamFor > 0
 }
 
-// streaming returns the index of the message that is a stream and the time until which it may be one. The index
-// is negative if there is none.
+// streaming returns the index of the message that is a stream, and the time when that stream must be stopped. The index
+// is negative if no message is a stream.
 func (s *state) streaming() (i int, until time.Time) {
 	i = slices.IndexFunc(s.parts, func(m message) bool { return m.streams() })
 	if i >= 0 {

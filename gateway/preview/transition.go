@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// failedCall is a failed call and its message.
+// failedCall is a failed call and the message that the call should have changed.
 type failedCall struct {
 	action
 	message *message // unset for a draft
@@ -17,10 +17,11 @@ type failedCall struct {
 // transition applies a failed call to the state.
 type transition func(*state, failedCall)
 
-// transitions are the transitions for one kind of call, by kind of error.
+// transitions contains, for one kind of call, the transition that each kind of error causes.
 type transitions struct{ uncertain, rejected, tooLong, gone, frozen transition }
 
-// failuresOf returns the transitions for a kind of call, which differ for messages of the text and others.
+// failuresOf returns the transitions for a kind of call. text is true if the call's message is part of the text, and
+// false if the message is a question or superseded.
 func failuresOf(kind actionKind, text bool) transitions {
 	stream := transitions{streamUncertain, endStream, endStream, recordGone, endStream}
 	find := transitions{tryLater, endFinds, endFinds, endFinds, endFinds}
@@ -50,14 +51,17 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
 		switch m := f.message; {
-		case a.repeats && e.Kind != chat.Gone: // the message already shows the content, unless an edit of another process took effect
+		case a.repeats && e.Kind != chat.Gone:
+			// The platform refuses to repeat an edit that it accepted before, so don't try again.
 			m.foreignEdits = time.Time{}
 			return
-		case a.mark != "": // the mark may be the cause
+		case a.mark != "": // the mark may be the cause of the failure, so repeat the call without it
 			s.cfg.StopMark = ""
 			return
 		case a.creates() && m.attempt.resolution == byKey && s.can(chat.OpFind):
-			m.attempt.resolution = byFind // the platform refuses the key, so search for the message of an earlier try
+			// The platform refuses the idempotency key, so search for the message that an earlier create call may have
+			// made.
+			m.attempt.resolution = byFind
 			return
 		}
 	}
@@ -89,7 +93,8 @@ func (f failedCall) transition() transition {
 	}
 }
 
-// obeyLimit leaves the waiting to the budget, which delays all replies.
+// obeyLimit handles a rate limit. The budget already delays the calls of all replies, so this reply adds a backoff of
+// its own only after several failures in a row.
 func obeyLimit(s *state, f failedCall) {
 	if s.failuresInRow > maxObeyedLimits {
 		s.backoff(f.now)
@@ -98,11 +103,12 @@ func obeyLimit(s *state, f failedCall) {
 
 func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 
-// suspend waits and repeats the call: a refusal may be a mistake of the platform or soon be undone.
+// suspend waits and then repeats the call, because the platform may refuse access by mistake, or an administrator may
+// soon restore it.
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
-// followChat continues the reply under the chat's new id, at most once. Old message ids are not valid there, and a
-// create that is repeated there does not find a message of the old chat.
+// followChat continues the reply under the chat's new id, at most once. The ids of old messages are not valid in the
+// new chat, and a create call that is repeated in the new chat does not find a message of the old chat.
 func followChat(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
@@ -118,7 +124,7 @@ func followChat(s *state, f failedCall) {
 	}
 }
 
-// createUncertain records a create that may have taken effect.
+// createUncertain records a create call that may have made its message although no response arrived.
 func createUncertain(s *state, f failedCall) {
 	m := f.message
 	m.attempt.streams, m.file = m.attempt.streams || f.kind == doStart, f.kind == doFile
@@ -135,14 +141,15 @@ func createUncertain(s *state, f failedCall) {
 	}
 }
 
-// editUncertain records an edit that may have taken effect. The edit is repeated.
+// editUncertain records an edit that may have taken effect although no response arrived. The edit is repeated.
 func editUncertain(s *state, f failedCall) {
 	f.message.replace(f.display)
 	f.message.certainty = unsure
 	s.backoff(f.now)
 }
 
-// streamUncertain records a call on a stream that may have taken effect. An append can't be repeated; a stop can.
+// streamUncertain records a call on a stream that may have taken effect although no response arrived. A call that
+// appends text must not be repeated, because the text could appear twice.
 func streamUncertain(s *state, f failedCall) {
 	if f.added != "" {
 		f.message.certainty = unsure
@@ -150,7 +157,8 @@ func streamUncertain(s *state, f failedCall) {
 	s.backoff(f.now)
 }
 
-// dropMarkup tries refused content again without its markup, and then gives up.
+// dropMarkup sends content that the platform refused again without markup. If the content had no markup, dropMarkup
+// gives up.
 func dropMarkup(s *state, f failedCall) {
 	if m := f.message; !m.plain && !f.body.equal(plainPayload(f.body)) {
 		m.plain = true
@@ -159,16 +167,16 @@ func dropMarkup(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// cutShorter halves the length of messages. Parts of the final before the part that was too long stay as they are: they
-// may have been sent, and some platforms can't edit them.
+// cutShorter halves the maximum length of messages. The parts of the final before the part that was too long stay as
+// they are, because they may have been sent, and some platforms can't edit them.
 func cutShorter(s *state, f failedCall) {
-	known := s.cutOf(f.part) > s.limit // it was cut before the limit was known, perhaps by an earlier process
+	known := s.cutOf(f.part) > s.limit // the part was cut before the lower limit was known, perhaps by an earlier process
 	if s.ending != nil && s.ending.Keep && (known || s.limit > minLimit) {
 		s.limit = max(minLimit, s.limit/2)
 		s.resend()
 		return
 	}
-	if f.message.abandoned { // its new text was refused before, and now its earlier text is refused as well
+	if f.message.abandoned { // the platform refused the message's new text before, and now refuses its earlier text as well
 		giveUp(s, f)
 		return
 	}
@@ -186,7 +194,7 @@ func cutShorter(s *state, f failedCall) {
 	s.halve(f.part)
 }
 
-// cutDraftShorter halves the length for a draft.
+// cutDraftShorter halves the maximum length of a draft, or stops the use of drafts if the length is already minimal.
 func cutDraftShorter(s *state, f failedCall) {
 	if s.limit <= minLimit {
 		endDrafts(s, f)
@@ -195,7 +203,8 @@ func cutDraftShorter(s *state, f failedCall) {
 	s.halve(f.part)
 }
 
-// giveUp stops calls that can't succeed: the previews of this reply, this message of the final, or the question.
+// giveUp stops calls that can't succeed. Depending on the failed call, the reply shows no more previews, or stops
+// trying to show this message of the final or this question.
 func giveUp(s *state, f failedCall) {
 	m := f.message
 	switch s.mute(m); {
@@ -206,15 +215,15 @@ func giveUp(s *state, f failedCall) {
 	case m.revert(f.body):
 	case f.kind == doEdit && f.keepsText && m.shortenText():
 		return
-	case m.abandoned, f.kind == doEdit && f.keepsText: // its current content is refused too
+	case m.abandoned, f.kind == doEdit && f.keepsText: // the platform refuses the message's current content too
 		m.shown.cursor, m.certainty = false, sure
 	}
 	m.abandoned = true
 	s.restoreSupersededFor(m)
 }
 
-// refuseFile handles a refused file. A file with the rest of the text is sent as messages instead. Any other
-// file is left out, since the text is the answer.
+// refuseFile handles a file that the platform refuses. If the file contains the rest of the text, that text is sent as
+// messages instead. Any other file is left out.
 func refuseFile(s *state, f failedCall) {
 	if s.restFile != nil && f.part == s.restAt {
 		s.restAsText, s.final = true, nil
@@ -223,7 +232,8 @@ func refuseFile(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// recordGone records that a message does not exist. Unless the failed call was a delete, a person deleted it.
+// recordGone records that a message does not exist any more. If the failed call was an edit or appended text, a person
+// must have deleted the message.
 func recordGone(s *state, f failedCall) {
 	f.message.renew()
 	if s.muted = true; f.kind != doDelete {
@@ -235,7 +245,7 @@ func recordGone(s *state, f failedCall) {
 // supersede replaces a message that can't be edited any more.
 func supersede(s *state, f failedCall) { s.supersede(f.part) }
 
-// endStreams makes previews edits from now on, because the platform refuses streams.
+// endStreams shows previews as edited messages from now on, because the platform refuses streams.
 func endStreams(s *state, _ failedCall) { s.streamFor = 0 }
 
 // endStream handles a refused append by stopping the stream, and a refused stop by editing the message.
@@ -245,18 +255,20 @@ func endStream(_ *state, f failedCall) {
 	}
 }
 
-// endDrafts makes previews edits from now on, because the platform refuses drafts. The text so far must be shown again.
+// endDrafts shows previews as edited messages from now on, because the platform refuses drafts. The current text must
+// then be shown again.
 func endDrafts(s *state, _ failedCall) { s.draftFor, s.laidOutLength, s.shownFrame = 0, 0, frame{} }
 
-// endFinds records that the platform can't tell whether a create took effect.
+// endFinds records that a search of the platform can't show whether a create call made its message.
 func endFinds(s *state, f failedCall) {
 	s.mute(f.message)
 	s.cannot(chat.OpFind)
 	f.message.attempt.giveUp()
 }
 
-// replaceQuestion handles a question that can't be edited: it is deleted before another is asked. For an
-// answered question, the removal of its buttons is tried once more without markup.
+// replaceQuestion handles a question message that can't be edited: the message is deleted before another question is
+// asked. If the failed edit should have removed the buttons of an answered question, the edit is tried once more
+// without markup.
 func replaceQuestion(s *state, f failedCall) {
 	switch m := f.message; {
 	case !f.keepsText:
@@ -268,7 +280,7 @@ func replaceQuestion(s *state, f failedCall) {
 	}
 }
 
-// forgetMessage stops tracking a message that is not part of the text. The next question gets a new message.
+// forgetMessage stops tracking a question message or a superseded message. The next question gets a new message.
 func forgetMessage(s *state, f failedCall) {
 	s.failuresInRow = 0
 	s.forget(f.part)
