@@ -9,7 +9,7 @@ import (
 	"telex/internal/markup"
 )
 
-// next returns the next action. It changes nothing.
+// next returns the next action without changing the state.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.unreachable:
@@ -27,12 +27,13 @@ func (s *state) next(now time.Time) action {
 	return s.remaining(now)
 }
 
-// timedOut reports whether the reply gave up only because its deadline passed.
+// timedOut reports whether the reply ended only because its deadline passed, while some calls were still needed.
 func (s *state) timedOut(now time.Time) bool {
 	return s.ending != nil && !s.ending.Stand && !s.unreachable && now.After(s.deadline) && s.remaining(now).kind != doEnd
 }
 
-// preview returns the action that shows the newest view when a preview is due.
+// preview returns the next action while the reply has no ending: it shows the newest view, or waits until the next
+// preview is due.
 func (s *state) preview(now time.Time) action {
 	if i, until := s.streaming(); i >= 0 && (s.parts[i].unsure() || !now.Before(until)) {
 		return s.stop(i)
@@ -72,8 +73,8 @@ func (s *state) preview(now time.Time) action {
 	return s.show(i, from, text, want, asks, now)
 }
 
-// hasRoomForQuestion reports whether the question fits into part i, which shows the text starting at from, or into the part
-// after it.
+// hasRoomForQuestion reports whether the question fits into part i or may go into the next part. Part i shows the text
+// starting at from.
 func (s *state) hasRoomForQuestion(i int, from markup.Mark, text string, want frame) bool {
 	if !s.isInFile(i + 1) {
 		return true
@@ -81,7 +82,7 @@ func (s *state) hasRoomForQuestion(i int, from markup.Mark, text string, want fr
 	return !s.layout(i, from, text, want).seal
 }
 
-// isInFile reports whether part i will be in a file.
+// isInFile reports whether the text of part i will be sent in a file.
 func (s *state) isInFile(i int) bool {
 	return s.can(chat.OpFile) && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts
 }
@@ -93,14 +94,14 @@ func (s *state) mayPreview(i int) bool {
 		return false
 	case s.view.Status.urgent():
 		return s.can(chat.OpEdit)
-	case !s.cfg.Enabled: // only to remove an answered question
+	case !s.cfg.Enabled: // without streaming, a preview is only needed to remove an answered question
 		return s.can(chat.OpEdit) && s.shownFrame != (frame{})
 	}
 	return s.can(chat.OpEdit) || s.draftFor > 0 || s.streamFor > 0
 }
 
-// show returns the call that makes part i show the text and, around it, the frame. If the part already shows both, show
-// returns doSkip.
+// show returns the call that makes part i show the text and, around the text, the frame want. If part i already shows
+// the text and the frame, show returns doSkip.
 func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool, now time.Time) action {
 	d, streams := s.layout(i, from, text, want), s.streamed(i)
 	if !s.displayed || asks {
@@ -119,9 +120,9 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 	return action{kind: doSkip, desired: desired{size: len(text), display: display{frame: want}}}
 }
 
-// fillPlaceholder chooses the body of a message that has no text to show yet. It keeps the text that an earlier process
-// showed until the new text is longer. A message must not become empty: where previews have no cursor, the placeholder
-// replaces an outdated frame.
+// fillPlaceholder chooses the body of a message for which there is no new text yet. If an earlier process showed text,
+// the message keeps that text until the new text is longer. Platforms refuse empty messages. So if previews have no
+// cursor, fillPlaceholder replaces an outdated frame by the placeholder.
 func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return
@@ -134,7 +135,7 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 		}
 		f := s.fitFrame(shown.rendered, want)
 		if s.view.Status.urgent() && f.below != want.below {
-			return // the question is shown without text until the new text is longer
+			return // the earlier text leaves no room for the question, so the question is shown without it
 		}
 		if a.body, a.keepsText = shown, true; !p.streams() {
 			a.frame = f
@@ -145,18 +146,19 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 }
 
 // layout returns the content of part i: the text starting at from, with as much of the frame as fits. A question is
-// always shown. If it does not fit below the text, layout marks the part as full, and the question goes into the next
-// part.
+// always shown: if the question does not fit below the text, layout marks the part as full, and the question goes into
+// the next part.
 func (s *state) layout(i int, from markup.Mark, text string, want frame) desired {
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
-		Append: s.grows, // even if this part is edited, not streamed: the boundaries between parts must not change
+		Append: s.grows, // also if this part is edited and not streamed, because the boundaries between parts must not change
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// An edited message can show all of the text, where a stream would hold some back. This matters above a question,
-		// which may stay for long. It never makes a part full.
+		// A stream omits the end of the text if it may still change. An edited message can show all of the text. This
+		// matters above a question, since people may take long to answer. The longer text is used only if it fits into
+		// this part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole
@@ -173,7 +175,7 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	return a
 }
 
-// due returns the earliest time of the next preview.
+// due returns the earliest time at which the next preview may be sent.
 func (s *state) due() time.Time {
 	due := s.unchangedAt.Add(layoutInterval)
 	if next := s.lastCall.Add(s.cfg.Interval); next.After(due) && !s.overflowed() {
@@ -182,14 +184,14 @@ func (s *state) due() time.Time {
 	return due
 }
 
-// overflowed reports whether the last part is full and the next one does not exist yet. The text that did not fit is
-// then shown without waiting for another interval.
+// overflowed reports whether the last part is full and the next part does not exist yet. In this case, the text that
+// did not fit is shown at once, without waiting for Config.Interval.
 func (s *state) overflowed() bool {
 	n := len(s.parts)
 	return n > 0 && s.parts[n-1].sealed() && (s.draft.at.IsZero() || s.draft.part < n)
 }
 
-// active returns the part that grows and where its text starts in the source.
+// active returns the index of the part that grows, and the position in the Markdown at which its text starts.
 func (s *state) active() (int, markup.Mark) {
 	n := len(s.parts)
 	if n == 0 {
@@ -201,9 +203,9 @@ func (s *state) active() (int, markup.Mark) {
 	return n, *s.parts[n-1].nextStart
 }
 
-// shownText returns the text to show. That is all of it once there is enough for the first display. Before that, it is
-// only the whole words of a slow model. If shownText returns no text, due is the time when it will return some without
-// a new delta. A zero due means never.
+// shownText returns the text to show. It returns all of the text once there is enough for the first display. If the
+// model is slow, shownText returns the complete words before that. If shownText returns no text, due is the time when
+// it will return some even if the model writes no more; zero means never.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if s.isBehind() {
@@ -224,8 +226,8 @@ func (s *state) isBehind() bool {
 	return s.recoveredLength > 0 && len(s.view.Text) <= s.recoveredLength
 }
 
-// waitOrRenew waits until due, or for an event if due is zero. If the typing indicator or a draft expires earlier, it
-// renews that. With ignoreText, new text does not end the wait.
+// waitOrRenew returns an action that waits until due, or for an event if due is zero. If the typing indicator or a
+// draft expires earlier, the action renews it. If ignoreText is true, new text does not end the wait.
 func (s *state) waitOrRenew(now, due time.Time, ignoreText bool) action {
 	a := action{kind: doWait, until: due, ignoreText: ignoreText}
 	sooner := func(t time.Time) {

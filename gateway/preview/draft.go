@@ -2,18 +2,18 @@ package preview
 
 import "telex/internal/chat"
 
-// A draft is a preview without a message. It vanishes by itself or when a message arrives, and it may be sent
-// again at any time. Drafts are not recorded.
+// A draft is a preview that is not a message. The platform removes a draft after some time or when a message arrives,
+// so the bot sends the draft again while the reply grows. Drafts are not stored.
 
 // drafted reports whether a person may see a draft now.
 func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 
-// redraft returns the action that renews the draft before it expires.
+// redraft returns the action that sends the draft again before the platform removes it.
 func (s *state) redraft() action {
 	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, keepsText: true, size: s.laidOutLength, class: chat.ClassPreview}}
 }
 
-// expireDraft marks the draft as expired, so that it is shown again at once.
+// expireDraft marks the draft as expired, so that the bot sends it again at once.
 func (s *state) expireDraft() {
 	if s.drafted() {
 		s.draft.at = s.draft.at.Add(-s.draftFor)

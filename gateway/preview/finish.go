@@ -10,7 +10,8 @@ import (
 	"telex/internal/markup"
 )
 
-// remaining returns the next action for the ending, ignoring the deadline; doEnd if nothing is left to do.
+// remaining returns the next action that shows the ending, even if the deadline has passed. It returns doEnd if nothing
+// is left to do.
 func (s *state) remaining(now time.Time) action {
 	first, later, calls := action{kind: doEnd}, action{kind: doEnd}, 0
 	for _, d := range s.atEnd() {
@@ -21,7 +22,8 @@ func (s *state) remaining(now time.Time) action {
 		switch {
 		case a.kind == doEnd:
 			continue
-		case a.kind == doWait && (a.repeats || d.part <= supersededAt): // other messages need not wait for a late search
+		case a.kind == doWait && (a.repeats || d.part <= supersededAt):
+			// The calls for other messages need not wait for a late search.
 			if later.kind == doEnd || a.until.Before(later.until) {
 				later = a
 			}
@@ -38,8 +40,8 @@ func (s *state) remaining(now time.Time) action {
 	return first
 }
 
-// repeat returns an edit that repeats the last one of a message, if an edit of another process may have taken effect
-// since. If such an edit may still arrive, repeat returns a wait.
+// repeat returns an action that repeats the last edit of a message, because an edit that another process made may have
+// replaced the content since. If such an edit may still arrive, repeat first returns a wait.
 func (s *state) repeat(d desired, now time.Time) action {
 	m := s.at(d.part)
 	if m.foreignEdits.IsZero() || !m.editable() || !s.can(chat.OpEdit) || d.aim != aimShow && d.aim != aimStay {
@@ -54,7 +56,8 @@ func (s *state) repeat(d desired, now time.Time) action {
 	return action{kind: doEdit, desired: d, repeats: true}
 }
 
-// atEnd returns the aims of all messages for the ending. Superseded messages are deleted last.
+// atEnd returns the desired state of all messages at the end of the reply. Superseded messages come last, so they are
+// deleted after their replacements are visible.
 func (s *state) atEnd() []desired {
 	list := s.textsAtEnd()
 	list = append(list, desired{part: questionAt, aim: aimGone})
@@ -66,7 +69,7 @@ func (s *state) atEnd() []desired {
 	return list
 }
 
-// textsAtEnd returns the aims of the text's messages for the ending, in order.
+// textsAtEnd returns the desired state of the text's messages at the end of the reply, in order.
 func (s *state) textsAtEnd() (list []desired) {
 	n := len(s.final)
 	if s.ending.Keep {
@@ -91,13 +94,13 @@ func (s *state) textsAtEnd() (list []desired) {
 	return list
 }
 
-// keepsDraft reports whether a message must replace the draft: only the draft shows some of the text, and a draft
-// vanishes. A part that is laid out again anyway (see type seam) does not count.
+// keepsDraft reports whether a message must replace the draft, because only the draft shows some of the text and the
+// platform will remove the draft. It returns false if the text of the draft is laid out again anyway (see type seam).
 func (s *state) keepsDraft() bool {
 	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists() && !s.seam.covers(s.draft.part)
 }
 
-// aimWhenKept returns the aim of part i when visible messages are kept.
+// aimWhenKept returns the desired state of part i when the ending keeps the visible messages.
 func (s *state) aimWhenKept(i int) desired {
 	d := desired{part: i, aim: aimStay}
 	if s.keepsDraft() && i == s.draft.part {
@@ -115,14 +118,16 @@ func (s *state) aimWhenKept(i int) desired {
 	switch {
 	case !m.exists() && s.mustResend(i):
 		d.aim, d.body, d.keepsText = aimShow, m.visibleText(), true
-	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // the message shows only tool progress
+	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete):
+		// The message shows no text, only the progress of tools.
 		d.aim = aimGone
 	}
 	return d
 }
 
-// mustResend reports whether part i, which was superseded and not replaced yet, is created again. That is needed if
-// this part or an earlier one would otherwise keep its cursor.
+// mustResend reports whether part i, whose message was superseded and not replaced yet, must be created again. That is
+// necessary if the superseded message of this part or of an earlier part shows a cursor that can't be removed by an
+// edit.
 func (s *state) mustResend(i int) bool {
 	replaced, cursor := false, false
 	for _, m := range s.superseded {
@@ -131,8 +136,9 @@ func (s *state) mustResend(i int) bool {
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
 
-// replaced reports whether a superseded message can be deleted or searched for. It can if its replacement exists or is
-// not needed. If the replacement may not have arrived, the person has only the old message, so it stays.
+// replaced reports whether superseded message m may be deleted now. It may be deleted if its replacement exists or if
+// no replacement is needed. If the replacement may be missing, people can read the text only in the superseded message,
+// so that message stays. If m is only suspected to exist, replaced returns true, so that m is searched for.
 func (s *state) replaced(m message) bool {
 	p := s.at(m.place)
 	switch {
@@ -144,37 +150,37 @@ func (s *state) replaced(m message) bool {
 	return p.phase == gone || m.place >= len(s.final)
 }
 
-// seam is the boundary between messages that already show the final and messages that still show previews, when
-// the rest of the final is given up. The final is cut at other places than the previews, so the messages behind
-// the seam are laid out again: no word may be missing or shown twice.
+// seam is the boundary between messages that already show the final and messages that still show previews, when the
+// rest of the final is given up. The final is cut into messages at other places than the previews. So the messages
+// behind the seam are laid out again; otherwise words could be missing or appear twice.
 type seam struct {
 	first    int           // index of the first message behind the seam
 	messages int           // number of messages that can show the text behind the seam
-	parts    []markup.Part // the text behind the seam; extra parts get new messages, and extra messages are deleted
+	parts    []markup.Part // the text behind the seam; surplus parts get new messages, and surplus messages are deleted
 }
 
-// length returns the number of message indexes behind the seam, that is, of messages that are laid out again.
+// length returns the number of message indexes behind the seam. The messages with these indexes are laid out again.
 func (s seam) length() int { return max(s.messages, len(s.parts)) }
 
-// covers reports whether part i is behind the seam, that is, whether it is laid out again.
+// covers reports whether part i is behind the seam and so is laid out again.
 func (s seam) covers(i int) bool { return i >= s.first && i < s.first+s.length() }
 
-// movedUp reports whether the messages were laid out again in such a way that earlier ones show the text of part i.
+// movedUp reports whether part i has no text any more, because after a new layout earlier messages show its text.
 func (s *state) movedUp(i int) bool {
 	texts := s.seam.first + len(s.seam.parts)
 	return s.seam.covers(i) && i >= texts && !slices.ContainsFunc(s.parts[s.seam.first:min(texts, i)], func(m message) bool { return !m.exists() })
 }
 
-// findSeam finds the seam, from which messages are laid out again. It does so when the final is given up, and again
-// when a search finds a message later.
+// findSeam sets the seam, from which messages are laid out again. It is called when the final is given up, and again
+// each time a message of the reply turns out to exist.
 func (s *state) findSeam() {
 	if s.ending != nil && s.ending.Keep && s.seam.length() == 0 {
 		s.seam = s.layoutSeam()
 	}
 }
 
-// layoutSeam finds the boundary between messages with the final and messages with previews when the final is given up.
-// It returns the zero seam if there is nothing to lay out again.
+// layoutSeam finds the boundary between messages that show the final and messages that show previews, when the final is
+// given up. It returns the zero seam if no message must be laid out again.
 func (s *state) layoutSeam() seam {
 	last, i := -1, 0
 	for ; i < len(s.parts); i++ {
@@ -182,7 +188,8 @@ func (s *state) layoutSeam() seam {
 		if !p.exists() || p.blank() {
 			continue
 		}
-		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) { // an uncertain message counts too: it will be edited to show this part
+		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) {
+			// A message whose content is uncertain counts as well, because an edit will make it show this part.
 			break
 		}
 		last = i
@@ -211,16 +218,18 @@ func (s *state) layoutSeam() seam {
 	if found.messages == 0 {
 		return seam{}
 	}
-	if last < s.textCount-1 { // otherwise no text is left for the messages behind the seam
+	if last < s.textCount-1 { // if last is the last part with text, no text is left for the messages behind the seam
 		found.parts = markup.Layout(firstBytes(s.markdown, end), markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
-	if i < len(s.parts) && len(found.parts) > found.messages { // no new message fits between existing ones
+	if i < len(s.parts) && len(found.parts) > found.messages {
+		// A new message would appear below all existing ones, in the wrong order.
 		found.parts = found.parts[:found.messages]
 	}
 	return found
 }
 
-// firstBytes returns the first n bytes of a text, extended to the end of a character.
+// firstBytes returns the first n bytes of a text. If byte n is inside a character, firstBytes includes the whole
+// character.
 func firstBytes(text string, n int) string {
 	end := 0
 	for g := graphemes.FromString(text); end < n && g.Next(); {
@@ -229,7 +238,7 @@ func firstBytes(text string, n int) string {
 	return text[:end]
 }
 
-// aimBehindSeam returns the aim of part i, which is laid out again because it is behind the seam.
+// aimBehindSeam returns the desired state of part i, which is laid out again because it is behind the seam.
 func (s *state) aimBehindSeam(i int) desired {
 	d := desired{part: i, aim: aimShow}
 	switch n := i - s.seam.first; {
@@ -244,8 +253,9 @@ func (s *state) aimBehindSeam(i int) desired {
 	return d
 }
 
-// deleted reports whether a person deleted part i of n while later parts exist. Then it is not sent again, since it would
-// appear below them. If all its creates had unknown outcomes, nobody can have deleted it.
+// deleted reports whether a person deleted part i of n while later parts exist. A deleted part is not sent again, since
+// it would appear below the later parts. If no create call for the part got a response, the part does not count as
+// deleted.
 func (s *state) deleted(i, n int) bool {
 	if m := s.at(i); m.phase != gone || m.givenUp() {
 		return false
@@ -254,7 +264,7 @@ func (s *state) deleted(i, n int) bool {
 	return slices.ContainsFunc(later, func(m message) bool { return m.exists() })
 }
 
-// payload returns the content w for part i, without markup if the platform refused the markup before.
+// payload returns w as the content of part i. It removes the markup if the platform refused markup in this part before.
 func (s *state) payload(i int, w markup.Part) payload {
 	b := payload{rendered: w.Rendered, plain: w.Plain, end: w.End}
 	if s.at(i).plain {
@@ -263,7 +273,7 @@ func (s *state) payload(i int, w markup.Part) payload {
 	return b
 }
 
-// delivered reports whether the visible messages show exactly what the ending wants, judged by content.
+// delivered reports whether the visible messages show exactly the content that the ending requires.
 func (s *state) delivered() bool {
 	switch {
 	case s.ending == nil || s.unreachable:
@@ -276,7 +286,7 @@ func (s *state) delivered() bool {
 	return !slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return !s.atAim(d) })
 }
 
-// atAim reports whether a message is known to have reached its aim.
+// atAim reports whether a message is known to be in the desired state d.
 func (s *state) atAim(d desired) bool {
 	m := s.at(d.part)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"telex/internal/markup"
 )
 
-// A stopped text looks complete, so a mark is shown below its last message. The mark is not part of the text: it
-// is not recorded, and no message is created for it.
+// The visible text of an interrupted answer may look complete, so a mark is shown below its last message. The mark is
+// not part of the text. It is not stored, and no message is created only to show it.
 
-// markAt returns the part that shows the mark, or false if there is none.
+// markAt returns the index of the part that shows the mark. It returns false if no part shows the mark.
 func (s *state) markAt() (int, bool) {
 	if s.ending == nil || !s.ending.Stopped || s.cfg.StopMark == "" {
 		return 0, false
@@ -26,7 +26,8 @@ func (s *state) markAt() (int, bool) {
 	return 0, false
 }
 
-// marked returns the display d with the mark, if the mark belongs to part i and fits.
+// marked returns display d of part i. If part i is the one that shows the mark and has room for it, marked adds the
+// mark.
 func (s *state) marked(i int, d display) display {
 	if at, ok := s.markAt(); ok && at == i && s.fits(s.withMark(d.body.rendered)) {
 		d.mark = s.cfg.StopMark
@@ -39,7 +40,7 @@ func (s *state) withMark(body markup.Rendered) markup.Rendered {
 	return s.join(body, s.dialect.Render(markup.Piece{Text: s.cfg.StopMark}))
 }
 
-// incomplete reports whether some of a text is not visible yet.
+// incomplete reports whether people see only the beginning of the text.
 func (s *state) incomplete(text string) bool {
 	return s.displayed && s.visible() < len(strings.TrimSpace(text))
 }

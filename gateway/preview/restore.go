@@ -11,8 +11,8 @@ import (
 	"telex/internal/markup"
 )
 
-// restore continues a reply of an earlier process. That process may have died during a call, so no recorded content
-// counts as shown until the platform acknowledges it again.
+// restore takes over the messages of a reply from the records of an earlier process. That process may have died during
+// a call. So the recorded content counts as visible only after the platform has accepted it again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	end, left := 0, -1
@@ -44,13 +44,14 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			end += len(r.Source)
 			if r.State == chat.PartResent {
 				s.resent = r.Index + 1
-			} else if r.Source == "" && !p.blank() { // a part of the final; its Markdown is in the ending
+			} else if r.Source == "" && !p.blank() { // the message shows a part of the final, whose Markdown is in the ending
 				s.finalBegan, end = true, end+len(r.Text)
 			}
 			p.shown.body.end = end
 		}
 	}
-	if left >= 0 && s.can(chat.OpDelete) { // it is sent again, and then what stands in the new chat would be above it
+	if left >= 0 && s.can(chat.OpDelete) {
+		// This part is sent again below the later parts in the new chat, so replace the later parts as well.
 		for i := len(s.parts) - 1; i > left; i-- {
 			s.replaceMessage(i)
 		}
@@ -59,14 +60,16 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		s.markAbove(m.place)
 	}
 	for i := range s.parts {
-		if p := &s.parts[i]; p.gen > 0 && !p.exists() && !p.abandoned { // it gets a new message, below those of later parts
+		if p := &s.parts[i]; p.gen > 0 && !p.exists() && !p.abandoned {
+			// This part gets a new message, which appears below those of later parts.
 			s.markAbove(i)
 		}
 	}
 	s.recoveredLength = len(s.source)
 }
 
-// restoreCertainty restores the content of messages that an earlier run in this process knew for certain.
+// restoreCertainty restores the content of messages that is known for certain from an earlier run of this reply in this
+// process.
 func (s *state) restoreCertainty(known []message) {
 	for i := range s.parts[:min(len(s.parts), len(known))] {
 		p, k := &s.parts[i], &known[i]
@@ -84,14 +87,14 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	m.attempt.firstAt, m.file, m.attempt.create = r.First, r.File, r.Create
 	switch r.State {
 	case chat.PartIntended:
-		// The create may have taken effect: at most one more follows, with the final.
-		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a stream has no cursor
+		// The create call may have made the message. At most one more create call follows, with the final.
+		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a record with a cursor is not a stream
 		s.recordUncertainCreate(m, now)
 		m.attempt.pendingUntil = s.taken.Add(callTimeout)
 		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= maxTries && m.attempt.unresolved > 0 {
 			m.attempt.unresolved = maxUncertainCreates
 		}
-		m.attempt.mixed = m.attempt.resolution == byKey // the payloads that were tried are unknown
+		m.attempt.mixed = m.attempt.resolution == byKey // it is unknown which payloads the earlier process sent
 	case chat.PartStreams:
 		if m.phase = standing; s.can(chat.OpStart) {
 			m.phase = streaming
@@ -104,7 +107,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 		s.mute(m)
 	case chat.PartSealed:
 		m.phase, m.nextStart = standing, new(markup.Mark)
-		s.mute(m) // the start of its successor in the new text is unknown
+		s.mute(m) // it is unknown where the next part starts in the new text
 	case chat.PartStands, chat.PartResent:
 		m.phase = standing
 	}
@@ -116,7 +119,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	}
 }
 
-// recorded returns the payload in the record of a message.
+// recorded returns the payload from the record r of a message.
 func recorded(r chat.Part) payload {
 	b := payload{rendered: markup.Rendered{Text: r.Text}, plain: cmp.Or(r.Plain, r.Text)}
 	for _, span := range r.Spans {
@@ -125,8 +128,9 @@ func recorded(r chat.Part) payload {
 	return b
 }
 
-// restoreStanding restores messages that can't be edited. A message without an id shows the content of its create. The
-// parts end where they ended before: messages that can't be edited require this, and for other messages it saves calls.
+// restoreStanding restores the certainty of a message that can't be edited, and the maximum length with which the part
+// was cut. A message without an id certainly shows the content of its create call. Cutting the text at the same places
+// as before is necessary for messages that can't be edited, and saves calls for other messages.
 func (s *state) restoreStanding(p *message, r chat.Part) {
 	if p.file { // the caption of a file can't be edited
 		p.certainty = sure
@@ -146,9 +150,9 @@ func (s *state) restoreStanding(p *message, r chat.Part) {
 	s.limit = min(s.limit, r.Cut)
 }
 
-// generation parses from key how many messages the part had before.
+// generation returns the number of earlier messages of the part, which the idempotency key contains after a plus sign.
 func generation(key string) int {
 	_, n, _ := strings.Cut(key, "+")
-	gen, _ := strconv.Atoi(n) // 0 without one
+	gen, _ := strconv.Atoi(n) // 0 if the key contains no number
 	return gen
 }
