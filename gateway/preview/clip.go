@@ -11,9 +11,9 @@ import (
 
 const ellipsis = "…"
 
-// clip shortens a text until it fits. It states how many characters are missing, or shows only an ellipsis if
-// there is no room: a person who approves something must know that they don't see all of it. The first line
-// gives the subject and the last one the instruction, so clip shortens the lines between them first.
+// clip shortens a text until it fits. In place of the removed characters, it states their number, or shows an ellipsis
+// if there is no room: a person who approves a call must know that they don't see all of it. The first line of a
+// question contains the subject and the last line the instruction, so clip shortens the lines between them first.
 func clip(text string, fits func(string) bool) string {
 	if fits(text) {
 		return text
@@ -38,8 +38,8 @@ func clip(text string, fits func(string) bool) string {
 	return short
 }
 
-// shorten cuts as little as possible out of the middle of text so that within(text) fits. It returns false if no
-// cut is enough.
+// shorten removes as little as possible from the middle of text so that within(text) fits. It returns false if the
+// result does not fit even without text.
 func shorten(text string, fits func(string) bool, within func(string) string) (short string, ok bool) {
 	if whole := within(text); fits(whole) {
 		return whole, true
@@ -55,7 +55,8 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 			return within(text[:from] + gap(text[from:to]) + text[to:])
 		}
 		k := sort.Search(n, func(k int) bool { return !fits(keeping(k)) }) - 1
-		for k > 0 && !fits(keeping(k)) { // escaping makes the text longer by an uneven amount, so the search may be off
+		for k > 0 && !fits(keeping(k)) {
+			// A shorter text may need more escapes, so the binary search may find a k that is too large.
 			k--
 		}
 		if short = keeping(max(0, k)); fits(short) {

@@ -23,8 +23,8 @@ func (s *state) fileOf(i int) *chat.File {
 	return nil
 }
 
-// layoutNote returns the parts below the text: the ending's note and the names of files that can't be sent. The first
-// of them has the index at. layoutNote sets s.files to the files that can be sent.
+// layoutNote returns the parts below the text, which show the ending's note and the names of files that can't be sent.
+// The first of these parts has the index at. layoutNote sets s.files to the files that can be sent.
 func (s *state) layoutNote(at int) []markup.Part {
 	var left, escaped []string
 	s.files = nil
@@ -44,17 +44,17 @@ func (s *state) layoutNote(at int) []markup.Part {
 	return s.layoutBelow(at, source)
 }
 
-// layoutBelow lays out a text whose first part has the index at. Parts that were already sent end where they ended
-// then.
+// layoutBelow lays out a text whose first part has the index at. Parts that an earlier process sent are cut at the same
+// places as before.
 func (s *state) layoutBelow(at int, text string) []markup.Part {
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit}
 	return layoutBehind(layoutCuts(s.cuts[min(at, len(s.cuts)):], text, o), text, o)
 }
 
-// below joins two paragraphs; an empty first one is dropped.
+// below returns text and line as two paragraphs, or only line if text is empty.
 func below(text, line string) string { return strings.TrimLeft(text+"\n\n"+line, "\n") }
 
-// shortName returns a file's name cleaned up and shortened for use in a line.
+// shortName returns a file's name as one line without unprintable characters, with at most maxName characters.
 func shortName(name string) string {
 	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	return clip(name, func(s string) bool { return utf8.RuneCountInString(s) <= maxName })

@@ -8,27 +8,27 @@ import (
 	"telex/internal/markup"
 )
 
-// finalLayout is the layout of the ending.
+// finalLayout is the division of the ending's text into parts, and the files that follow them.
 type finalLayout struct {
 	finalBegan bool          // an earlier process may have shown some of the final
 	markdown   string        // the text of the ending
-	final      []markup.Part // the parts of the ending, laid out once per limit; nil until then
-	textCount  int           // number of parts that show text; a part that shows only the note does not count
+	final      []markup.Part // the parts of the ending; nil if they must be laid out, at first and after the limit has changed
+	textCount  int           // number of parts that show text, without parts that show only the note
 	noteText   string        // plain text of the note below the text
-	noteAt     int           // index in final of the part that ends with the note; -1: no note
-	restFile   *chat.File    // the text that does not fit into the parts; nil: all of it fits
+	noteAt     int           // index in final of the part that ends with the note; -1: there is no note
+	restFile   *chat.File    // the text that does not fit into the parts; nil: all text fits
 	restAt     int           // index in final of the caption of restFile
 	restAsText bool          // the platform refused restFile, so its text is sent as messages
 	files      []chat.File   // files of the ending that can be sent
 	filesAt    int           // index in final of the caption of the first file
-	keptParts  []markup.Part // the first parts of final, which were cut at a larger limit
+	keptParts  []markup.Part // the first parts of final, which were cut when the limit was larger
 	literal    bool          // the Markdown renders to nothing, so its source is shown
-	seam       seam          // where messages with the final meet messages with previews; used when Ending.Keep ends a reply
+	seam       seam          // where messages with the final meet messages with previews; used if Ending.Keep is set
 	relaid     bool          // resend replaced the ending: the visible text is sent again, in more messages
 }
 
-// layoutFinal lays out the ending unless it is already laid out. A text whose Markdown renders to nothing, such
-// as a lone link definition, is shown as source.
+// layoutFinal lays out the ending if it has no layout yet. If the Markdown of the text renders to nothing, for example
+// because it is only a link definition, layoutFinal shows the Markdown source.
 func (s *state) layoutFinal() {
 	if s.final != nil || s.ending == nil || s.ending.Keep {
 		return
@@ -60,7 +60,7 @@ func (s *state) layoutText() []markup.Part {
 		text, o.Open = verbatim(text), false
 	}
 	if o.Open {
-		text += "\n" // no more text follows: without the newline, an unfinished last table row would be hidden
+		text += "\n" // the text is complete; without the newline, an unfinished last table row would be hidden
 	}
 	if grown := s.layoutAppendOnly(text, o); grown != nil {
 		return grown
@@ -71,11 +71,11 @@ func (s *state) layoutText() []markup.Part {
 	return layoutBehind(s.keptParts, text, o)
 }
 
-// layoutBehind returns parts followed by the layout of the remaining text.
+// layoutBehind returns parts followed by the layout of the text that parts do not show.
 func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.Part {
 	if n := len(parts); n > 0 {
 		last := parts[n-1]
-		if last.End >= len(text) { // the last part of a text has no meaningful Next
+		if last.End >= len(text) { // Next of the last part of a text is meaningless
 			return parts
 		}
 		o.From = last.Next
@@ -83,8 +83,8 @@ func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.P
 	return slices.Concat(parts, markup.Layout(text, o))
 }
 
-// layoutAppendOnly cuts the final where streams are cut, so that full messages stay unchanged. It returns nil if
-// nothing was streamed, or if the result would show different text than the usual layout.
+// layoutAppendOnly divides the final into parts as streams are divided, so that full messages need no edit. It returns
+// nil if no part was streamed, or if the result would show different text than the usual layout.
 func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	if !s.grows || s.literal || len(s.keptParts)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
@@ -92,8 +92,8 @@ func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	return layoutAppended(text, o)
 }
 
-// layoutAppended cuts a text as streams are cut. It returns nil if the result would show different text than the usual
-// layout.
+// layoutAppended divides a text into parts as streams are divided. It returns nil if the result would show different
+// text than the usual layout.
 func layoutAppended(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false
@@ -104,7 +104,7 @@ func layoutAppended(text string, o markup.Options) []markup.Part {
 	return parts
 }
 
-// plainText returns the text of the parts without white space. It is used to compare layouts with different cuts.
+// plainText returns the text of the parts without white space, so that layouts with different cuts can be compared.
 func plainText(parts []markup.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -115,9 +115,9 @@ func plainText(parts []markup.Part) string {
 	return b.String()
 }
 
-// layoutStanding returns the parts that an earlier process sent, cut at the same places. The records don't say whether
-// that process streamed. So layoutStanding cuts the text both ways and takes the layout that matches more of the sent
-// messages.
+// layoutStanding returns the parts that an earlier process sent, cut at the same places. The stored records don't say
+// whether that process streamed. So layoutStanding divides the text in both ways and returns the layout that equals the
+// sent messages in more parts.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
 	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // a message without an id can't be edited
@@ -131,7 +131,7 @@ func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	return kept
 }
 
-// countMatching counts the messages that already show their part.
+// countMatching counts the messages that already show their part of the final.
 func (s *state) countMatching(parts []markup.Part) (n int) {
 	for i, p := range parts {
 		if i < len(s.parts) && s.parts[i].exists() && s.parts[i].shown.body.equal(s.payload(i, p)) {
@@ -141,7 +141,7 @@ func (s *state) countMatching(parts []markup.Part) (n int) {
 	return n
 }
 
-// layoutCuts lays out the text with the recorded lengths of its first parts.
+// layoutCuts lays out the first parts of the text with the maximum lengths that the records contain.
 func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 	var kept []markup.Part
 	for _, o.Limit = range cuts {
@@ -151,13 +151,13 @@ func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 		}
 		kept, o.From = append(kept, laid[0]), laid[0].Next
 		if laid[0].End >= len(text) {
-			break // further cuts belong to the note
+			break // the remaining cuts belong to the note
 		}
 	}
 	return kept
 }
 
-// layoutRest puts the text beyond MaxParts into a file, whose caption becomes the last part.
+// layoutRest puts the text beyond the first MaxParts parts into a file. The caption of the file becomes the last part.
 func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	s.restFile = nil
 	n := s.cfg.MaxParts
@@ -166,7 +166,7 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	}
 	p := s.at(n)
 	if !p.file && (p.exists() || p.attempt.unresolved > 0) {
-		return text // an earlier process sent the rest as text
+		return text // an earlier process already sent the rest as text
 	}
 	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
 	if p.file && p.exists() {
@@ -183,7 +183,7 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	return append(text[:n:n], caption[0])
 }
 
-// verbatim returns Markdown that shows text as source.
+// verbatim returns Markdown that shows text as it is, in a code block.
 func verbatim(text string) string {
 	fence := "~~~~~~"
 	for strings.Contains(text, fence) {
@@ -192,8 +192,8 @@ func verbatim(text string) string {
 	return fence + "\n" + text + "\n" + fence
 }
 
-// addNote puts the note below the text. If it fits into the last part, it is added there after rendering, so that an
-// open code block can't swallow it. Otherwise it gets parts of its own.
+// addNote puts the note below the text. If the note fits into the last part, addNote adds it after rendering, so that
+// the note does not become part of an open code block. If the note does not fit, it gets parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
 	if len(text) == 0 || s.restFile != nil || len(note) != 1 {
 		return append(text, note...)

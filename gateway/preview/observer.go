@@ -11,11 +11,12 @@ import (
 type Observer interface {
 	// Called reports that a call has ended. err is the error that the adapter returned.
 	Called(op chat.Op, took time.Duration, err error)
-	// Waited reports how long a call waited until the budget granted it, or until it was cancelled.
+	// Waited reports how long a call waited until the budget granted it, or until the caller cancelled it.
 	Waited(class chat.Class, d time.Duration)
-	// Shown reports that a preview became visible, and the age of the oldest text that was not visible before.
+	// Shown reports that a preview became visible. age is the time since the oldest text in it arrived that was not
+	// visible before.
 	Shown(age time.Duration)
-	// Finished reports that a final is visible, and how long ago the reply's ending was decided.
+	// Finished reports that a final became visible. after is the time since the reply's ending was decided.
 	Finished(after time.Duration)
 }
 

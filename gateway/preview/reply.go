@@ -19,14 +19,17 @@ type Options struct {
 	ReplyTo  chat.MessageID // the asker's message that the answer refers to; may be empty
 	Key      string         // identifies the reply in idempotency keys
 	Slot     *Slot
-	Recorder Recorder        // nil: nothing is stored
-	Parts    []chat.Part     // records of an earlier process, or of the run in this process that ended with After
-	Taken    time.Time       // when the reply was taken over from a process that may still be alive and waiting for the answer to a call; zero: it was not taken over
-	After    Outcome         // outcome of the last run of the same reply in this process; zero if there was none
-	Stopping <-chan struct{} // closed when the process stops: second searches and repeated edits are left to the next process; nil: it does not stop
-	Before   []*Slot         // earlier replies of the conversation that may still create messages; theirs come first
-	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and
-	// with false when it can again. It may be called from any goroutine and must not block. It may be nil.
+	Recorder Recorder    // nil: nothing is stored
+	Parts    []chat.Part // records of the reply's messages from an earlier process, or from an earlier run in this process
+	Taken    time.Time   // when this process took over the reply from one that may still wait for a response; zero: never
+	After    Outcome     // outcome of the last run of the same reply in this process; zero: this is the first run
+	// Stopping is closed when the process stops, which leaves second searches and repeated edits to the next process.
+	// It may be nil.
+	Stopping <-chan struct{}
+	Before   []*Slot // earlier replies of the conversation, which create their messages before this reply does
+	// Troubled is called with true when the ending can't be shown at the moment for another reason than a rate limit.
+	// It is called with false when the ending can be shown again. Troubled may be called from any goroutine and must
+	// not block. It may be nil.
 	Troubled func(bool)
 	Jitter   func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
 	Log      *slog.Logger
@@ -36,14 +39,14 @@ type Options struct {
 type Outcome struct {
 	Delivered  bool              // the final is visible, judged by content
 	Ended      time.Time         // time when the ending was decided
-	Unfinished bool              // it was given up only because its deadline passed: the rest can be tried again later
-	Doubt      bool              // an unknown message of the reply may exist, for example from a create of unknown outcome
+	Unfinished bool              // the reply ended only because its deadline passed, so it can be continued later
+	Doubt      bool              // a message may exist whose id is unknown, for example because a create call got no response
 	Shown      string            // Markdown of the last preview that a person saw
 	Refs       []chat.MessageRef // the messages of the reply, in order
 	Readable   bool              // at least one message shows more than a question or the progress of tools
-	Nameless   bool              // the platform returned no message id: this endpoint can't edit
+	Nameless   bool              // the platform returned no message id, so this message can't be edited
 	Alone      bool              // no call of an earlier process may still change a message of the reply
-	Err        error             // reason why it was not delivered
+	Err        error             // reason why the reply was not delivered
 
 	messages []message // the messages of the text, for a later run in this process
 }
@@ -58,10 +61,10 @@ type Reply struct {
 	earlier         []*Slot
 	onTrouble       func(bool)
 	stopping        <-chan struct{}
-	troubleReported bool // last value passed to troubled
+	troubleReported bool // last value passed to onTrouble
 
 	recorder    Recorder
-	storeFailed bool // a failure to store the state was logged
+	storeFailed bool // a failure to store the state was already logged
 }
 
 // New returns a reply that has shown nothing yet.
@@ -75,7 +78,7 @@ func New(o Options) *Reply {
 		o.Config.Button = nil
 	}
 	if !o.Config.Enabled {
-		o.Config.Cursor, o.Config.Button = "", nil // a question gets neither
+		o.Config.Cursor, o.Config.Button = "", nil // questions are shown without a cursor and a stop button
 	}
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, earlier: o.Before, onTrouble: o.Troubled, stopping: o.Stopping}
 	r.place = place{
@@ -99,7 +102,8 @@ func New(o Options) *Reply {
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
 	if r.cfg.Enabled && (r.can(chat.OpEdit) || r.draftFor > 0) {
-		// Previews and the final are cut at the same places, so that a full part stays as it is.
+		// The final leaves room for the cursor as previews do. So both are cut at the same places, and a full part
+		// needs no edit.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
 	r.question = newQuestion(0)
@@ -108,8 +112,9 @@ func New(o Options) *Reply {
 	return r
 }
 
-// Run shows the reply until its final is delivered or can't be. When ctx ends, Run stops at once and leaves
-// visible messages as they are. To interrupt a reply properly, end it through its Slot.
+// Run shows the reply until its final is visible or can't be shown. When ctx ends, Run returns at once and leaves
+// visible messages as they are, perhaps with a cursor. To interrupt a reply without leaving a cursor, call Finish of
+// its Slot.
 func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
 	defer r.slot.Release()
@@ -151,7 +156,7 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 	return r.outcome(context.Cause(ctx))
 }
 
-// refresh loads the newest view, and the ending once there is one.
+// refresh loads the newest view from the Slot, and the ending if the reply has one.
 func (r *Reply) refresh(ctx context.Context) {
 	var ending *Ending
 	resets := r.view.Resets
@@ -177,7 +182,7 @@ func (r *Reply) refresh(ctx context.Context) {
 	}
 }
 
-// wait blocks until a relevant event or the time a.until.
+// wait blocks until an event that may change the next action, or until the time a.until.
 func (r *Reply) wait(ctx context.Context, a action) {
 	var timer <-chan time.Time
 	if !a.until.IsZero() {
@@ -197,7 +202,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	case <-ended:
 	case <-r.slot.questionAsked:
 	case <-r.slot.first.urgent:
-		r.holdUntil = time.Time{} // a later reply waits for this one
+		r.holdUntil = time.Time{} // a later reply waits for this one, so try again at once
 	case <-r.cutShort():
 	case <-r.leftAt():
 	case <-timer:
@@ -205,9 +210,9 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	}
 }
 
-// leftAt returns the channel that is closed when the process stops, if only late checks are left: a second search or a
-// repeated edit. The next process can make them, and they are due later than a process may take to stop. Otherwise
-// leftAt returns nil.
+// leftAt returns the channel that is closed when the process stops, if this reply only needs a second search or a
+// repeated edit. A stopping process can't wait until these are due, so the next process makes them. If the reply needs
+// other calls, leftAt returns nil.
 func (r *Reply) leftAt() <-chan struct{} {
 	if r.ending == nil || !r.onlyChecksLeft() {
 		return nil
@@ -215,7 +220,7 @@ func (r *Reply) leftAt() <-chan struct{} {
 	return r.stopping
 }
 
-// leavesChecks reports whether the reply ends here, because the process stops and only late checks are left (see
+// leavesChecks reports whether the process stops and leaves a second search or a repeated edit to the next process (see
 // leftAt).
 func (r *Reply) leavesChecks() bool {
 	select {
@@ -226,8 +231,8 @@ func (r *Reply) leavesChecks() bool {
 	}
 }
 
-// cutShort returns the channel that is closed when the rest of the ending is no longer wanted; nil if that is
-// already known.
+// cutShort returns the channel that is closed when the rest of the final is given up. It returns nil if the reply has
+// no final to give up.
 func (r *Reply) cutShort() <-chan struct{} {
 	if r.ending == nil || r.ending.Keep || r.relaid {
 		return nil
@@ -238,7 +243,8 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.endedAt, Unfinished: err == nil && r.timedOut(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(), // the question should have been deleted, but still exists
+		// An existing question counts as doubt, because it should have been deleted.
+		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(),
 	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.doubtful()
@@ -248,9 +254,9 @@ func (r *Reply) outcome(err error) Outcome {
 	}
 	for _, m := range r.superseded {
 		switch {
-		case !m.exists(): // its create may still take effect
+		case !m.exists(): // the create call for the message may still take effect
 			o.Doubt = true
-		case !r.at(m.place).exists(): // nothing replaced it
+		case !r.at(m.place).exists(): // no new message replaced the superseded one
 			o.Refs = append(o.Refs, m.ref)
 		}
 	}

@@ -9,19 +9,20 @@ import (
 	"telex/internal/chat"
 )
 
-// A create of unknown outcome may take effect late. On some platforms it may do so even after it failed
-// (Profile.LateFor). Where several processes share a store, the process that made it may still wait for the answer. In
-// both cases the platform is searched twice for the message: soon, and again when the create can't take effect any
-// more. If the second search finds the message and another message has taken its place, the found message is deleted.
+// A create call of unknown outcome may take effect late. On some platforms, a create call may make its message even
+// after the call failed (Profile.LateFor). If several processes share a store, the process that made the create call
+// may still wait for the response. In both cases, the platform is searched twice for the message: soon after the call,
+// and again when the call can't take effect any more. If the second search finds the message and another message has
+// taken its place, the found message is deleted.
 
-// firstSearchDelay is the time between the failure of a create and the first search.
+// firstSearchDelay is the time between the failure of a create call and the first search for its message.
 const firstSearchDelay = 1500 * time.Millisecond
 
 // questionPlace is the value of message.place for superseded questions.
 const questionPlace = maxParts - 1
 
-// find returns the call that searches for the message of a create, or the wait before it. A search has the class of
-// finals, since the reply can't continue before it knows the result.
+// find returns the call that searches for the message of a create call, or the wait before that search. Searches have
+// the priority of finals, since the reply can't continue without the result.
 func (s *state) find(part int, now time.Time) action {
 	d := desired{part: part, class: chat.ClassFinal}
 	if due := s.at(part).attempt.searchDue; now.Before(due) {
@@ -30,18 +31,19 @@ func (s *state) find(part int, now time.Time) action {
 	return action{kind: doFind, desired: d}
 }
 
-// createForFind returns the create that action a makes, for a later Find. It returns nil if the action makes none, or
-// if Find does not need it.
+// createForFind describes the create call of action a, so that Finder.Find can search for its message later. It returns
+// nil if action a is not a create call, or if Find does not need the description.
 func (r *Reply) createForFind(a action) *chat.Create {
 	if !a.creates() || r.lateFor == 0 || !r.can(chat.OpFind) {
 		return nil
 	}
 	c := chat.Create{Key: r.partKey(a.part), After: r.adapter().Finder.Newest(r.to), File: a.kind == doFile, Message: r.outgoing(a)}
-	c.Message.Plain, c.Message.Source, c.Message.Note = "", "", "" // the platform does not show them
+	// The platform does not show these fields, so Find does not need them.
+	c.Message.Plain, c.Message.Source, c.Message.Note = "", "", ""
 	return &c
 }
 
-// search makes the call that searches for the message of a create.
+// search makes the call that searches the platform for the message of a create call.
 func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	m := r.at(a.part)
 	var err error
@@ -55,7 +57,7 @@ func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	return chat.Receipt{Ref: r.searchResult.Ref}, nil
 }
 
-// uncertainCreate returns the last create of a part, as far as it is known.
+// uncertainCreate returns what is known about the last create call for a part.
 func (s *state) uncertainCreate(part int) chat.Create {
 	m := s.at(part)
 	c := chat.Create{File: m.file}
@@ -68,8 +70,8 @@ func (s *state) uncertainCreate(part int) chat.Create {
 	return c
 }
 
-// lateUntil returns until when a create with an unknown outcome may still take effect, although a search at now does
-// not find its message. It returns false if that is impossible, or if no second search can be made.
+// lateUntil returns the time until which a create call may still take effect, if a search at the time now has not found
+// its message. It returns false if the call can't take effect any more, or if no second search can be made.
 func (s *state) lateUntil(a *attempt, now time.Time) (time.Time, bool) {
 	until := now
 	if s.lateFor > 0 {
@@ -84,8 +86,8 @@ func (s *state) lateUntil(a *attempt, now time.Time) (time.Time, bool) {
 	return until, until.After(now)
 }
 
-// settleFind records the result of a search for the message of a create. A found message shows the payload of one of the
-// creates.
+// settleFind records the result of a search for the message of a create call. If there were several create calls, it is
+// unknown whose content the found message shows.
 func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	p, found := s.at(part), s.searchResult
 	create, gen := s.uncertainCreate(part), p.gen
@@ -108,7 +110,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 			return
 		}
 		if part >= 0 {
-			p.gen++ // the record of the second search uses the current generation
+			p.gen++ // the record of the second search needs the current generation, so the message gets the next one
 		}
 	case part <= supersededAt:
 		s.forget(part)
@@ -120,7 +122,8 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 		return
 	default:
 		p.attempt.forget()
-		if s.keyFor > 0 || s.lateFor > 0 || again { // the platform may know the key of a message that a person deleted, and would then create no new one
+		if s.keyFor > 0 || s.lateFor > 0 || again {
+			// If a person deleted the message, the platform may remember its key and would create no new message.
 			p.gen++
 		}
 	}
@@ -132,7 +135,8 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	}
 }
 
-// lookLater plans the second search for the message of a create. The message is superseded, since another takes its place.
+// lookLater plans the second search for the message of a create call. Until then, that message counts as superseded,
+// since another message takes its place.
 func (s *state) lookLater(c chat.Create, place, gen int, due time.Time) {
 	c.KeyOnly = true
 	m := message{role: roleSuperseded, place: place, gen: gen, shown: display{cursor: true}}
@@ -140,7 +144,7 @@ func (s *state) lookLater(c chat.Create, place, gen int, due time.Time) {
 	s.superseded = append(s.superseded, m)
 }
 
-// onlyChecksLeft reports whether all that the ending still needs is a second search or a repeated edit.
+// onlyChecksLeft reports whether the ending is visible, and only a second search or a repeated edit is left to do.
 func (s *state) onlyChecksLeft() bool {
 	if slices.ContainsFunc(s.parts, func(m message) bool { return !m.foreignEdits.IsZero() }) && s.remaining(time.Now()).repeats {
 		return true

@@ -11,7 +11,7 @@ import (
 // person. It is shown around the text of every preview and is not part of the final.
 type Status struct {
 	Lines   []string      // plain text, not Markdown
-	Code    Span          // range of the joined lines that is shown as code, so that nothing in it becomes a link, a mention or a command
+	Code    Span          // range of the joined lines to show as code, so that no part of it becomes a link, a mention or a command
 	Since   time.Time     // time when the oldest current activity began
 	Actions []chat.Action // buttons, replacing the one that stops the reply
 	Urgent  bool          // a person must see it: it is shown even before any text, and before previews of other replies
@@ -20,8 +20,8 @@ type Status struct {
 	ThoughtSince time.Time // time when the model began to think
 }
 
-// statusAfter is how long tools or thinking must last before a message is created to show only them. A shorter status
-// would flicker.
+// statusAfter is how long tools or the model's thinking must last before a message is created to show only them. A
+// message that shows a shorter activity would flicker.
 const statusAfter = 3 * time.Second
 
 // empty reports whether there are no lines to show.

@@ -7,22 +7,22 @@ import (
 	"telex/internal/chat"
 )
 
-// supersede gives part i a new message. Once the reply has an ending, the parts below it get new messages as well, to
-// keep the order.
+// supersede plans a new message for part i, because the existing one can't be edited any more. If the reply has an
+// ending, the later parts get new messages as well, so that all parts stay in order.
 func (s *state) supersede(i int) {
 	last := i
 	if s.ending != nil && s.can(chat.OpDelete) {
 		last = len(s.parts) - 1
 	}
-	for j := last; j >= i; j-- { // in reverse order, because if a crash loses some of these records, part i must be unchanged
+	for j := last; j >= i; j-- { // in reverse order: if a crash loses some of these records, part i must be unchanged
 		s.replaceMessage(j)
 	}
 	s.markAbove(i)
 	s.muted = true
 }
 
-// replaceMessage gives part i a new message. Its existing message is superseded, unless it has no id and so can't be
-// deleted.
+// replaceMessage plans a new message for part i. The existing message becomes superseded and will be deleted. If the
+// existing message has no id, it can't be deleted and is no longer tracked.
 func (s *state) replaceMessage(i int) {
 	p := &s.parts[i]
 	if p.exists() && p.ref.ID != "" {
@@ -35,8 +35,8 @@ func (s *state) replaceMessage(i int) {
 	}
 }
 
-// markAbove records that part i gets a new message. If a create of a later part has an unknown outcome, its message
-// would be above the new message of part i.
+// markAbove is called when part i gets a new message. If the create call for a later part has an unknown outcome,
+// markAbove records that the message of the later part, if it exists, will be above the new message of part i.
 func (s *state) markAbove(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
 		p := &s.parts[j]
@@ -44,15 +44,15 @@ func (s *state) markAbove(i int) {
 	}
 }
 
-// replaceIfAbove replaces a message that turned out to be above earlier parts that were sent again.
+// replaceIfAbove plans a new message for part i if its message appeared above earlier parts, which were sent again.
 func (s *state) replaceIfAbove(i int) {
 	if p := s.at(i); p.attempt.mayBeAbove && p.ref.ID != "" {
 		s.replaceMessage(i)
 	}
 }
 
-// restoreSupersededFor makes the superseded message of p part of the text again if nothing replaced it. It then shows the
-// text of p, or at least loses its cursor.
+// restoreSupersededFor makes the superseded message of p part of the text again if no new message replaced it. An edit
+// then makes the restored message show the text of p, or at least removes its cursor.
 func (s *state) restoreSupersededFor(p *message) {
 	i := len(s.superseded) - 1 // the newest
 	for i >= 0 && (s.at(s.superseded[i].place) != p || !s.superseded[i].exists()) {
@@ -63,15 +63,16 @@ func (s *state) restoreSupersededFor(p *message) {
 	}
 }
 
-// adoptFound handles superseded message i, which a late search found. If the reply was interrupted and has no message
-// in that place, the found message becomes part of the reply again, since a person may have read it.
+// adoptFound handles superseded message i, which a second search found. If the reply was interrupted and has no other
+// message with this part, the found message becomes part of the reply again, since a person may have read it.
 func (s *state) adoptFound(i int) {
 	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
 		s.restoreAt(&s.parts[place], i)
 	}
 }
 
-// restoreAt makes superseded message i the message of p again, if p has none, the platform can edit, and the message must change.
+// restoreAt makes superseded message i the message of p again, if p has no message, the platform can edit, and the
+// superseded message must change.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {
@@ -81,7 +82,8 @@ func (s *state) restoreAt(p *message, i int) {
 	s.superseded = slices.Delete(s.superseded, i, i+1)
 }
 
-// forget stops tracking a message that is not part of the text. The next question gets a new message.
+// forget stops tracking message i, which is the question message or a superseded one. The next question gets a new
+// message.
 func (s *state) forget(i int) {
 	if i == questionAt {
 		s.questionLost = s.questionLost || s.question.doubtful()
@@ -93,7 +95,7 @@ func (s *state) forget(i int) {
 }
 
 // maxParts exceeds the number of messages that a reply can have. A superseded message has the record index -1 - place -
-// maxParts*gen, so no two of them share an index.
+// maxParts*gen, so each superseded message has its own record.
 const maxParts = 10_000
 
 func (m *message) supersededRecord() chat.Part {
@@ -104,15 +106,16 @@ func (m *message) supersededRecord() chat.Part {
 	return p
 }
 
-// readable reports whether a message of the reply shows a text or a file. The content of a superseded message may be unknown,
-// so it counts as readable.
+// readable reports whether a message of the reply shows a text or a file. A superseded message that was not replaced
+// counts as readable, because its content may be unknown.
 func (s *state) readable() bool {
 	return slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && (m.file || !m.blank()) }) ||
 		slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && !s.at(m.place).exists() })
 }
 
-// restoreRole settles whether p, which is restored with message ref, is still that message or was superseded. An earlier process
-// may have superseded the message and made it part of the text again. Then the record of p has a newer key.
+// restoreRole decides whether the message ref belongs to p or is superseded, if the records contain it in both roles.
+// If an earlier process superseded the message and later made it part of the text again, the record of p has the newer
+// key.
 func (s *state) restoreRole(p *message, ref chat.MessageRef) {
 	i := slices.IndexFunc(s.superseded, func(m message) bool { return m.exists() && m.ref == ref })
 	switch {
@@ -140,7 +143,7 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	case r.State != chat.PartFrozen, s.leftBehind(r):
 		return
 	}
-	for len(s.parts) <= place { // the part's own record may be missing
+	for len(s.parts) <= place { // the record of the part itself may be missing
 		s.parts = append(s.parts, message{})
 	}
 	s.superseded = append(s.superseded, message{
@@ -148,8 +151,8 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	})
 }
 
-// leftBehind reports whether the recorded message, or its create, belongs to the old id of a chat that has moved. Such
-// a message can't be changed or found any more.
+// leftBehind reports whether the message of record r, or its create call, belongs to the old id of a chat that has
+// moved. The bot can't edit or find the messages of the old chat any more.
 func (s *state) leftBehind(r chat.Part) bool {
 	return r.Ref.Target.Chat != "" && r.Ref.Target.Chat != s.to.Chat
 }
