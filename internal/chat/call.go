@@ -19,13 +19,13 @@ func (c Class) String() string {
 	return names[min(int(c), len(names)-1)]
 }
 
-// Call describes a call to a platform that somebody wants to make.
+// Call describes a call to a platform before it is made. From it, the budget decides when the call may be made.
 type Call struct {
 	To      Target
 	Message MessageID // the message to change; empty for a create
 	Op      Op        // exactly one kind of call
 	Limits  []Limit   // the limits that apply at To
 	Class   Class
-	Calls   int       // how many calls of this reply are expected, including this one; 0 counts as 1
-	Since   time.Time // since when the oldest content waits that the call would show
+	Calls   int       // expected number of calls for this reply, including this call; 0 counts as 1
+	Since   time.Time // since when the oldest content of the call has been waiting to be shown
 }

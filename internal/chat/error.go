@@ -9,7 +9,7 @@ import (
 // ErrorKind classifies a failed call by what the caller may do next.
 type ErrorKind uint8
 
-// The kinds of errors. The zero value is Uncertain, because it promises nothing.
+// The kinds of errors. The zero value is Uncertain: if nobody classified an error, the call may have taken effect.
 const (
 	Uncertain   ErrorKind = iota // the call may have taken effect: timeout, connection lost, 5xx on a create
 	RateLimited                  // the call had no effect; RetryAfter says when to repeat it
@@ -18,7 +18,7 @@ const (
 	TooLong                      // the text was refused because it is too long
 	Gone                         // the message does not exist any more
 	Forbidden                    // the bot may not write in this chat
-	Moved                        // the chat has a new id: SendError.Moved
+	Moved                        // the chat has a new id, which is in SendError.Moved
 	Auth                         // the account's credentials were refused
 	Conflict                     // another process receives with the same account
 	Frozen                       // the message exists but can't be edited any more
@@ -37,13 +37,14 @@ func (k ErrorKind) String() string {
 }
 
 // SendError is the error that an adapter returns for a failed call. It never contains a secret.
+// The comments of the fields name the kinds of errors for which each field is set.
 type SendError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration   // RateLimited: how long to wait, counted from the response
-	Scope      Scope           // RateLimited: what is blocked; 0: the platform does not say
-	Ops        Op              // RateLimited: the kinds of calls that are blocked in Scope; 0: all
+	Scope      Scope           // RateLimited: the blocked scope; 0 if the platform does not name it
+	Ops        Op              // RateLimited: the kinds of calls that are blocked in Scope; 0 means all kinds
 	Moved      ChatID          // Moved: the chat's new id
-	RateLimits []RateLimitInfo // RateLimited: the limits that the refusal reports; see Receipt
+	RateLimits []RateLimitInfo // RateLimited: the state of the limits, as the refusal reports it
 	Err        error
 }
 
@@ -61,8 +62,8 @@ func (e *SendError) Unwrap() error { return e.Err }
 // ErrTooLarge means that an attachment is larger than the caller allows.
 var ErrTooLarge = errors.New("the attachment is too large")
 
-// AsSendError returns the SendError in err's chain. Any other error counts as Uncertain, so that nobody repeats a
-// call whose error an adapter could not classify.
+// AsSendError returns the SendError in err's chain. Any other error becomes a SendError of the kind Uncertain, so that
+// no caller repeats the call blindly.
 func AsSendError(err error) *SendError {
 	if se, ok := errors.AsType[*SendError](err); ok {
 		return se

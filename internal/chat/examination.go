@@ -1,6 +1,6 @@
 package chat
 
-// Examination is what a platform says about a bot account, with the settings of the account that are wrong.
+// Examination is the result of checking a bot account on its platform. It lists the settings that are wrong.
 type Examination struct {
 	Account  string // the bot's name on the platform
 	Findings []Finding

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BeatEvery is the maximum time between two beats of a loop that works.
+// BeatEvery is the maximum time between two calls of Beat by a loop that does not hang.
 const BeatEvery = 30 * time.Second
 
 // Heartbeat stores when a loop last ran. Its zero value is ready for use. Several goroutines may use it.

@@ -8,8 +8,8 @@ import (
 // EndpointID names one configured bot account. It is the account's key in the configuration.
 type EndpointID string
 
-// ChatID, ThreadID, UserID and MessageID are ids of a platform. Only the adapter that created one may parse it. All
-// others may only compare it.
+// ChatID, ThreadID, UserID and MessageID are ids of a platform. Only the adapter that created an id may parse it. All
+// other packages may only compare ids.
 type (
 	ChatID    string
 	ThreadID  string
@@ -20,7 +20,7 @@ type (
 // Kind is the kind of a chat.
 type Kind uint8
 
-// The kinds of chats. The zero value is Private, because the fewest people read along there.
+// The kinds of chats. The zero value is Private, because in a private chat the fewest people see the bot's messages.
 const (
 	Private Kind = iota
 	Group
@@ -65,7 +65,7 @@ func ParsePerson(s string) (Person, error) {
 	return Person{Endpoint: EndpointID(parts[0]), User: UserID(parts[2])}, nil
 }
 
-// Conversation is the unit of order: endpoint, chat and thread.
+// Conversation identifies a chat, or a thread of a chat, on one endpoint. The bot answers its messages in order.
 type Conversation struct {
 	Endpoint EndpointID
 	Chat     ChatID
@@ -81,8 +81,8 @@ func (c Conversation) String() string {
 	return strings.Join(parts, ":")
 }
 
-// ParseConversation parses the result of Conversation.String. Chat ids contain no colon, and no chat id begins like a
-// pattern in config.yaml.
+// ParseConversation parses the result of Conversation.String. Chat ids contain no colon, and no chat id is "user" or
+// "chat", the words that mark a pattern in config.yaml.
 func ParseConversation(s string) (Conversation, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) < 2 || parts[0] == "" || parts[1] == "" || len(parts) == 3 && parts[2] == "" {

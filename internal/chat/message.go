@@ -21,7 +21,7 @@ const (
 	Deleted                   // the message ID was deleted; Sender may be empty; it is not stored
 	Forgotten                 // an operator deletes the conversation; it is not stored
 	Erased                    // an operator deletes what the sender asked in the conversation; it is not stored
-	Opened                    // the sender opened the bot's pane; To is a new thread, or has none and is opened repeatedly
+	Opened                    // the sender opened the bot's pane. If To has no thread, this can happen repeatedly
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.
@@ -47,49 +47,54 @@ type Sender struct {
 type Inbound struct {
 	To     Target // where the answer goes
 	Sender Sender
-	ID     MessageID // unique within the conversation; a reply refers to it; an adapter may add what it needs to answer
-	Resume string    // from where Run may continue to receive once this message is accepted
+	ID     MessageID // unique within the conversation; replies refer to it; the adapter may append data that it needs to answer
+	Resume string    // position from which Run may continue to receive after this message has been accepted
 	Kind   InboundKind
 	Text   string // the whole text, without the mention of the bot
 	Origin Origin `json:",omitempty"` // who wrote Text
 	Author string `json:",omitempty"` // Origin Forwarded: the author of Text, for display; empty: unknown
-	// Quotes are the messages to which this one refers, oldest first: the one that it replies to, or the one it asks
-	// about.
-	Quotes    []Quote `json:",omitempty"`
-	Command   string  // Kind Command: the bare name in lower case; empty if the platform has only one command: then Args begins with the name, or is a question
-	Args      string  // Kind Command: the rest of the text
-	Action    string  // Kind Button: the Action's ID
-	MovedTo   ChatID  `json:",omitempty"` // Kind Migration: the chat's new id
-	Addressed bool    // the message is meant for the bot: private chat, mention, reply to the bot, or command
-	// Follows means that the message may be meant for the bot although it does not name it: it is in a thread, and it
-	// mentions nobody else. The gateway decides, because it knows whether the bot takes part in the thread.
+	// Quotes are the messages to which this message refers, oldest first. The sender replied to them, or asks about
+	// them.
+	Quotes []Quote `json:",omitempty"`
+	// Command is the name of a command (Kind Command), in lower case and without a slash. If the platform has only one
+	// command, Command is empty, and Args begins with the name of a telex command or is a question.
+	Command   string
+	Args      string // Kind Command: the rest of the text
+	Action    string // Kind Button: the Action's ID
+	MovedTo   ChatID `json:",omitempty"` // Kind Migration: the chat's new id
+	Addressed bool   // the message is meant for the bot: private chat, mention, reply to the bot, or command
+	// Follows means that the message may be meant for the bot although it does not mention the bot: it is in a thread
+	// and mentions nobody else. The gateway decides, because only the gateway knows whether the bot takes part in the
+	// thread.
 	Follows     bool `json:",omitempty"`
 	Reply       bool // the answer should visibly refer to this message, as in groups
 	Attachments []Attachment
 	More        bool      // more messages that belong to this one probably follow: an album, a split text
 	At          time.Time // when the person sent it, by the platform's clock
-	// Missed means that the message already waited on the platform when the adapter connected. Only the age of such a
-	// message counts, because the platform's clock may differ from the local one.
+	// Missed means that the message was already waiting on the platform when the adapter connected. Only for such a
+	// message, the time on the platform counts as waiting time. For others, At is ignored, because the clocks may
+	// differ.
 	Missed bool `json:",omitempty"`
-	// Unattended means that nobody can answer questions, such as an approval, while the reply is written.
+	// Unattended means that nobody can answer a question for approval while the model writes the reply.
 	Unattended bool `json:",omitempty"`
 }
 
-// Quote is a message to which another message refers. The sender of that other message did not write it for the bot,
-// so it is outside content.
+// Quote is a message to which a received message refers. Its author did not write it for the bot, so the quote is
+// outside content: it has no authority.
 type Quote struct {
 	Author      string       // who wrote it, for display; empty: unknown
 	Own         bool         `json:",omitempty"` // the bot wrote it
 	Text        string       // without markup; of a picture or file: its caption
 	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender selected
 	Attachments []Attachment `json:",omitempty"`
-	Hidden      bool         `json:",omitempty"` // the platform does not tell the bot what the message says
+	Hidden      bool         `json:",omitempty"` // the platform does not give the bot the content of the message
 	ID          MessageID    `json:",omitempty"` // id of the message, if the adapter does not know its text
 }
 
 // Screen contains the lines with which an adapter answers a message that is not stored yet.
 type Screen struct {
-	// Refusal returns the line for a sender who is not let in, and "" for everybody else. It does not wait for the store.
+	// Refusal returns the line for a sender who is not let in, and "" for everybody else. Refusal never waits for the
+	// store.
 	Refusal func(Inbound) string
 	// Unstored returns the line for the sender of a message that could not be stored.
 	Unstored func() string
@@ -101,7 +106,7 @@ type Screen struct {
 type Attachment struct {
 	Name, MediaType string // as the sender's client reported them; may be empty or wrong
 	Size            int64  // in bytes; 0: the platform does not say
-	ID              string // with which the adapter downloads it
+	ID              string // id with which the adapter downloads the file
 }
 
 // CommandSpec describes a command for the menu that a platform shows to people.
@@ -109,7 +114,7 @@ type CommandSpec struct {
 	Name        string // in lower case, without slash
 	Description string // one line
 	Argument    string // what may follow the name, in one word; empty: nothing
-	Asks        bool   // a question must follow; for platforms on which people can't simply write to the bot
+	Asks        bool   // a question must follow the name; for platforms on which people can't simply write to the bot
 	Admin       bool   // only for admins, and only in private chats
 	Alone       bool   // only the asker needs to see the answer; the platform may hide it from others
 }
@@ -143,20 +148,20 @@ type Prompt struct {
 // Resume says from where an endpoint continues to receive.
 type Resume struct {
 	Cursor string   // cursor of the newest accepted message; empty: none
-	Places []Target // where turns began recently, newest first; for platforms where each chat must be queried
-	// Sent are the newest messages of the bot that the store knows. Find needs them on some platforms.
+	Places []Target // places where turns began recently, newest first; some platforms must be queried chat by chat
+	// Sent are the newest messages of the bot in the store. On some platforms, Find needs them.
 	Sent []MessageRef
-	// Received are the newest messages of people, if several processes share the store. Another process may have
-	// received them.
+	// Received are the newest messages of people in the store. It is empty unless several processes share the store,
+	// because only then another process may have received messages.
 	Received []MessageRef
 	// Fellows returns how many other processes receive from the endpoint now, and how many of them began before this
-	// one; nil: there are never any. The gateway does not pace some calls, such as those that read missed messages.
-	// These calls must leave the other processes their part of a limit. Things that all of them need, such as a
-	// webhook, must stay while there are other processes.
+	// process. It is nil if no other process ever receives. Adapters need these numbers for calls that the gateway
+	// does not pace, such as reading missed messages: each process may use only its part of the limit. An adapter also
+	// keeps an object that all processes need, such as a webhook, while another process receives.
 	Fellows func() (all, older int) `json:"-"`
 }
 
-// Others calls Fellows if it is not nil.
+// Others returns the result of Fellows, or zeros if Fellows is nil.
 func (r Resume) Others() (all, older int) {
 	if r.Fellows == nil {
 		return 0, 0
@@ -164,28 +169,28 @@ func (r Resume) Others() (all, older int) {
 	return r.Fellows()
 }
 
-// Outgoing is one message to be sent, or the new content of an existing one. The gateway has rendered, split and
-// measured it. An adapter only encodes it.
+// Outgoing is one message to be sent, or the new content of an existing message. The gateway has already rendered,
+// split and measured the text, so an adapter only encodes it.
 type Outgoing struct {
 	Text    string    // rendered in the platform's dialect
 	Spans   []Span    // formatting by offset, for dialects that use offsets
 	Plain   string    // the same text without any markup
-	Source  string    // the Markdown of this message; those of all parts together are the model's whole text
+	Source  string    // the Markdown of this message; the Sources of all parts of a reply are together the model's whole text
 	Note    string    // the line that telex adds at the end of Text, such as the reason why the text ends
-	ReplyTo MessageID // the message to which this one visibly refers; if it is missing, the call must not fail
+	ReplyTo MessageID // the message to which this one visibly refers; if that message is missing, the call must not fail
 	Answers MessageID // the asker's message; the same for all parts of a reply
 	Key     string    // idempotency key: the same for all attempts of one create
 	Preview bool      // this is not the final text; only the first preview may cause a notification
 
-	// LinkPreview is the address for which the platform may show a preview. Usually it is empty, and the platform
-	// must open no address: a model could send data to any server in an address that is opened without a click. If a
-	// platform can't be restricted to one address, it may open all addresses in the text, because the asker has typed
-	// each of them.
+	// LinkPreview is the URL for which the platform may show a preview. Usually it is empty, and then the platform
+	// must not open any URL in the text. A model could put data into a URL, and a preview would send the data to a
+	// server without a click. LinkPreview is set only if the asker typed every URL in the text. A platform that can't
+	// be restricted to one URL may then open all of them.
 	LinkPreview string
 	Actions     []Action // buttons; if there are none, an edit removes the message's buttons
 }
 
-// File is sent as a separate message. Its caption is the Text of the Outgoing that is passed with it.
+// File is a file that is sent as a separate message. The Text of the Outgoing that is passed with it is the caption.
 type File struct {
 	Name      string // with an extension, without a path
 	MediaType string
@@ -203,27 +208,28 @@ type Span struct {
 // Receipt is the platform's response to a successful send or edit.
 type Receipt struct {
 	Ref MessageRef
-	// RateLimits are the limits that counted the call, as the response reports them. They are more exact than the
-	// limits in Profile.
+	// RateLimits are the limits that counted the call, as the platform's response reports them. They are more exact
+	// than the limits in Profile.
 	RateLimits []RateLimitInfo
 }
 
-// Create describes an attempted create, so that the platform can be searched for the message that it may have made.
+// Create describes an attempted create. With it, Find can search the platform for the message that the create may have
+// made.
 type Create struct {
 	Key     string
 	After   MessageID // the newest message known before the call; empty: there was none, or the platform does not need it
 	File    bool      // the create sends a file
 	Message Outgoing
-	KeyOnly bool // only a message with this Key counts: similar messages may have been made since
+	KeyOnly bool // ignore messages without this Key: messages with the same text may have been sent since
 }
 
 // Found is the result of one call that searches for the message of a create.
 type Found struct {
-	Ref    MessageRef // the message; without an id: the call found none
+	Ref    MessageRef // the message that the call found; its ID is empty if the call found none
 	Next   string     // not empty: where the search must continue
 	Unsure bool       // the search has ended without a result, but the message may exist nevertheless
-	// Taken means that another create with an unknown outcome made the message at Ref, which now shows the content of
-	// this create. The message that this create made may exist too.
+	// Taken means that the message at Ref was made by another create of unknown outcome, but now shows the content of
+	// the searched create. The message that the searched create made may exist too.
 	Taken bool
 }
 

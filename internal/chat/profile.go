@@ -2,8 +2,8 @@ package chat
 
 import "time"
 
-// Capabilities says what an adapter can do on its platform. For each flag, the adapter must implement the optional
-// interface of the same subject. This is checked once, at the start.
+// Capabilities says what an adapter can do on its platform. If a flag is set, the adapter must implement the optional
+// interface of the same subject. The gateway checks this once, at the start.
 type Capabilities struct {
 	Edit      bool
 	Delete    bool
@@ -15,27 +15,28 @@ type Capabilities struct {
 	Fetch     bool // it can download attachments
 	Thread    bool // it can read the earlier messages of a thread
 	Menu      bool // it can show people a menu of commands
-	Concludes bool // it wants to know when messages have been answered
+	Concludes bool // it implements gateway.Concluder: it must be told when messages have been answered
 	Pane      bool // it has a pane for conversations with the bot, at least in some chats
-	// Buttons: it shows Outgoing.Actions, and an edit without Actions removes the buttons.
+	// Buttons: the adapter shows Outgoing.Actions, and an edit without Actions removes the buttons.
 	Buttons bool
-	// OneReceiver: the platform lets only one process receive for a bot, so the replicas elect it.
+	// OneReceiver: the platform lets only one process receive for a bot, so the replicas elect one of them as the
+	// receiver.
 	OneReceiver bool
-	// ReceiverAnswers: if OneReceiver is set, the process that receives also answers, because it waits for its
-	// answers.
+	// ReceiverAnswers: if OneReceiver is set, the process that received a message must also answer it, because its
+	// receiving loop waits for the answer.
 	ReceiverAnswers bool
 }
 
-// Profile says what one place allows: how long a message may be, and how often calls may be made. Getting it is cheap
-// and has no side effects.
+// Profile says what one chat or thread allows: how long a message may be, and how often calls may be made. Getting a
+// Profile is cheap and has no side effects.
 type Profile struct {
 	TextLimit    int           // longest message, in the dialect's unit, after rendering
 	EditInterval time.Duration // the platform's default for the time between two edits of a preview
 	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: the platform has no indicator
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
-	KeyFor       time.Duration // how long repeating a create with its key makes no second message; 0: not at all
-	LateFor      time.Duration // how long a failed create may still take effect, so that Find must be repeated; 0: not at all
+	KeyFor       time.Duration // how long after a create repeating it with its key makes no second message; 0: never
+	LateFor      time.Duration // how long a failed create may still take effect, so Find must be repeated; 0: never
 	FileLimit    int64         // maximum size of a file in bytes; 0: unknown
 	Limits       []Limit       // all published limits that count calls to this place
 	NoCommands   bool          // people can't type commands with a slash here; they use the bare names
@@ -45,7 +46,7 @@ type Profile struct {
 // Scope is the range in which a limit counts calls.
 type Scope uint8
 
-// The scopes. If a 429 does not name its scope, it blocks ScopeChat. The store contains these numbers.
+// The scopes. A 429 that does not name its scope blocks ScopeChat. The store contains these numbers.
 const (
 	ScopeMessage  Scope = 1 // one message: its edits
 	ScopeThread   Scope = 4 // one thread of a chat, or the chat outside of its threads
@@ -88,10 +89,11 @@ const (
 )
 
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window. The budget spreads these
-// calls out: it uses a bucket that holds Burst calls and refills at Count/Window. A process that continues after
-// another one does not know the other's calls. Together they keep only to the bucket, so a window of more than five
-// seconds may then contain Count and Burst-1 calls. If a platform counts n calls in such a window, its adapter
-// therefore declares a Count of n-Burst+1.
+// calls out with a token bucket, which holds Burst calls and refills at Count/Window.
+//
+// A process that continues after a crash does not know the calls of the crashed process. So a window of more than five
+// seconds may contain up to Count+Burst-1 calls of both processes. An adapter for a platform that allows n calls in
+// such a window therefore declares a Count of n-Burst+1.
 type Limit struct {
 	Scope  Scope
 	Ops    Op

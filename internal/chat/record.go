@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The store keeps the records in this file across restarts. It does not change them.
+// The store keeps the records in this file across restarts. The store does not change their content.
 
-// These are refusals of a store that are permanent: repeating the call is useless.
+// A store returns these errors if it refuses a call permanently: repeating the call is useless.
 var (
 	ErrFenced  = errors.New("the turn is not current") // the turn ended, or its session was reset
 	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
-	// ErrManyRequests: MaxPairingRequests other people at the endpoint already wait to be let in.
+	// ErrManyRequests: MaxPairingRequests other people at the endpoint are already waiting to be let in.
 	ErrManyRequests = errors.New("too many people wait to be let in")
 )
 
@@ -24,7 +24,7 @@ type Pending struct {
 	Conversation Conversation
 	Message      Inbound
 	Accepted     time.Time
-	Begun        int // how often a turn with it has begun
+	Begun        int // how often a turn with this message has begun
 }
 
 // TurnState says how far a turn has come.
@@ -45,14 +45,14 @@ type Turn struct {
 	ReplyTo      MessageID
 	State        TurnState
 	Began        time.Time // when its oldest message was accepted
-	Runs         int       // how often it has begun, in this process or an earlier one
-	Void         bool      // its session was deleted; it must not run again
+	Runs         int       // how often the turn has begun, in this process or an earlier one
+	Void         bool      // the turn's session was deleted, so the turn must not run again
 	User         UserID    // the asker: the sender of the newest message
 	Replaces     string    // id of an earlier turn for the same question, whose entries this turn's entries replace
-	Messages     []Inbound // the messages that it answers, oldest first
+	Messages     []Inbound // the messages that the turn answers, oldest first
 	Ending       []byte    // State decided: how the reply must end, as the gateway encoded it
 	Parts        []Part
-	Steps        []Step // its journal: what it has done so far, in order
+	Steps        []Step // the turn's journal: what the turn has done so far, in order
 }
 
 // Step is an entry of a turn's journal: something that a process must know if it continues the turn after a crash.
@@ -117,24 +117,25 @@ func Remember(known []Fact, text string, most int) Remembered {
 // IsNew reports whether the caller stores the text.
 func (r Remembered) IsNew() bool { return !r.Known && !r.Full }
 
-// Decision is the result of a turn. It is stored in one transaction before the reply is made final.
+// Decision is the result of a turn. The store writes it in one transaction, before the reply is made final.
 type Decision struct {
 	Ending []byte // how the reply must end; the gateway reads it after a restart
 	Growth
 }
 
-// Growth is what a turn adds to its session in one transaction. If the session was deleted meanwhile, only the usage
-// is added.
+// Growth is what a turn adds to its session in one transaction. If the session was deleted meanwhile, the store adds
+// only the usage.
 type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // what the turn used, with one element for each model
-	// Undecided is the usage that the turn's Decision contained. It counts only if the store has no decision of the
-	// turn.
+	// Undecided is the usage that the turn's Decision contained. The store counts it only if it has not stored that
+	// Decision, so that no usage is counted twice.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary does not change
 }
 
-// Exchange is a turn that is stored only when it has ended. After a crash, nobody continues it.
+// Exchange is a turn that is stored only when it has ended. If the process crashes before, nothing of the turn is
+// kept.
 type Exchange struct {
 	Turn         string // id of the turn
 	Conversation Conversation
@@ -144,12 +145,12 @@ type Exchange struct {
 	Response     *Response // nil: clients can't refer to it later
 }
 
-// Response is an answer of the API server to which its client may refer later.
+// Response is an answer of the API server. The client may refer to it in later requests.
 type Response struct {
 	ID       string
 	Previous string // id of the previous response in the conversation; empty: this is the first one
-	Body     []byte // as the client received it
-	Messages []byte // what it added to the conversation, as the API server encoded it
+	Body     []byte // the answer as the client received it
+	Messages []byte // the messages that it added to the conversation, as the API server encoded them
 	At       time.Time
 }
 
@@ -195,7 +196,7 @@ func (u *Usage) Add(v Usage) {
 	u.Estimated = u.Estimated || v.Estimated
 }
 
-// UsageOf selects usage. A zero field does not restrict it.
+// UsageOf selects usage. A field with its zero value does not restrict the selection.
 type UsageOf struct {
 	Conversation Conversation
 	Person       Person
@@ -212,8 +213,8 @@ type Used struct {
 const (
 	// PairingLife is how long the code of a pairing request is valid.
 	PairingLife = time.Hour
-	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint. So strangers can't fill the
-	// list, and an operator can read it.
+	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint. The limit keeps the list short
+	// enough for an operator to read, even if many strangers write to the bot.
 	MaxPairingRequests = 3
 )
 
@@ -238,21 +239,21 @@ type PartState string
 
 // The states of a part.
 const (
-	PartIntended PartState = "intended" // a create is in progress; the message may exist, its id is unknown
+	PartIntended PartState = "intended" // its create is in progress; the message may exist, but its id is unknown
 	PartAbsent   PartState = "absent"   // its create was refused; it certainly does not exist
-	PartRefused  PartState = "refused"  // the platform refuses what it would show; nobody tries again
+	PartRefused  PartState = "refused"  // the platform refuses its content; telex does not try again
 	PartStands   PartState = "stands"
 	PartSealed   PartState = "sealed"  // it exists and is full
 	PartStreams  PartState = "streams" // it exists and is a stream that was not stopped
-	// PartResent: it exists, and its reply is being sent again in shorter messages. Source stays the Markdown that it
-	// showed before, so that the Sources of all parts together are still the whole text.
+	// PartResent: the message exists, and its reply is being sent again in shorter messages. Source is still the
+	// Markdown that the message showed before, so the Sources of all parts together are the whole text.
 	PartResent PartState = "resent"
 	PartGone   PartState = "gone"   // deleted
 	PartFrozen PartState = "frozen" // it was replaced and waits to be deleted
 )
 
-// Part is the record of one message of a reply. Text and Spans are the content of the last attempted call, without
-// the cursor. After a crash the message shows this content or the one before.
+// Part is the record of one message of a reply. Text and Spans are the content of the last attempted call, without the
+// cursor. After a crash, the message shows either this content or the previous content.
 type Part struct {
 	Index  int
 	State  PartState
@@ -262,11 +263,11 @@ type Part struct {
 	Plain  string // the text without any markup; empty if it equals Text
 	Spans  []Span
 	Cursor bool
-	Source string    // Markdown that this part shows; empty once the turn is decided
-	File   bool      // it is a file, with Text as its caption
-	Cut    int       // the maximum length of a part when the text was split
+	Source string    // Markdown that this part shows; empty after the turn was decided
+	File   bool      // the message is a file, with Text as its caption
+	Cut    int       // maximum length of a part at the time when the text was split
 	First  time.Time // when its create was first attempted
-	Tries  int       // State intended: number of processes that may have made it so far
+	Tries  int       // State intended: number of processes that may have made the message so far
 	Create *Create   // State intended: the attempted create, if the platform needs it to find the message
 	Steps  int       // number of steps in the turn's journal when Source got its current value; the store sets it
 }
@@ -281,7 +282,7 @@ type Block struct {
 	Until   time.Time
 }
 
-// Move says that a chat has a new id.
+// Move records that the platform gave a chat a new id.
 type Move struct {
 	Endpoint EndpointID
 	From, To ChatID

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Several processes may share one store. Each of them is a replica.
+// Several processes may share one store. Each of these processes is a replica.
 
-// LeaseTime is how long a replica counts as alive after it has renewed its lease, by the store's clock. Other
-// replicas may take over the chats of a dead replica.
+// LeaseTime is the time after which a lease ends if its replica does not renew it, by the store's clock. Other
+// replicas may then take over the chats of this replica.
 const LeaseTime = 5 * time.Second
 
 // ErrLost means that this replica's lease is over, or that another replica owns the chat. In either case, the process
@@ -25,7 +25,7 @@ type Replica struct {
 	ID        ReplicaID
 	Name      string       // name of its machine, for display
 	Version   string       // version of its program
-	Endpoints []EndpointID // endpoints that it runs; it gets only chats of these
+	Endpoints []EndpointID // endpoints that it runs; it gets only chats of these endpoints
 	Receives  []EndpointID // endpoints for which it is the elected receiver
 	Leaving   bool         // it is about to stop, so it gets no more work
 	Began     time.Time    // when it registered
@@ -40,8 +40,8 @@ type Taken struct {
 	// Messages are messages without an unfinished turn, and forwarded ones, in the order in which the store received
 	// them.
 	Messages []Pending
-	// Chats belonged to another replica before. The platforms may still count that replica's calls. Their Thread is
-	// empty.
+	// Chats are chats that belonged to another replica before. The platforms may still count the calls of that
+	// replica. Their Thread is empty.
 	Chats []Conversation
 }
 
@@ -56,15 +56,15 @@ const (
 	SignalAll    = SignalWork | SignalAccess | SignalBlocks
 )
 
-// Claim is what a replica may use, and what it may have used already, of a rate limit of a whole endpoint.
+// Claim is a replica's part of a rate limit that counts the calls of a whole endpoint.
 type Claim struct {
 	Replica ReplicaID
-	Ops     Op            // identifies the limit, together with Window
-	Window  time.Duration // the limit's window; of a replica that has stopped: how long its calls still count
+	Ops     Op            // kinds of calls that the limit counts; Ops and Window identify the limit
+	Window  time.Duration // the limit's window; if the replica has stopped: how long its calls still count
 	Count   int           // number of calls that the whole limit allows, as the replica knows it
 	Share   int           // number of calls in a Window that the replica may make from now on
-	Held    int           // calls that others must leave to it: it may still make them, or the platform still counts them
+	Held    int           // calls that others must leave to this replica, which may still make them or has made them
 	Wanted  int           // number of calls in a Window that it would like to make
 	Waiting time.Duration // age of its oldest waiting call; 0: no call waits
-	Dead    bool          // its replica has no lease any more; the claim ends when the platform can't count its calls
+	Dead    bool          // the replica has no lease any more; the claim ends when the platform can't count its calls any more
 }
