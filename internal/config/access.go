@@ -8,10 +8,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These values say what happens to people whom no pattern matches.
+// These are the values of access.default. They say what happens to a person whom no pattern matches.
 const (
 	AccessDeny  = "deny"
-	AccessPair  = "pair" // they get a code that an admin can approve
+	AccessPair  = "pair" // the person gets a code that an admin can approve
 	AccessAllow = "allow"
 )
 
@@ -23,8 +23,8 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// NoAccessReason returns why nobody has access, or "" if somebody has. The reason is not an error, because people may
-// already have been let in by pairing codes.
+// NoAccessReason returns the reason why no pattern and no default lets anybody in, or "" if somebody has access. The
+// reason is not an error, because people may have been let in by pairing codes.
 func (a Access) NoAccessReason() string {
 	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
 		return ""
@@ -56,7 +56,7 @@ type Pattern struct {
 	ID       string // the platform's own id; empty for everyone
 }
 
-// String returns the pattern in the form of the file.
+// String returns the pattern in the form in which config.yaml contains it.
 func (p Pattern) String() string {
 	if p.Kind == PatternEveryone {
 		return p.Endpoint + ":*"

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// ReasoningSummary is the value of show_reasoning with which people see summaries of the model's reasoning.
+// ReasoningSummary is the value of show_reasoning that shows people summaries of the model's reasoning.
 const ReasoningSummary = "summary"
 
 // Agent configures how a turn runs.
@@ -15,7 +15,7 @@ type Agent struct {
 	Pipeline      []PipelineNode `yaml:"pipeline"` // the last node's text is the reply
 }
 
-// Limits limits one turn.
+// Limits contains the limits of one turn.
 type Limits struct {
 	Turn       time.Duration `yaml:"turn"`        // maximum time of the whole turn
 	FirstToken time.Duration `yaml:"first_token"` // maximum time from a request to the first piece of its answer

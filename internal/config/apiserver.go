@@ -15,14 +15,14 @@ import (
 // APIServer is the OpenAI-compatible server.
 type APIServer struct {
 	Listen      string   `yaml:"listen"` // host:port
-	Keys        []APIKey `yaml:"keys"`   // empty: no key is needed, and the address must be a loopback address
+	Keys        []APIKey `yaml:"keys"`   // empty: requests need no key, and the address must be a loopback address
 	CORSOrigins []string `yaml:"cors_origins"`
 	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // maximum number of simultaneous requests
 	// SessionsByUser means that a request's field user selects a session, like the header X-Telex-Session.
 	SessionsByUser bool `yaml:"sessions_by_user"`
 }
 
-// APIKey is a client's key for the API server, with the client's limits. The file contains a mapping or just the key.
+// APIKey is a client's key for the API server, with the client's limits. In the file, it is a mapping or only the key.
 type APIKey struct {
 	Secret         `yaml:"key" required:"true"`
 	Name           string `yaml:"name"`                                      // client's name in logs and in the usage; if it is not set, it is generated from the key
@@ -41,7 +41,7 @@ func (k *APIKey) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// keyName matches a name that is valid in "endpoint:user:NAME".
+// keyName matches the name of a key. It allows only characters that are valid in a person's id, "endpoint:user:NAME".
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func (d *decoder) validateAPIServer(at string, s *APIServer) {
@@ -67,7 +67,7 @@ func (d *decoder) validateAPIServer(at string, s *APIServer) {
 	}
 }
 
-// validateKeys checks that keys and their names are unique, and generates missing names.
+// validateKeys checks that all keys and names are unique. It generates a name for each key that has none.
 func (d *decoder) validateKeys(at string, keys []APIKey) {
 	names, secrets := make(map[string]int), make(map[string]int)
 	for i := range keys {

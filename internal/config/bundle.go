@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 )
 
-// Bundle is a configuration file with its secret files. A process reads them and passes them to another process that
-// may not read the files.
+// Bundle contains the configuration file and its secret files. A process that may read these files passes them in a
+// Bundle to a process that may not.
 type Bundle struct {
 	File    string            `json:"file"`
 	Text    []byte            `json:"text"`
 	Secrets map[string][]byte `json:"secrets"` // contents of the files in the folder secrets, by name; not nil
 }
 
-// ReadBundle reads a configuration file and its secret files.
+// ReadBundle reads the configuration file at path and its secret files.
 func ReadBundle(path string) (p Bundle, err error) {
 	p = Bundle{File: path, Secrets: make(map[string][]byte)}
 	if p.Text, _, err = read(path); err != nil {
@@ -37,7 +37,8 @@ func ReadBundle(path string) (p Bundle, err error) {
 	return p, nil
 }
 
-// Parse parses the bundle. A relative path of a secret file names a file in the bundle.
+// Parse parses the configuration file in the bundle. If a key names a secret file by a relative path, Parse reads this
+// file from the bundle.
 func (p Bundle) Parse(env Env) (*Config, error) {
 	if p.Secrets == nil {
 		p.Secrets = make(map[string][]byte)
@@ -45,7 +46,7 @@ func (p Bundle) Parse(env Env) (*Config, error) {
 	return parse(p.File, p.Text, env, p.Secrets)
 }
 
-// IsCopy reports whether the file is the copy that systemd made when it started the service.
+// IsCopy reports whether the configuration was read from the copy that systemd made when it started the service.
 func (c *Config) IsCopy(env Env) bool {
 	dir := env.Value(envCredentials)
 	return dir != "" && filepath.Dir(c.file) == filepath.Clean(dir)

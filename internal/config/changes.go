@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Changes lists the differences between two configurations, in the order of the schema: "access.default changed",
-// "platforms.support added". It shows no values.
+// Changes lists the differences between two configurations, in the order of the schema, such as "access.default
+// changed" and "platforms.support added". The list contains no values, because a value may be a secret.
 func Changes(before, after *Config) []string {
 	var c changes
 	c.structure("", reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
@@ -107,7 +107,7 @@ func (c *changes) entries(path string, before, after []entry) {
 	}
 }
 
-// CheckReload reports changes that require a restart.
+// CheckReload returns an error for each changed key whose new value takes effect only after a restart.
 func (c *Config) CheckReload(before *Config) error {
 	const hint = "restart the daemon, which loses nothing"
 	var errs Errors
@@ -121,12 +121,12 @@ func (c *Config) CheckReload(before *Config) error {
 	return errs.err()
 }
 
-// needsRestart reports whether a change of this key requires a restart.
+// needsRestart reports whether a new value of the key at path takes effect only after a restart.
 func (c *Config) needsRestart(path string, before *Config) bool {
 	switch {
 	case strings.HasPrefix(path, "store."), path == "log.format":
 		return true
-	case path == adminListen: // a daemon that started without this address collects no metrics, so it must be started again
+	case path == adminListen: // a daemon that began without this address collects no metrics
 		return before.Admin.Listen == ""
 	}
 	for _, e := range before.Endpoints {

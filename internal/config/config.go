@@ -2,18 +2,18 @@ package config
 
 import "time"
 
-// Config is the complete, validated configuration: defaults, file and environment. Nobody may change it after Parse
-// has returned it.
+// Config is the complete, validated configuration: the defaults, overridden by the file and the environment. No code
+// may change a Config after Parse has returned it.
 type Config struct {
-	Models           []Model        `yaml:"models" required:"true"` // a fallback chain: the first one is used, the others if it fails
+	Models           []Model        `yaml:"models" required:"true"` // a fallback chain: if a model fails, the next one is used
 	Transcription    Transcription  `yaml:"transcription"`
 	Agent            Agent          `yaml:"agent"`
 	Tools            Tools          `yaml:"tools"`
 	MCPServers       []MCPServer    `yaml:"mcp_servers"`
-	StreamingSection StreamingRules `yaml:"streaming"` // as the file contains it; Streaming returns the settings of an endpoint
+	StreamingSection StreamingRules `yaml:"streaming"` // as in the file; Config.Streaming returns an endpoint's settings
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
-	// Texts replaces fixed lines that people see. CheckTexts checks that its keys exist.
+	// Texts contains replacements for fixed lines that people see, by name. CheckTexts reports unknown names.
 	Texts     map[string]string `yaml:"texts"`
 	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
 	Store     Store             `yaml:"store"`
@@ -22,19 +22,19 @@ type Config struct {
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
 
-	// Warnings are possible mistakes, each as "file:line:column: sentence". The daemon starts nevertheless.
+	// Warnings describes possible mistakes, each as "file:line:column: sentence". The daemon starts in spite of them.
 	Warnings []string `yaml:"-"`
 
 	file         string
 	positions    map[string]position // position of every key in the file
-	sensitive    []Secret            // secret values, which are masked inside other texts
+	sensitive    []Secret            // secret values; they are masked wherever they occur in another text
 	envStreaming *bool               // value of TELEX_STREAMING_ENABLED; nil: not set
 }
 
 // Admin configures the address for probes, metrics and the status page.
 type Admin struct {
 	Listen   string `yaml:"listen"`              // host:port; empty: off
-	Token    Secret `yaml:"token" allow:"empty"` // empty: no token is needed, and the address must be a loopback address
+	Token    Secret `yaml:"token" allow:"empty"` // empty: requests need no token, and the address must be a loopback address
 	ShowText bool   `yaml:"show_text"`           // the status page shows the texts of people and models
 }
 
@@ -44,13 +44,13 @@ type Log struct {
 	Format string `yaml:"format" enum:"auto|text|json|journal"`
 }
 
-// isSet reports whether the file sets a key.
+// isSet reports whether the file contains the key at path.
 func (c *Config) isSet(path string) bool {
 	_, ok := c.positions[path]
 	return ok
 }
 
-// File returns the name under which the configuration was parsed.
+// File returns the name of the file that was parsed, as it was passed to Parse.
 func (c *Config) File() string { return c.file }
 
 // defaults returns the configuration of an empty file.

@@ -2,14 +2,14 @@ package config
 
 import "time"
 
-// These values say what a message does that arrives during a turn.
+// These are the values of conversations.busy. They say what happens to a message that arrives during a turn.
 const (
-	BusyInterrupt = "interrupt" // the message stops the running turn; in groups only if the same person asked
-	BusyQueue     = "queue"     // the message waits
+	BusyInterrupt = "interrupt" // the message stops the running turn; in a group, only if it is from the asker
+	BusyQueue     = "queue"     // the message waits until the turn has ended
 	BusySteer     = "steer"     // the message is added to the running turn
 )
 
-// These values say what happens if the question is edited while it is answered.
+// These are the values of conversations.on_edit. They say what happens if the asker edits a question during its turn.
 const (
 	EditRestart = "restart" // the answer begins anew in the same message
 	EditIgnore  = "ignore"
@@ -19,14 +19,14 @@ const (
 type Conversations struct {
 	Busy          string        `yaml:"busy" enum:"interrupt|queue|steer"`
 	MaxQueued     int           `yaml:"max_queued" min:"1" max:"1000"` // maximum number of waiting messages per conversation
-	FollowThreads bool          `yaml:"follow_threads"`                // no mention is needed in threads and chains of replies with the bot
-	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of editing the question while it is answered
-	MaxAge        time.Duration `yaml:"max_age"`                       // at a restart, older accepted messages are answered with a note
-	Retention     time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0: never
+	FollowThreads bool          `yaml:"follow_threads"`                // no mention is needed in threads with the bot, or replies to it
+	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of an edit of the question during its turn
+	MaxAge        time.Duration `yaml:"max_age"`                       // a message that waited longer during a restart gets only a note
+	Retention     time.Duration `yaml:"retention" allow:"zero"`        // history older than this is deleted; 0: never
 	Overrides     []Override    `yaml:"overrides"`
 }
 
-// Override changes the model, the prompt or the tools of some conversations.
+// Override changes the model, the prompt or the tools of those conversations that its pattern matches.
 type Override struct {
 	Match        Pattern  `yaml:"match" required:"true"`
 	Model        string   `yaml:"model"`

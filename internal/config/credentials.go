@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// These expressions match the formats of credentials that the platforms document. They detect a value that was pasted
-// into the wrong key. Only the platform knows whether a token is valid.
+// These expressions match the formats of credentials that the platforms document. With them, telex reports a value
+// that was pasted into the wrong key. Whether a token is valid, only the platform can say.
 var (
 	// telegramToken matches a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
@@ -18,7 +18,7 @@ var (
 	// discordToken matches three parts in base64url, separated by dots. The first part is the bot's id:
 	// https://docs.discord.com/developers/reference#authentication
 	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
-	// The prefixes of Slack's tokens determine their kind: https://docs.slack.dev/authentication/tokens
+	// Slack's tokens begin with a prefix that shows their kind: https://docs.slack.dev/authentication/tokens
 	slackBotToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
 	slackAppToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
 	// phoneNumberID matches the id that Meta gives a phone number. graphVersion matches the version in a URL of
@@ -27,10 +27,10 @@ var (
 	graphVersion  = regexp.MustCompile(`/v[0-9]+\.[0-9]+$`)
 )
 
-// validateEndpoints validates each account. It also checks that no two endpoints use the same account, because two
-// receivers with one token would disturb each other forever.
+// validateEndpoints validates each endpoint. It also checks that no two endpoints use the same account, because two
+// receivers with one token would interrupt each other again and again.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(map[[3]string]string) // the first endpoint with a value that only one endpoint may have
+	first := make(map[[3]string]string) // the first endpoint that has a value which no other endpoint may have
 	for _, e := range endpoints {
 		at := join("platforms", e.Name)
 		own := func(key, what, hint string, id [3]string) {
@@ -88,7 +88,8 @@ func (d *decoder) validateTelegram(at string, t *Telegram) {
 	}
 }
 
-// validateTelegramHook validates a webhook. own means that the Bot API is a local server, which accepts any URL.
+// validateTelegramHook validates the webhook of a Telegram bot. If own is set, the Bot API is a local server, which
+// accepts any URL.
 // https://core.telegram.org/bots/api#setwebhook
 func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8644")
@@ -127,7 +128,7 @@ func (d *decoder) validateDiscord(at string, c *Discord) {
 
 func (d *decoder) validateSlack(at string, s *Slack) {
 	if u := d.validateURL(join(at, "api_base"), &s.APIBase); u != nil {
-		s.APIBase += "/" // method names are appended to it
+		s.APIBase += "/" // the Slack client appends the names of methods to APIBase
 	}
 	if token := s.BotToken.Reveal(); token != "" && !slackBotToken.MatchString(token) {
 		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "invalid bot token of Slack in %s", displayPath(at))
@@ -142,7 +143,8 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 	d.validateSlackMode(at, s)
 }
 
-// validateSlackMode checks that exactly one way to receive is configured: Socket Mode or HTTP.
+// validateSlackMode checks that the configuration has either Socket Mode or HTTP as the way to receive events, not
+// both.
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
@@ -173,14 +175,14 @@ func (d *decoder) validateWhatsApp(at string, w *WhatsApp) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8646")
 }
 
-// validateListen validates an address to listen on, unless it is empty.
+// validateListen validates the address to listen on that the key at contains. An empty address is valid.
 func (d *decoder) validateListen(at, address, example string) {
 	if d.isSet(at) && d.isValid(at) && !isAddress(address) {
 		d.failAt(d.at(at), "write it as "+example, "invalid listen address %s in %s", d.quotedAt(at), displayPath(at))
 	}
 }
 
-// slackHint says what kind of token was set under a wrong key.
+// slackHint returns a hint that names the kind of the token that was set under the wrong key.
 func slackHint(token, key string) string {
 	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
 	is := ""

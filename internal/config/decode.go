@@ -24,14 +24,14 @@ type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder decodes YAML nodes into a Config and collects the errors. A path identifies a value. It consists of the
-// keys and indexes that lead to the value, joined by dots.
+// decoder decodes YAML nodes into a Config and collects all errors. Its methods identify a value by a path: the keys
+// and indexes that lead to the value, joined by dots.
 type decoder struct {
 	file      string
-	dir       string // directory of secret files with relative paths, if there are no systemd credentials
+	dir       string // directory of secret files with relative paths; not used if systemd passes credentials
 	env       Env
 	bundled   map[string][]byte // secret files of a bundle, by name; nil: read the files
-	endpoints map[string]string // kind of each endpoint by its name, known before other sections are decoded
+	endpoints map[string]string // kind of each endpoint, by name; known before other sections are decoded
 	errs      Errors
 	warnings  Errors
 	positions map[string]position
@@ -40,7 +40,7 @@ type decoder struct {
 	sensitive []Secret          // all secret values found so far
 }
 
-// customDecoder is a type that decodes itself.
+// customDecoder is implemented by types that decode their YAML node themselves.
 type customDecoder interface {
 	decode(d *decoder, path string, n *yaml.Node)
 }
@@ -65,7 +65,7 @@ func (d *decoder) warnAt(at position, format string, args ...any) {
 	})
 }
 
-// at returns the position of a path, or of its nearest parent with a position.
+// at returns the position of the value at a path, or of its nearest parent that has a position.
 func (d *decoder) at(path string) position {
 	for {
 		if p, ok := d.positions[path]; ok {
@@ -84,7 +84,7 @@ func (d *decoder) isSet(path string) bool {
 	return ok
 }
 
-// value decodes one node into v, which contains the default. It reports whether v was set.
+// value decodes one node into v, which already contains the default. value reports whether v was set.
 func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool {
 	before := len(d.errs)
 	d.dispatch(path, resolve(n), v, t)
@@ -95,10 +95,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool
 	return true
 }
 
-// dispatch selects the decoding by the type of v.
+// dispatch decodes a node with the method for the type of v.
 func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		// Don't show the name of the tag, because an unquoted secret may begin with "!".
+		// Don't show the name of the tag: an unquoted secret that begins with "!" would be parsed as a tag.
 		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", displayPath(path))
 		return
 	}
@@ -142,7 +142,7 @@ func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
 	d.fields(path, n, d.pairs(path, n), v)
 }
 
-// fields decodes keys of the mapping n into the fields of a struct.
+// fields decodes the keys of the mapping n into the fields of the struct v.
 func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Value) {
 	known := make(map[string]field)
 	for _, f := range fieldsOf(v.Type()) {
@@ -182,7 +182,8 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 	d.requireKeys(path, n, v)
 }
 
-// requireKeys reports missing required keys. Empty values are checked when a value is decoded.
+// requireKeys reports required keys that are missing. A required key with an empty value is reported when it is
+// decoded.
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
@@ -201,7 +202,7 @@ func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// endpointRule decodes a key of the section streaming that is the name of an endpoint.
+// endpointRule decodes a key of the section streaming if the key is the name of an endpoint.
 func (d *decoder) endpointRule(path string, p pair, v reflect.Value) bool {
 	rules, ok := reflect.TypeAssert[*StreamingRules](v.Addr())
 	if !ok {
@@ -221,7 +222,7 @@ func (d *decoder) endpointRule(path string, p pair, v reflect.Value) bool {
 	return true
 }
 
-// keyHint returns a hint about an unknown key.
+// keyHint returns a hint for an unknown key, such as the name of a similar key.
 func (d *decoder) keyHint(key string, v reflect.Value) string {
 	keys := d.keysAt(v)
 	if v.Type() == reflect.TypeFor[StreamingRules]() && nearest(key, keys) == "" {
@@ -230,7 +231,7 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt returns the valid keys of a struct, for suggestions.
+// keysAt returns the valid keys of the struct v. Hints about unknown keys suggest them.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -265,7 +266,7 @@ func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, t tags) {
 	v.Set(out)
 }
 
-// mapping decodes a mapping whose keys the user chooses.
+// mapping decodes a mapping whose keys the operator chooses, such as the names of headers.
 func (d *decoder) mapping(path string, n *yaml.Node, v reflect.Value) {
 	out := reflect.MakeMap(v.Type())
 	for _, p := range d.pairs(path, n) {
@@ -285,8 +286,8 @@ type pair struct {
 	value   *yaml.Node
 }
 
-// pairs returns the keys of a mapping and their values, in order and without duplicates. A section without content
-// has none: all its lines may be commented out.
+// pairs returns the keys of a mapping and their values, in order and without duplicates. It returns nothing for a
+// section without content: an operator may have commented out all its lines.
 func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	n = resolve(n)
 	if isNull(n) {
@@ -318,7 +319,8 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// resolve returns the node to which an alias refers, with the position of the alias.
+// resolve returns the node to which an alias refers, but with the position of the alias. It returns other nodes
+// unchanged.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -330,7 +332,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
 
-// kindOf says what kind of value a node is, without showing the value.
+// kindOf names the kind of a node's value for an error message, without showing the value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -358,7 +360,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// displayPath returns a path in the form for people: models[0].api_key.
+// displayPath returns a path in the form that error messages show, such as models[0].api_key.
 func displayPath(path string) string {
 	if path == "" {
 		return "the file"
@@ -377,7 +379,7 @@ func displayPath(path string) string {
 	return b.String()
 }
 
-// in says in which section a key is, for error messages.
+// in names the section that contains a key, for error messages.
 func in(path string) string {
 	if path == "" {
 		return "at the top level"

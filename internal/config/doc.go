@@ -11,8 +11,8 @@
 //	allow:"empty"     a secret may be empty
 //	allow:"zero"      a duration may be 0
 //
-// The steps are: parse the text into YAML nodes, decode the nodes strictly into a Config that holds the defaults
-// (decode.go, scalar.go), and check rules that involve several keys (validate.go). ${NAME} is expanded in each scalar
-// separately, so that a value can never change the structure (expand.go). Errors show text of the file only where it
-// can't be a secret.
+// Parsing has three steps. The text is parsed into YAML nodes. The nodes are decoded strictly into a Config that holds
+// the defaults (decode.go, scalar.go). Then rules that involve several keys are checked (validate.go). ${NAME} is
+// expanded in each scalar separately, so that the value of a variable can't add YAML syntax (expand.go). An error
+// quotes text of the file only if this text can't be a secret.
 package config

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// These are the environment variables that this package reads itself. ${NAME} in the file may name any other
-// variable.
+// These are the environment variables that this package reads itself. In addition, ${NAME} in the file reads the
+// variable NAME.
 const (
 	envConfig      = "TELEX_CONFIG"
 	envStreaming   = "TELEX_STREAMING_ENABLED"
 	envCredentials = "CREDENTIALS_DIRECTORY" // set by systemd, https://systemd.io/CREDENTIALS/
 )
 
-// ErrNotFound means that no configuration file was given and none exists at the default locations.
+// ErrNotFound means that no configuration file was named and that no default location contains one.
 var ErrNotFound = errors.New("no configuration file")
 
 // Env looks up environment variables, like [os.LookupEnv]. A nil Env has no variables.
@@ -37,9 +37,9 @@ func (e Env) Value(name string) string {
 	return ""
 }
 
-// Find returns the path of the configuration file: the explicit one, otherwise $TELEX_CONFIG, otherwise the first of
-// ./config.yaml and /etc/telex/config.yaml that exists. It does not check whether the explicit path or $TELEX_CONFIG
-// exists; reading the file reports that. If there is no file, the error wraps [ErrNotFound].
+// Find returns the path of the configuration file. It returns the path explicit if that is set, or else $TELEX_CONFIG,
+// or else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check whether the path
+// explicit or $TELEX_CONFIG exists; reading the file reports that. If there is no file, the error wraps [ErrNotFound].
 func Find(explicit string, env Env) (string, error) {
 	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
 }
@@ -52,7 +52,7 @@ func find(explicit string, env Env, usual ...string) (string, error) {
 		return path, nil
 	}
 	for _, path := range usual {
-		// After any error but "does not exist", the file must not be skipped: reading it reports the error.
+		// If this file exists but can't be read, don't skip it: Load will report why.
 		if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return path, nil
 		}

@@ -13,7 +13,7 @@ type Error struct {
 	Line    int    // counted from 1; 0 if the error has no position in the file
 	Column  int    // counted from 1, in characters
 	Message string // one line, without secrets
-	Hint    string // how to fix it; may be empty
+	Hint    string // how an operator can fix the error; may be empty
 }
 
 // Error returns "file:line:column: message; hint".
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is a list of all errors in a configuration, in the order of the file.
+// Errors contains all errors in a configuration, in the order of the file.
 type Errors []*Error
 
 // Error returns the errors, one per line.
@@ -42,7 +42,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns each error, for errors.As.
+// Unwrap returns the single errors, so that errors.As finds them.
 func (es Errors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -59,8 +59,8 @@ func (es Errors) sorted() Errors {
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
 
-// err returns the errors as an error, or nil if there are none. A direct conversion would make an empty list a
-// non-nil error.
+// err returns the errors as an error, or nil if there are none. Without it, an empty list would become an error that
+// is not nil.
 func (es Errors) err() error {
 	if len(es) == 0 {
 		return nil

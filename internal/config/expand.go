@@ -8,11 +8,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference matches ${NAME} and its name, or the beginning of a wrong reference. After another $, it is literal text.
+// reference matches ${NAME} and extracts the name. It also matches the beginning of a wrong reference, and $${, which
+// is literal text.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 
-// expand replaces ${NAME} by environment variables; $${ means a literal ${. It works on one parsed scalar, so a value
-// with YAML syntax stays a text. If it reports an error, ok is false.
+// expand replaces ${NAME} by the value of the environment variable NAME, and $${ by a literal ${. It expands one
+// scalar after YAML was parsed, so YAML syntax in a value has no effect. If expand has reported an error, ok is false.
 func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	before := len(d.errs)
 	text = reference.ReplaceAllStringFunc(n.Value, func(found string) string {
@@ -36,7 +37,7 @@ func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	return text, len(d.errs) == before
 }
 
-// variablesIn returns the values of the environment variables in a scalar.
+// variablesIn returns the values of the environment variables to which a scalar refers.
 func (d *decoder) variablesIn(n *yaml.Node) []Secret {
 	var out []Secret
 	for _, m := range reference.FindAllStringSubmatch(n.Value, -1) {
@@ -47,7 +48,7 @@ func (d *decoder) variablesIn(n *yaml.Node) []Secret {
 	return out
 }
 
-// emptyHint returns why a secret may be empty.
+// emptyHint explains why the value of a secret is empty, for an error message.
 func emptyHint(n *yaml.Node, key string) string {
 	if strings.Contains(n.Value, "${") {
 		return fmt.Sprintf("%s is set to nothing in the environment", n.Value)

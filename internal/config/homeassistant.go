@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The built-in tools that use the configured Home Assistant.
+// These are the built-in tools that use the configured Home Assistant.
 const (
 	ToolStates      = "ha_states"
 	ToolCallService = "ha_call_service"
@@ -33,8 +33,8 @@ func (c *Config) Home() *HomeAssistant {
 	return found[0]
 }
 
-// NoAccessReason returns why nobody has access, or "" if somebody has. For some endpoints no access rule is needed:
-// the watch keys decide which messages of a Home Assistant are answered, and programs need keys.
+// NoAccessReason returns the reason why nobody has access, or "" if somebody has. Home Assistant and API servers need
+// no access rules. For Home Assistant, the watch keys select what is answered; programs need API keys.
 func (c *Config) NoAccessReason() string {
 	for _, e := range c.Endpoints {
 		if e.Kind != KindHomeAssistant && e.Kind != KindAPIServer {
@@ -44,7 +44,7 @@ func (c *Config) NoAccessReason() string {
 	return ""
 }
 
-// validateHomeTools checks that it is clear which Home Assistant the tools use.
+// validateHomeTools checks that exactly one Home Assistant is configured if a tool uses it.
 func (d *decoder) validateHomeTools(c *Config) {
 	const at = "tools.enabled"
 	if !d.isValid(at) || !d.isValid("platforms") || c.Home() != nil {
@@ -60,7 +60,7 @@ func (d *decoder) validateHomeTools(c *Config) {
 }
 
 func (d *decoder) validateHomeAssistant(at string, h *HomeAssistant) {
-	if key := join(at, "url"); d.isSet(key) { // a missing URL was reported already
+	if key := join(at, "url"); d.isSet(key) { // requireKeys has already reported a missing URL
 		d.validateURL(key, &h.URL)
 	}
 	const entityHint = "write a whole entity id, such as light.kitchen"

@@ -30,10 +30,11 @@ func Load(path string, env Env) (*Config, error) {
 	return c, err
 }
 
-// shortSecret is the maximum length in bytes of secrets that the file may contain by chance.
+// shortSecret is the maximum length in bytes of secrets that hasSecret ignores. The file may contain such a short text
+// by chance.
 const shortSecret = 8
 
-// hasSecret reports whether the text contains a secret itself, instead of naming its file or variable.
+// hasSecret reports whether the file itself contains a secret, instead of naming a secret file or a variable.
 func (c *Config) hasSecret(text []byte) bool {
 	return slices.ContainsFunc(c.sensitive, func(s Secret) bool {
 		return len(s.Reveal()) > shortSecret && bytes.Contains(text, []byte(s.Reveal()))
@@ -54,13 +55,13 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 	return data, info.Mode(), err
 }
 
-// Parse parses the text of a configuration file. name is the file's name for errors; relative paths of secret files
+// Parse parses the text of a configuration file. Errors show name as the file's name; relative paths of secret files
 // start at its directory. Parse reports all errors at once, as an [Errors].
 //
-// A configuration without platforms is not enough for a daemon, but is for other commands; see [Config.CheckRun].
+// Parse accepts a configuration without platforms, because some commands need none; [Config.CheckRun] reports it.
 func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
 
-// parse is like Parse. passed are the secret files of a bundle; nil: it reads the files.
+// parse is like Parse, but takes the secret files from passed, by name. If passed is nil, parse reads the files.
 func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config, error) {
 	d := newDecoder(name, env)
 	d.bundled = passed
@@ -75,7 +76,7 @@ func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config
 	return c, nil
 }
 
-// failure returns all errors, without secrets.
+// failure returns all errors. It masks secrets in their texts.
 func (d *decoder) failure() error {
 	for _, e := range d.errs {
 		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
@@ -90,7 +91,7 @@ func newDecoder(name string, env Env) *decoder {
 	}
 }
 
-// parse does the work of Parse. Its result is invalid if there are errors.
+// parse parses and validates the text. If it has reported errors, its result is incomplete and must not be used.
 func (d *decoder) parse(data []byte) *Config {
 	c := defaults()
 	c.envStreaming = d.streamingFromEnv()
@@ -104,8 +105,7 @@ func (d *decoder) parse(data []byte) *Config {
 	return c
 }
 
-// streamingFromEnv returns the value of TELEX_STREAMING_ENABLED. An empty value counts as not set, as in most
-// programs.
+// streamingFromEnv returns the value of TELEX_STREAMING_ENABLED, or nil if the variable is unset or empty.
 func (d *decoder) streamingFromEnv() *bool {
 	var on bool
 	switch strings.ToLower(strings.TrimSpace(d.env.Value(envStreaming))) {
@@ -157,8 +157,8 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return root
 }
 
-// endpointKinds lists the endpoints before anything is decoded, because other sections refer to them. Errors in the
-// endpoints are reported later, when they are decoded.
+// endpointKinds returns the kind of each endpoint, by name. It runs before the sections are decoded, because other
+// sections refer to endpoints. It reports no errors, because decoding the endpoints reports them.
 func endpointKinds(root *yaml.Node) map[string]string {
 	out := make(map[string]string)
 	platforms := resolve(child(root, "platforms"))
@@ -180,7 +180,7 @@ func endpointKinds(root *yaml.Node) map[string]string {
 	return out
 }
 
-// CheckRun reports missing settings that only a daemon needs.
+// CheckRun reports missing settings that the daemon needs, but other commands don't.
 func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil
@@ -188,7 +188,7 @@ func (c *Config) CheckRun() error {
 	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
-// CheckTexts reports every unknown key of texts, and every text for which valid returns an error.
+// CheckTexts reports each unknown key of the section texts, and each text for which valid returns an error.
 func (c *Config) CheckTexts(known []string, valid func(key, text string) error) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {
@@ -201,7 +201,8 @@ func (c *Config) CheckTexts(known []string, valid func(key, text string) error) 
 	return errs.err()
 }
 
-// problem returns an error at a path, or at the beginning of the file.
+// problem returns an error with the position of the key at path, or of the beginning of the file if the key is not
+// set.
 func (c *Config) problem(path, message, hint string) *Error {
 	at, ok := c.positions[path]
 	if !ok {

@@ -5,7 +5,7 @@ type Model struct {
 	Name            string            `yaml:"name" required:"true"` // shown by /model
 	API             string            `yaml:"api" enum:"chat_completions|responses"`
 	BaseURL         string            `yaml:"base_url"` // without a trailing slash
-	APIKey          Secret            `yaml:"api_key"`  // may be empty only if base_url is on this machine
+	APIKey          Secret            `yaml:"api_key"`  // may be empty only if base_url points to this machine
 	Model           string            `yaml:"model" required:"true"`
 	ContextWindow   int               `yaml:"context_window" min:"1" max:"100000000"`    // in tokens
 	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // in tokens; 0: the provider's limit
@@ -22,8 +22,8 @@ func (m *Model) setDefaults() {
 	}
 }
 
-// Transcription is the model that transcribes voice messages; off if Model is empty. Without a base_url, it uses the
-// first model's base_url and key.
+// Transcription configures the model that transcribes voice messages. If Model is empty, voice messages are not
+// transcribed. If base_url is not set, it uses the base_url and key of the first model.
 type Transcription struct {
 	Model   string `yaml:"model"`
 	BaseURL string `yaml:"base_url"`

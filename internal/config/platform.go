@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Kinds of platforms.
+// These are the kinds of platforms.
 const (
 	KindTelegram      = "telegram"
 	KindDiscord       = "discord"
@@ -19,7 +19,7 @@ const (
 	KindAPIServer     = "api_server"
 )
 
-// Endpoint is one configured account on one platform, or one API server.
+// Endpoint is one configured account on a platform, or one API server.
 type Endpoint struct {
 	Name string // its key in the file
 	Kind string
@@ -36,7 +36,7 @@ type Telegram struct {
 	Rich    string           `yaml:"rich" enum:"off|auto|always"`
 }
 
-// Modes of a Telegram bot.
+// These are the modes in which a Telegram bot receives updates.
 const (
 	ModePolling = "polling"
 	ModeWebhook = "webhook"
@@ -49,7 +49,7 @@ type TelegramWebhook struct {
 	Secret Secret `yaml:"secret" required:"true"`
 }
 
-// Hook returns the webhook if the bot receives by it, or nil if the bot polls.
+// Hook returns the webhook if the bot receives updates by webhook, or nil if the bot polls.
 func (t *Telegram) Hook() *TelegramWebhook {
 	if t.Mode != ModeWebhook {
 		return nil
@@ -62,11 +62,12 @@ type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
 	APIBase string `yaml:"api_base"` // scheme and host, without a trailing slash
 	Threads bool   `yaml:"threads"`
-	// MessageContent requests the privileged intent, which Discord requires for messages that don't mention the bot.
+	// MessageContent requests Discord's privileged intent of this name. Without it, Discord does not send the bot the
+	// text of messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
 }
 
-// Slack is an app on Slack. It uses Socket Mode (AppToken), or HTTP (SigningSecret and Listen).
+// Slack is an app on Slack. It receives events by Socket Mode (AppToken), or by HTTP (SigningSecret and Listen).
 type Slack struct {
 	BotToken      Secret `yaml:"bot_token" required:"true"`
 	AppToken      Secret `yaml:"app_token"`
@@ -85,20 +86,20 @@ type WhatsApp struct {
 	APIBase       string `yaml:"api_base"`               // without a trailing slash
 }
 
-// HomeAssistant is a Home Assistant installation. If none of the Watch keys is set, no changes are reported to the
-// model.
+// HomeAssistant is a Home Assistant installation. If none of the Watch keys is set, telex reports no changes in the
+// house to the model.
 type HomeAssistant struct {
 	URL            string        `yaml:"url" required:"true"` // without a trailing slash
 	Token          Secret        `yaml:"token" required:"true"`
 	WatchDomains   []string      `yaml:"watch_domains"`
 	WatchEntities  []string      `yaml:"watch_entities"`
 	WatchAll       bool          `yaml:"watch_all"`
-	IgnoreEntities []string      `yaml:"ignore_entities"`       // take precedence over the Watch keys
+	IgnoreEntities []string      `yaml:"ignore_entities"`       // never reported, even if a Watch key selects them
 	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // minimum time between two reports of the same entity
-	Notify         string        `yaml:"notify"`                // an entity or action of the domain notify; empty: persistent notifications
+	Notify         string        `yaml:"notify"`                // entity or action of the domain notify; empty: persistent notifications
 }
 
-// Endpoints is the section platforms, in the order of the file.
+// Endpoints is the section platforms, in the order of config.yaml.
 type Endpoints []Endpoint
 
 // newSettings returns the default settings of a kind of platform, or nil if the kind is unknown.
@@ -146,7 +147,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// decode decodes one endpoint. It reads the key kind first, because kind determines which other keys are valid.
+// decode decodes one endpoint. It reads the value of kind first, because it determines which other keys are valid.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	before := len(d.errs)
 	pairs := d.pairs(path, p.value)
@@ -179,7 +180,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 // Listen is an address on which the daemon listens, and the configuration key that sets it.
 type Listen struct {
 	Key, Address string
-	Optional     bool // the daemon also runs if another program uses the address
+	Optional     bool // the daemon starts even if another program uses the address
 }
 
 // Listens returns the addresses on which the daemon listens.
@@ -203,8 +204,8 @@ func (c *Config) Listens() (list []Listen) {
 		}
 	}
 	if c.Admin.Listen != "" {
-		// The operator did not configure the default address. If another program, such as a second daemon, uses it,
-		// the bot must still run.
+		// The address is optional if it is only the default. If another program, such as a second daemon, already uses
+		// this address, the bot must still run.
 		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}
 	return list

@@ -7,34 +7,35 @@ import (
 	"strings"
 )
 
-// Patterns of secrets in texts of an MCP server.
+// These patterns match secrets in the command and the URL of an MCP server.
 var (
 	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
-	// namedShape matches a name that marks a secret, and its value. The value after "=" ends at white space; the
-	// value after ":" is the whole rest.
+	// namedShape matches a name that marks a secret, such as api_key, with its value. A value after "=" ends at white
+	// space. A value after ":" is the whole remaining text.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
-	// tokenShape matches the typical formats of services' tokens.
+	// tokenShape matches the typical formats of tokens, such as sk-… and ghp_….
 	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
 		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
 
-	// randomShape matches a long run of letters and digits. Such text counts as random if its letters have both
-	// cases, or if it consists of hexadecimal digits.
+	// randomShape matches a long run of letters and digits. The run counts as random, and so as a secret, if it has
+	// upper-case and lower-case letters or consists of hexadecimal digits.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
-	// countShape matches the name of a setting that counts tokens, and its number.
+	// countShape matches the name of a setting that counts tokens, such as max_tokens, with its number. This is no
+	// secret.
 	countShape = regexp.MustCompile(`(?i)tokens["']?\s*[=:]?\s*["']?\d+["']?$`)
 	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
 
-// minSecretValue is the minimum length in bytes of a value in a URL's query that counts as a secret whatever its name
-// is.
+// minSecretValue is a length in bytes. A value in a URL's query that has at least this length counts as a secret,
+// whatever its name is.
 const minSecretValue = 16
 
-// redactor removes secrets from texts and collects them.
+// redactor removes secrets from texts and collects the removed secrets.
 type redactor struct{ found []string }
 
-// Secrets returns the literal secrets in the arguments and the URL. Logs and errors must not contain them.
+// Secrets returns the secrets that the server's arguments and URL contain literally. Logs and errors must mask them.
 func (s MCPServer) Secrets() []Secret {
 	var r redactor
 	r.server(s)
@@ -48,7 +49,7 @@ func (s MCPServer) Secrets() []Secret {
 	return out
 }
 
-// redacted returns the server with redacted arguments and URL, for display.
+// redacted returns a copy of the server in which secrets in the arguments and the URL are replaced, for display.
 func (s MCPServer) redacted() MCPServer { return new(redactor).server(s) }
 
 func (r *redactor) server(s MCPServer) MCPServer {
@@ -56,8 +57,8 @@ func (r *redactor) server(s MCPServer) MCPServer {
 	return s
 }
 
-// args redacts the arguments of a program. The argument after an option such as "--token" is a secret, unless it is
-// an option itself.
+// args redacts the arguments of a program. The argument after an option such as "--token" counts as a secret, but not
+// if it begins with "-" itself.
 func (r *redactor) args(args []string) []string {
 	out := slices.Clone(args)
 	next := false
@@ -77,7 +78,7 @@ func (r *redactor) args(args []string) []string {
 	return out
 }
 
-// text redacts the URLs in a text, and the named values and tokens outside of them.
+// text redacts URLs in a text. Outside of URLs, it redacts values with secret names, and tokens.
 func (r *redactor) text(text string) string {
 	var out strings.Builder
 	end := 0
@@ -108,7 +109,7 @@ func (r *redactor) words(text string) string {
 	return r.tokens(text)
 }
 
-// tokens redacts text that looks like a token.
+// tokens redacts each part of a text that looks like a token.
 func (r *redactor) tokens(text string) string {
 	text = tokenShape.ReplaceAllStringFunc(text, r.hide)
 	return randomShape.ReplaceAllStringFunc(text, func(found string) string {
@@ -130,7 +131,7 @@ func looksRandom(text string) bool {
 	return digits >= 3 && (both || hexShape.MatchString(text))
 }
 
-// url redacts the user, tokens in the path, and all values of the query.
+// url redacts the user name and password of a URL, tokens in its path, and all values in its query.
 func (r *redactor) url(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, path := rest, ""
@@ -159,8 +160,8 @@ func (r *redactor) url(text string) string {
 	return out
 }
 
-// value redacts a value in the query of a URL. A short value with a harmless name does not count as a secret, but is
-// not shown either.
+// value redacts a value in the query of a URL. It hides a short value with a harmless name, but does not record this
+// value as a secret.
 func (r *redactor) value(pair string) string {
 	name, value, named := strings.Cut(pair, "=")
 	switch {
@@ -180,7 +181,7 @@ func (r *redactor) hide(secret string) string {
 	return redacted
 }
 
-// add records a secret in two forms: as the URL contains it, and as the server decodes it.
+// add records a secret in two forms: as the URL contains it, and without percent-encoding, as the server reads it.
 func (r *redactor) add(secret string) {
 	r.found = append(r.found, secret)
 	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {

@@ -46,7 +46,7 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 			v.SetFloat(x)
 		}
 	default:
-		panic("config: no decoding for " + v.Type().String()) // the schema is wrong, which every test finds
+		panic("config: no decoding for " + v.Type().String()) // the schema has an unsupported type, which every test would find
 	}
 }
 
@@ -61,7 +61,8 @@ func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, te
 	}
 }
 
-// number decodes a number that matches shape. The bounds ensure that a float64 represents integers exactly.
+// number decodes a number whose text matches shape. The bounds in the tags are small enough for a float64 to represent
+// every integer exactly.
 func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *regexp.Regexp) (x float64, ok bool) {
 	hint := ""
 	if t.unit != "" {
@@ -83,7 +84,7 @@ func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *
 	return x, true
 }
 
-// duration decodes a duration.
+// duration decodes a duration, such as 60s or 90d.
 func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	const hint = "write a number with a unit, such as 60s, 5m, 12h or 90d"
 	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == boolTag {
@@ -111,8 +112,8 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	}
 }
 
-// ParseDuration parses a duration: an optional number of days, then the syntax of time.ParseDuration, as in 90d or
-// 1d12h.
+// ParseDuration parses a duration: an optional number of days, followed by the syntax of time.ParseDuration. Examples
+// are 90d and 1d12h.
 func ParseDuration(text string) (time.Duration, error) {
 	m := days.FindStringSubmatch(text)
 	if m == nil {
@@ -139,7 +140,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// parseBool also accepts the words of YAML 1.1, because people write them and they are unambiguous.
+// parseBool parses a boolean. It also accepts yes, no, on and off, the words of YAML 1.1, because people write them.
 func parseBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -150,7 +151,7 @@ func parseBool(text string) (value, ok bool) {
 	return false, false
 }
 
-// secret decodes a value that must not appear in errors.
+// secret decodes a value that must not appear in error messages.
 func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	text := ""
@@ -167,30 +168,30 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	d.storeSecret(path, n, v, text)
 }
 
-// storeSecret stores a secret, if the text is valid in a header or a URL.
+// storeSecret sets v to a secret, if the text contains no control character, which no header and no URL may contain.
 func (d *decoder) storeSecret(path string, n *yaml.Node, v reflect.Value, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", displayPath(path))
 		return
 	}
 	if name, ok := headerName(path); (!ok || isSecretName(name)) && text != SQLite {
-		// Also mask the variables: in "Bearer ${X}", the value of X alone is a secret, too.
+		// Also mask the value of each variable: in "Bearer ${X}", the value of X alone is a secret, too.
 		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
 
-// headerName returns the name of the header if the path is one of a header.
+// headerName returns the name of the HTTP header that the path leads to. ok is false if the path leads to another key.
 func headerName(path string) (string, bool) {
 	before, name, ok := strings.Cut(path, ".headers.")
 	return name, ok && before != ""
 }
 
-// positionOnly returns a node with only the position of n. It stands for a secret file whose path contains variables,
-// which are not secrets.
+// positionOnly returns a node with only the position of n. If n names a secret file, storeSecret must not see its
+// text: the variables in the file's path are not secrets and must not be masked.
 func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
-// fromFile reads a secret, or a list of keys with one per line, from the file in <key>_file.
+// fromFile decodes the key <key>_file. It reads a secret from the named file, or a list of keys, one per line.
 func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
 	text, ok := d.secretFile(path, n)
 	if !ok {
@@ -217,8 +218,8 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	v.Set(out)
 }
 
-// text returns a scalar as text with expanded environment variables. A number is accepted as text. Null, true and
-// false are not, because whoever wrote them probably did not mean a text.
+// text returns a scalar as text, with environment variables expanded. It accepts a number as text. It refuses null,
+// true and false, because an operator who writes them without quotes probably does not mean a text.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -235,7 +236,8 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	return d.expand(path, n)
 }
 
-// plain returns a scalar that must be written without quotes, unless it contains an environment variable.
+// plain returns the text of a number or a boolean. It refuses quotes, unless the quoted text contains an environment
+// variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
@@ -255,11 +257,11 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }
 
-// quoted quotes a value as the file contains it: with the name of an environment variable, never its value. It is
-// only for keys whose values are not secret.
+// quoted quotes a value as the file contains it. A variable appears as ${NAME}, never as its value. Use quoted only
+// for keys whose values are not secret.
 func quoted(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
 
-// quotedAt is like quoted, for the value at a path.
+// quotedAt is like quoted, but for the value at a path.
 func (d *decoder) quotedAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
 // quotedKey quotes a key, unless the key looks like a misplaced secret.
@@ -270,7 +272,8 @@ func quotedKey(key string) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// printable returns a key, or a placeholder if it doesn't look like a key.
+// printable returns a key for an error message. If the text does not look like a key, it may be a secret, so printable
+// returns a placeholder.
 func printable(key string) string {
 	digits := 0
 	for _, r := range key {
@@ -284,7 +287,7 @@ func printable(key string) string {
 	return key
 }
 
-// shorten shortens a text so that an error stays readable.
+// shorten shortens a quoted text so that the error message stays readable.
 func shorten(text string) string {
 	const limit = 40
 	if r := []rune(text); len(r) > limit {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// field is one key of the schema.
+// field describes one key of the schema.
 type field struct {
 	key   string
 	index int
@@ -14,7 +14,7 @@ type field struct {
 	tags  tags
 }
 
-// tags holds the rules of a field; see the package comment.
+// tags holds the rules for a field that its struct tags contain; the package comment lists them.
 type tags struct {
 	enum     []string
 	min, max string
@@ -23,7 +23,7 @@ type tags struct {
 	allow    string
 }
 
-// fieldsOf returns the keys of a struct, in the order of declaration.
+// fieldsOf returns the fields of a struct type, in the order of their declaration.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
@@ -43,7 +43,7 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// holdsSecrets reports whether the field also accepts <key>_file.
+// holdsSecrets reports whether the field's value may be in a file, which the key <key>_file names.
 func (f field) holdsSecrets() bool {
 	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[DSN]() || f.typ == reflect.TypeFor[[]APIKey]()
 }
@@ -56,12 +56,12 @@ func keysOfStruct[T any]() []string {
 	return out
 }
 
-// valueOf returns the settable value that a pointer points to.
+// valueOf returns the settable value to which pointer points.
 func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
 
-// inBounds reports whether a number is in the bounds, and describes them.
+// inBounds reports whether x is within the tags' bounds. bounds describes them for an error message.
 func (t tags) inBounds(x float64) (ok bool, bounds string) {
-	// The tags are constants of this package, and a test parses each of them.
+	// Ignore the errors: the tags are constants of this package, and a test parses each of them.
 	low, errLow := strconv.ParseFloat(t.min, 64)
 	high, errHigh := strconv.ParseFloat(t.max, 64)
 	bounds = "between " + t.min + " and " + t.max

@@ -12,16 +12,16 @@ import (
 
 const (
 	redacted = "[redacted]"
-	// minMasked is the minimum length in bytes of secrets that are masked inside other texts. Masking shorter secrets
-	// would hide ordinary words.
+	// minMasked is the minimum length in bytes of secrets that are masked inside other texts. If shorter secrets were
+	// masked, ordinary words would be masked too.
 	minMasked = 6
 )
 
-// Secret is a value that must not be shown. All ways of printing or encoding it return "[redacted]", or nothing if it
-// is empty. Only [Secret.Reveal] returns the value. The zero value is the empty secret.
+// Secret is a value that must not be shown. Every way to print or encode a Secret returns "[redacted]", or nothing if
+// the Secret is empty. Only [Secret.Reveal] returns the value. The zero value is the empty Secret.
 type Secret struct {
-	// It is a pointer, because fmt would print a string here: fmt calls no methods on unexported fields of other
-	// structs.
+	// value is a pointer, because fmt would print a string here: fmt can't call methods of a Secret in an unexported
+	// field of another struct.
 	value *string
 }
 
@@ -33,7 +33,7 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal returns the value. The caller may send it only to the service to which it belongs.
+// Reveal returns the value. The caller may send the value only to the service to which the secret belongs.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -41,7 +41,7 @@ func (s Secret) Reveal() string {
 	return *s.value
 }
 
-// Empty reports whether there is no value.
+// Empty reports whether the secret has no value.
 func (s Secret) Empty() bool { return s.value == nil }
 
 // String returns "[redacted]", or "" for the empty secret.
@@ -52,7 +52,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString redacts the value for the verb %#v.
+// GoString redacts the value for the verb %#v of fmt.
 func (s Secret) GoString() string { return fmt.Sprintf("config.Secret(%q)", s.String()) }
 
 // Format redacts the value for all verbs of fmt.
@@ -61,7 +61,7 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		text = s.GoString()
 	}
-	// Only writing can fail here, and fmt reports such an error itself.
+	// Ignore the error: only writing can fail here, and fmt reports that error itself.
 	_, _ = io.WriteString(f, text)
 }
 
@@ -77,7 +77,7 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // LogValue redacts the value in log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask replaces the secrets in a text, the longest first, so that no part of a longer secret remains.
+// mask replaces all secrets in a text. It replaces the longest first, so that no part of a longer secret remains.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
@@ -89,7 +89,7 @@ func mask(text string, secrets []Secret) string {
 	return text
 }
 
-// secretWords are parts of names that mark a value as a secret.
+// secretWords lists words that mark a value as a secret if its name contains one of them.
 const secretWords = "auth|key|token|secret|pass|cookie|credential|signature"
 
 var secretName = regexp.MustCompile("(?i)" + secretWords)

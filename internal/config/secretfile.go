@@ -15,9 +15,9 @@ import (
 // maxSecretFile is the maximum size of a secret file in bytes. Real tokens are much smaller.
 const maxSecretFile = 1 << 16
 
-// secretFile reads the file that a key <key>_file names, and returns its text without the line end. If there are
-// systemd credentials, a relative path names one of them. Otherwise the file is beside the configuration file or in
-// the folder secrets there.
+// secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. If
+// systemd passes credentials, a relative path names a credential. If not, it names a file beside the configuration
+// file or in the folder secrets there.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {
@@ -34,7 +34,7 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	text, mode, err := readFirstExisting(places)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err // the message contains the path already, unless it may be secret
+			err = pathErr.Err // the message already contains the path, unless the path may be a secret
 		}
 		d.fail(n, where, "read %s of %s: %v", quotedPath(n.Value), displayPath(path), err)
 		return "", false
@@ -45,8 +45,8 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	return strings.TrimRight(text, "\r\n"), true
 }
 
-// bundledSecret returns the text of a secret file in a bundle. As with systemd's credentials, name may begin with the
-// folder's name.
+// bundledSecret returns the text of a secret file in a bundle. The name may begin with the name of the folder secrets,
+// as in a name of systemd's credentials.
 func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string, bool) {
 	for _, name := range []string{name, strings.TrimPrefix(name, SecretsDir+"_"), strings.TrimPrefix(name, SecretsDir+"/")} {
 		if text, ok := d.bundled[name]; ok {
@@ -57,9 +57,9 @@ func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string,
 	return "", false
 }
 
-// secretPlaces returns the possible paths of a secret file, in order of precedence, and a description of them for
-// error messages. The systemd unit passes the files of /etc/telex/secrets as credentials with the names
-// secrets_<file>. A command of an administrator finds the same files beside the configuration.
+// secretPlaces returns the possible paths of a secret file, in order of precedence, and describes them for error
+// messages. The systemd unit passes the files of /etc/telex/secrets to the daemon as credentials named secrets_<file>.
+// A command that an administrator runs gets no credentials, so it reads the same files beside the configuration file.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#LoadCredential=ID:PATH
 func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 	if filepath.IsAbs(name) {
@@ -72,11 +72,11 @@ func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 		"a relative path is looked up beside the configuration file, and in the folder " + SecretsDir + " there"
 }
 
-// SecretsDir is the folder of secret files beside the configuration file. It is also the id of the credentials that
-// the systemd unit loads.
+// SecretsDir is the folder of secret files beside the configuration file. The systemd unit loads this folder as
+// credentials with the same id.
 const SecretsDir = "secrets"
 
-// readFirstExisting reads the first file that exists.
+// readFirstExisting reads the first of the files that exists.
 func readFirstExisting(paths []string) (text string, mode fs.FileMode, err error) {
 	for _, path := range paths {
 		if text, mode, err = readRegularFile(path); !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,8 @@ func readFirstExisting(paths []string) (text string, mode fs.FileMode, err error
 	return text, mode, err
 }
 
-// readRegularFile reads a regular file of limited size, because a pipe or a device could block the start forever.
+// readRegularFile reads a regular file of limited size. It refuses other files, because reading a pipe or a device
+// could block the start forever.
 func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -110,7 +111,8 @@ func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	return string(data), info.Mode(), nil
 }
 
-// quotedPath quotes a path, unless the path looks like a misplaced secret.
+// quotedPath quotes a path for an error message. If the text looks like a secret that was pasted by mistake, it is
+// hidden.
 func quotedPath(raw string) string {
 	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
 		return fmt.Sprintf("%q", raw)

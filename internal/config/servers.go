@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// serverName matches valid names of MCP servers. The name of each tool begins with its server's name and "_".
-// Providers accept 64 characters for the whole name, so most of them are left for the tool's own name.
+// serverName matches valid names of MCP servers, with at most 24 characters. The name of each tool begins with its
+// server's name and "_". Providers accept 64 characters for the whole name, so at least 39 are left for the tool's own
+// name.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 
 // validateServers validates each MCP server, and checks that their names are unique.
@@ -22,7 +23,7 @@ func (d *decoder) validateServers(servers []MCPServer) {
 		name := join(at, "name")
 		before, twice := first[s.Name]
 		switch {
-		case s.Name == "" || !d.isValid(name): // reported already
+		case s.Name == "" || !d.isValid(name): // this was reported already
 		case !serverName.MatchString(s.Name):
 			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "invalid name %s in %s", d.quotedAt(name), displayPath(at))
 		case twice:
@@ -61,9 +62,9 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 	d.parseURL(address, s.URL, "headers")
 }
 
-// validateLists refuses an entry in a list of tools that a stronger list overrides completely: deny overrides
-// read_only, and read_only overrides auto_approve. If the entry in the weaker list covers more tools than the
-// stronger one, it is valid.
+// validateLists reports an entry in a list of tools that has no effect because a stronger list contains the same
+// tools. The list deny is stronger than read_only, and read_only is stronger than auto_approve. An entry that covers
+// more tools than the stronger entry is valid.
 func (d *decoder) validateLists(at string, s MCPServer) {
 	const denied = "it is never offered, so leave it out of one of them"
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)
@@ -72,7 +73,7 @@ func (d *decoder) validateLists(at string, s MCPServer) {
 		"a tool of read_only changes nothing, so leave it out of one of them")
 }
 
-// toolList is one of the lists of an MCP server's tools, with its key.
+// toolList is a list of tools in the configuration of an MCP server, with the key that sets it.
 type toolList struct {
 	key     string
 	entries []string
@@ -93,9 +94,9 @@ func (d *decoder) validateEntries(at, server string, weak, strong toolList, hint
 	}
 }
 
-// coversTools reports whether an entry of a list covers all tools that another entry covers. An entry is a tool's
-// name, with or without the server's name as prefix. An entry that ends in "*" covers all tools whose names begin
-// with the text before it.
+// coversTools reports whether entry covers all tools that the entry other covers. An entry is the name of a tool, with
+// or without the server's name as prefix. An entry that ends in "*" covers all tools whose names begin with the text
+// before the "*".
 func coversTools(server, entry, other string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
 	plain := strings.TrimPrefix(other, server+"_")
@@ -107,7 +108,7 @@ func coversTools(server, entry, other string) bool {
 	return false
 }
 
-// validateDomains checks that the allowed domains of fetch are hosts without scheme, port and path.
+// validateDomains checks that each allowed domain of the tool fetch is a host without scheme, port and path.
 func (d *decoder) validateDomains(domains []string) {
 	for i, entry := range domains {
 		at := fmt.Sprintf("tools.fetch.allow_domains.%d", i)

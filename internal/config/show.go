@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Show writes the effective values as YAML, in the order of the schema. It masks secrets, also within other texts.
+// Show writes the effective values as YAML, in the order of the schema. It masks secrets, even inside other texts.
 func (c *Config) Show(w io.Writer) error {
 	s := printer{secrets: c.sensitive}
 	root := s.structure(reflect.ValueOf(c).Elem())
@@ -32,7 +32,7 @@ func (c *Config) Show(w io.Writer) error {
 	return nil
 }
 
-// printer converts values to YAML nodes.
+// printer converts values of a Config to YAML nodes. It masks the secrets.
 type printer struct{ secrets []Secret }
 
 func (s printer) structure(v reflect.Value) *yaml.Node {
@@ -50,7 +50,7 @@ func (s printer) structure(v reflect.Value) *yaml.Node {
 	return out
 }
 
-// value returns the node of a value, or nil if the value is not set.
+// value returns a YAML node for a value, or nil if the value is not set.
 func (s printer) value(v reflect.Value) *yaml.Node {
 	switch x := v.Interface().(type) {
 	case Endpoints:
@@ -104,7 +104,7 @@ func (s printer) endpoints(es Endpoints) *yaml.Node {
 	return out
 }
 
-// headers masks the values of those headers whose names mark secrets.
+// headers masks the values of headers whose names mark their values as secrets.
 func (s printer) headers(m map[string]Secret) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, name := range keysOf(m) {
@@ -117,7 +117,7 @@ func (s printer) headers(m map[string]Secret) *yaml.Node {
 	return out
 }
 
-// scalarNode returns the node of a text, a number, a boolean, a duration, a pattern, or a masked secret.
+// scalarNode returns a YAML node for a text, a number, a boolean, a duration, a pattern, or a masked secret.
 func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	x := v.Interface()
 	switch y := x.(type) {
@@ -140,7 +140,7 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// clean masks secrets, and escapes ${ so that the output parses to the same text.
+// clean masks the secrets in a text. It also escapes ${, so that Parse returns the same text.
 func (s printer) clean(text string) string {
 	return strings.ReplaceAll(mask(text, s.secrets), "${", "$${")
 }
@@ -160,7 +160,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return &yaml.Node{}
 }
 
-// formatDuration formats a duration in the syntax of the file: 90d, 5m, 1m30s.
+// formatDuration formats a duration in the syntax of config.yaml, such as 90d, 5m or 1m30s.
 func formatDuration(x time.Duration) string {
 	const day = 24 * time.Hour
 	if x >= day && x%day == 0 {

@@ -17,7 +17,7 @@ type Store struct {
 	DSN DSN `yaml:"dsn"`
 }
 
-// SQLite is the DSN that stands for a file in the state directory.
+// SQLite is the DSN for an SQLite file in the state directory.
 const SQLite = "sqlite"
 
 // DSN identifies a database: SQLite, or the URL of a PostgreSQL database, which may contain a password.
@@ -25,11 +25,11 @@ type DSN struct{ Secret }
 
 func newDSN(text string) DSN { return DSN{NewSecret(text)} }
 
-// IsSQLite reports whether the store is a file in the state directory.
+// IsSQLite reports whether the store is an SQLite file in the state directory.
 func (d DSN) IsSQLite() bool { return d.Reveal() == SQLite }
 
-// masked returns the DSN for display, without the password and without parameters, one of which may contain a
-// password.
+// masked returns the DSN for display, without the password. It also leaves out all parameters, because one of them may
+// be a password.
 func (d DSN) masked() string {
 	if d.IsSQLite() {
 		return SQLite
@@ -45,8 +45,8 @@ func (d DSN) masked() string {
 	return u.String()
 }
 
-// parse parses the URL of a database and lists its hosts. There may be several hosts. net/url understands only one,
-// and no IPv6 address among several. The error of parse may show the password.
+// parse parses the URL of a database and lists its hosts. parse itself splits the list of hosts, because net/url
+// accepts only one host. The error of parse may contain the password.
 func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 	scheme, rest, _ := strings.Cut(d.Reveal(), "://")
 	end := len(rest)
@@ -71,7 +71,7 @@ func (d DSN) parse() (u *url.URL, hosts []string, err error) {
 
 const storeDSN = "store.dsn"
 
-// validateStore validates a DSN, and makes sure that its password is masked everywhere.
+// validateStore validates the DSN and makes sure that errors and logs mask its password.
 func (d *decoder) validateStore(s Store) {
 	if !d.isValid(storeDSN) || s.DSN.IsSQLite() {
 		return
@@ -101,8 +101,8 @@ func (d *decoder) validateStore(s Store) {
 	}
 }
 
-// driverAccepts reports whether the database's driver can parse a URL. reason says why not, without the URL and
-// without a password. If the driver's text might contain a part of the password, reason is empty.
+// driverAccepts reports whether the database driver can parse a URL. If not, reason is the driver's error, without the
+// URL. If the driver's error might contain a part of the password, reason is empty.
 func driverAccepts(dsn string) (reason string, ok bool) {
 	_, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
@@ -115,15 +115,15 @@ func driverAccepts(dsn string) (reason string, ok bool) {
 	bare := *e
 	bare.ConnString = ""
 	reason = strings.TrimPrefix(strings.Join(strings.Fields(bare.Error()), " "), "cannot parse ``: ")
-	if strings.HasPrefix(reason, "failed to parse") { // the text that it quotes may be a part of the password
+	if strings.HasPrefix(reason, "failed to parse") { // this text quotes a part of the URL, perhaps the password
 		return "", false
 	}
 	return reason, false
 }
 
-// manyAts reports whether a URL has more than one @ before its path. For net/url, the password ends at the last @;
-// for libpq and the driver, at the first one. They would take the rest of the password for the host and show it in
-// errors.
+// manyAts reports whether a URL has more than one @ before its path. For net/url, the password ends at the last @; for
+// libpq and the driver, it ends at the first @. So the driver would show the end of such a password in errors, as a
+// part of the host.
 func manyAts(dsn string) bool {
 	_, authority, _ := strings.Cut(dsn, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
@@ -132,9 +132,9 @@ func manyAts(dsn string) bool {
 	return strings.Count(authority, "@") > 1
 }
 
-// LoadStore returns the section store of the file that [Find] finds. It ignores errors in other sections, because
-// only the daemon may be able to read their secrets. If there is no configuration, it returns the default. It also
-// does so if a file at a default location can't be read because it belongs to another user.
+// LoadStore returns the section store of the file that [Find] finds. It ignores errors in other sections, because some
+// secrets there may be readable only for the daemon. If there is no configuration file, LoadStore returns the default.
+// It also returns the default if a file at a default location belongs to another user and can't be read.
 func LoadStore(env Env) (Store, error) {
 	path, err := Find("", env)
 	if errors.Is(err, ErrNotFound) {

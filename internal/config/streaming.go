@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These values say how a growing reply is shown on the platform.
+// These are the values of streaming.transport. They say how a growing reply is shown on the platform.
 const (
 	TransportEdit   = "edit"   // one message, edited
 	TransportDraft  = "draft"  // Telegram's drafts, private chats only
@@ -14,26 +14,27 @@ const (
 	TransportOff    = "off"    // no previews
 )
 
-// These values say how running tools are shown.
+// These are the values of streaming.tool_progress. They say how a reply shows running tools.
 const (
 	ToolProgressOff    = "off"
 	ToolProgressInline = "inline" // lines below the growing text
 )
 
-// These values say when a growing reply has a stop button.
+// These are the values of streaming.stop_button. They say when a growing reply has a stop button.
 const (
-	StopButtonAuto = "auto" // where commands can't be typed, and below drafts
+	StopButtonAuto = "auto" // only in chats where people can't type commands, and below drafts
 	StopButtonOn   = "on"
 	StopButtonOff  = "off"
 )
 
-// These values say for which URLs a platform may show a preview below a message.
+// These are the values of streaming.link_previews. They say for which URLs a platform may show a preview below a
+// message.
 const (
 	LinkPreviewsOff   = "off"
 	LinkPreviewsAsked = "asked" // only for URLs that the asker typed
 )
 
-// TerminalEndpoint is the key in the section streaming for conversations in the terminal.
+// TerminalEndpoint is the key in the section streaming that configures conversations in the terminal.
 const TerminalEndpoint = "cli"
 
 // StreamingRules is the section streaming as the file contains it. [Config.Streaming] returns the effective settings.
@@ -48,7 +49,7 @@ type StreamingRules struct {
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
 	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
-	// Endpoints holds the settings of single endpoints, whose names are keys in the same section.
+	// Endpoints holds the settings of single endpoints. Each endpoint's name is a key in the section streaming.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
@@ -82,9 +83,9 @@ func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 
 // StreamingSettings are the effective settings for the replies of one endpoint.
 type StreamingSettings struct {
-	Enabled      bool          // also false if the transport is off
+	Enabled      bool          // false if streaming is disabled, or if the transport is off
 	EditInterval time.Duration // minimum time between the starts of two edits
-	MinTokens    int           // estimated number of tokens before anything is shown
+	MinTokens    int           // estimated number of tokens that a reply must have before it is shown
 	Cursor       string        // may be empty
 	Transport    string
 	ToolProgress string
@@ -93,10 +94,10 @@ type StreamingSettings struct {
 	LinkPreviews string
 }
 
-// Streaming returns the settings of an endpoint. If no edit interval is configured, it is kindDefaultInterval, the
-// platform's default. Three settings can decide whether the endpoint streams; the first one that is set does:
-// streaming.<endpoint>, the environment variable TELEX_STREAMING_ENABLED, streaming.enabled. If the transport is off,
-// the endpoint never streams.
+// Streaming returns the settings of an endpoint. If no edit interval is configured, the settings contain
+// kindDefaultInterval, the platform's default. Three settings can decide whether the endpoint streams:
+// streaming.<endpoint>, the environment variable TELEX_STREAMING_ENABLED and streaming.enabled. The first of them that
+// is set decides. If the transport is off, the endpoint never streams.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
 	if endpoint == TerminalEndpoint && s.CLI != nil {
@@ -121,7 +122,7 @@ func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) S
 	return out
 }
 
-// firstSet returns the first value that is set, or nil.
+// firstSet returns the first pointer that is not nil, or nil.
 func firstSet[T any](choices ...*T) *T {
 	for _, c := range choices {
 		if c != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// suggest returns a hint: the most similar candidate, or all candidates if none is similar.
+// suggest returns a hint for an unknown word: the most similar candidate, or all candidates if none is similar.
 func suggest(written string, candidates []string) string {
 	if near := nearest(written, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -19,8 +19,8 @@ func suggest(written string, candidates []string) string {
 	return "known are " + strings.Join(sorted, ", ")
 }
 
-// nearest returns the candidate with the smallest edit distance. It returns "" if all distances are larger than a
-// third of the word's length. Among equal distances, the alphabetically first candidate wins.
+// nearest returns the candidate with the smallest edit distance to a word. It returns "" if every distance is larger
+// than about a third of the word's length. Among equal distances, the alphabetically first candidate wins.
 func nearest(written string, candidates []string) string {
 	word := strings.ReplaceAll(strings.ToLower(written), "-", "_")
 	best, bestDistance := "", max(1, (len([]rune(word))+1)/3)+1
@@ -33,7 +33,8 @@ func nearest(written string, candidates []string) string {
 	return best
 }
 
-// distance returns how many insertions, deletions, replacements and swaps of neighbours turn a into b.
+// distance returns the edit distance of a and b. Insertions, deletions, replacements and swaps of neighbours count as
+// one each.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

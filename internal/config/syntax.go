@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// parserError matches the messages of yaml.v3 whose line number is one too small. These messages come from its
-	// parser, which counts lines from 0. All other messages come from its scanner.
+	// parserError matches those messages of yaml.v3 whose line number is one too small. They come from its parser,
+	// which counts lines from 0. All other messages come from its scanner, which counts from 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// checkText rejects input that is not text. It runs before the YAML parser, whose errors about such input have no
-// line number.
+// checkText rejects input that is not text. It runs before the YAML parser, because the parser's errors about such
+// input have no line number.
 func (d *decoder) checkText(data []byte) bool {
 	if len(data) > maxFile {
 		d.failAt(position{1, 1}, "", "the file is longer than %d bytes", maxFile)
@@ -42,8 +42,8 @@ func (d *decoder) checkText(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser. The parser gives only a line number. It quotes only one kind of text
-// from the file, the name of an anchor; this may be an unquoted secret.
+// syntax reports an error of the YAML parser, which contains only a line number. The parser quotes text of the file
+// only if it is the name of an anchor. Such a name may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))
@@ -75,14 +75,14 @@ func (d *decoder) syntax(data []byte, err error) {
 	d.failAt(position{line, column}, "check indentation, quotes and brackets here and just before", "not valid YAML: %s", text)
 }
 
-// tabIndent returns the column of a tab in the indentation of a line.
+// tabIndent returns the column of the first tab in the indentation of a line.
 func tabIndent(line []byte) (int, bool) {
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
 	i := bytes.IndexByte(indent, '\t')
 	return i + 1, i >= 0
 }
 
-// positionOfText returns the first position of a text.
+// positionOfText returns the position at which a text first occurs in the file.
 func positionOfText(data []byte, text string) position {
 	before, _, ok := bytes.Cut(data, []byte(text))
 	if !ok {

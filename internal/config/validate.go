@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxApproval is the maximum time for which a question for approval may stay open. Its turn is kept for this time.
-// People who answer much later no longer know what the question was about.
+// maxApproval is the maximum time for which a question for approval may stay open. The turn that asks is kept for this
+// time. After a day, people no longer know what the question was about.
 const maxApproval = 24 * time.Hour
 
-// maxCursor is the maximum length of the cursor in characters. Every preview contains the cursor, which must leave
-// room for the text.
+// maxCursor is the maximum length of the cursor in characters. Each preview contains the cursor, so a long cursor
+// would leave less room for the text.
 const maxCursor = 16
 
 var (
@@ -25,7 +25,7 @@ var (
 	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// validate checks rules that involve several keys. It skips keys with errors, so that each mistake is reported once.
+// validate checks rules that involve several keys. It skips keys for which an error was already reported.
 func (d *decoder) validate(c *Config) {
 	d.validateModels(c.Models)
 	d.validateEndpoints(c.Endpoints)
@@ -70,7 +70,7 @@ func (d *decoder) validate(c *Config) {
 	}
 }
 
-// isValid reports whether a path was decoded without error.
+// isValid reports whether the value at a path was decoded without an error.
 func (d *decoder) isValid(path string) bool { return !d.invalid[path] }
 
 func (d *decoder) validateModels(models []Model) {
@@ -102,13 +102,13 @@ func (d *decoder) validateModels(models []Model) {
 	}
 }
 
-// These are the keys of the admin address.
+// These are the configuration keys of the admin address.
 const (
 	adminListen = "admin.listen"
 	adminToken  = "admin.token"
 )
 
-// minAdminToken is the minimum length of the token in bytes. Shorter tokens can be guessed.
+// minAdminToken is the minimum length of the admin token in bytes. Shorter tokens can be guessed.
 const minAdminToken = 16
 
 func (d *decoder) validateAdmin(a Admin) {
@@ -139,8 +139,8 @@ func (d *decoder) validateAccess(a Access) {
 	}
 }
 
-// validateTranscription takes missing settings from the first model, because most providers of models also
-// transcribe.
+// validateTranscription copies missing settings from the first model, because most providers of models also transcribe
+// speech.
 func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
@@ -165,7 +165,7 @@ func (d *decoder) validateTranscription(c *Config) {
 	}
 }
 
-// validateModelName checks a key that names a model. An empty name means the first model.
+// validateModelName checks a key whose value is the name of a model. An empty name means the first model.
 func (d *decoder) validateModelName(c *Config, at, name string) {
 	var names []string
 	for _, m := range c.Models {
@@ -195,8 +195,8 @@ func (d *decoder) validateCursor(path, cursor string) {
 
 const urlHint = "write it as https://host/path"
 
-// parseURL returns the URL of a server, or nil if it is invalid. Its errors don't quote the URL, because it may
-// contain a password. key is the key in which the password should be instead.
+// parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors don't quote the URL, because
+// it may contain a password. They tell the operator to set the password under key instead.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
@@ -210,7 +210,7 @@ func (d *decoder) parseURL(path, text, key string) *url.URL {
 	return u
 }
 
-// validateURL validates the base URL of an API and removes its trailing slash. It returns nil for an invalid one.
+// validateURL validates the base URL of an API and removes its trailing slash. It returns nil if the URL is invalid.
 func (d *decoder) validateURL(path string, base *string) *url.URL {
 	if d.isSet(path) && !d.isValid(path) {
 		return nil
@@ -246,8 +246,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// isPrivate reports whether a host is this machine or in a private network. A name without a dot belongs to a local
-// network or to a container.
+// isPrivate reports whether a host is this machine or a machine in a private network. It accepts a name without a dot,
+// because such a name belongs to a local network or to a container.
 func isPrivate(host string) bool {
 	if isLoopback(host) {
 		return true
