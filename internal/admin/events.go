@@ -10,29 +10,30 @@ import (
 )
 
 const (
-	// drawEvery is how often the server renders an open page again.
+	// drawEvery is the interval at which the server renders the parts of an open page again.
 	drawEvery = 500 * time.Millisecond
-	// quietFor is the longest time in which a stream sends nothing, because proxies close idle connections.
+	// quietFor is the maximum time for which a stream sends nothing. A proxy would close a connection that is idle
+	// longer.
 	quietFor = 15 * time.Second
-	// maxStreams is how many pages may be open at a time. The other connections are kept for probes and Prometheus.
+	// maxStreams is how many pages may be open at a time. The other connections stay free for probes and Prometheus.
 	maxStreams = 16
 )
 
-// sections returns the names of the page's parts. Each part has a template and an HTML element with this name as its
-// id.
+// sections returns the names of the parts of the status page. A part's name is also the name of its template and the
+// id of its HTML element.
 func sections() []string {
 	return []string{"top", "replies", "endpoints", "replicas", "problems", "tokens", "conversations"}
 }
 
-// update is the data of one event: the parts that have changed. It is JSON, because a line break in the text of a
-// part would end a line of the event.
+// update is the data of one server-sent event: the parts of the page that have changed. It is encoded as JSON, because
+// a line break in HTML would end the data line of the event.
 type update struct {
-	Started  int64             `json:"started"` // start time of the process; another value means another process
+	Started  int64             `json:"started"` // start time of the process, by which the page detects a restart
 	Sections map[string]string `json:"sections"`
 }
 
-// events keeps an open page up to date by server-sent events. It ends when the client disconnects, the cookie
-// expires, or the server ends.
+// events keeps an open page up to date with server-sent events. It returns when the client disconnects, the cookie
+// expires, or the server stops.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -43,7 +44,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn := http.NewResponseController(w)
-	if err := conn.SetReadDeadline(time.Time{}); err != nil { // the request's read deadline would cancel its context
+	if err := conn.SetReadDeadline(time.Time{}); err != nil { // the server's read deadline would end the request
 		s.Log.Debug("the status page can't be kept open", slog.Any("error", err))
 		return
 	}
@@ -62,7 +63,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 		if len(event) > 0 {
 			at = time.Now()
-			_ = conn.SetWriteDeadline(at.Add(writeTime)) // can't fail, because the read deadline could be set
+			_ = conn.SetWriteDeadline(at.Add(writeTime)) // can't fail, because setting the read deadline succeeded
 			if _, err := w.Write(event); err != nil || conn.Flush() != nil {
 				return // the client has disconnected
 			}
@@ -75,8 +76,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// event returns an event with the parts that differ from sent, and stores them in sent. The event is empty if no part
-// differs.
+// event returns an event with those parts of the page that differ from sent, and updates sent. If no part differs, the
+// event is empty.
 func (s *Server) event(r *http.Request, sent map[string]string) ([]byte, error) {
 	v := s.view(r)
 	u := update{Started: v.Started.UnixMilli(), Sections: make(map[string]string)}

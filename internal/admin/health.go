@@ -11,7 +11,7 @@ import (
 // Readiness says whether the daemon can do its work.
 type Readiness struct {
 	Status    string     `json:"status"`          // ready, starting, stopping or failing
-	Store     string     `json:"store,omitempty"` // why nothing can be stored
+	Store     string     `json:"store,omitempty"` // why the daemon can't store anything
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
@@ -26,17 +26,17 @@ const (
 type Endpoint struct {
 	Name  string `json:"name"`
 	State string `json:"state"`           // starting, connected, retrying, on standby, or stopped permanently
-	Error string `json:"error,omitempty"` // why it retries or stopped
+	Error string `json:"error,omitempty"` // why the endpoint retries or stopped
 }
 
 const (
-	// aliveTime limits the duration of a check whether something hangs, and aliveFor is how long its result is used
-	// again. A check writes to the disk, and anybody may request one.
+	// aliveTime is the maximum duration of a check for hanging parts. aliveFor is how long its result is used again:
+	// each check writes to the disk, and anybody may request one.
 	aliveTime = 5 * time.Second
 	aliveFor  = time.Second
 )
 
-// checks checks whether a part of the daemon hangs.
+// checks runs the check for hanging parts and keeps its last result.
 type checks struct {
 	alive func(context.Context) error
 	busy  chan struct{} // capacity 1; holds an element while a check runs; guards at and last
@@ -50,7 +50,7 @@ func newChecks(alive func(context.Context) error) checks {
 
 var errNoCheck = errors.New("an earlier check has not returned")
 
-// check returns an error if something hangs.
+// check returns an error if a part of the daemon hangs.
 func (c *checks) check(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, aliveTime)
 	defer cancel()
@@ -71,7 +71,8 @@ func (c *checks) check(ctx context.Context) error {
 	return c.last
 }
 
-// health answers whether any part of the daemon hangs. The watchdog makes the same check.
+// health answers /healthz: it reports whether a part of the daemon hangs. The systemd watchdog depends on the same
+// check.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	err := s.checks.check(r.Context())
 	switch {
@@ -90,7 +91,7 @@ func text(w http.ResponseWriter, status int, body string) {
 	_, _ = w.Write([]byte(body)) // the client may have disconnected
 }
 
-// ready answers whether every endpoint is connected or still connecting.
+// ready answers /readyz: it reports whether every endpoint is connected or still connecting.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	is := s.Ready()
 	status := http.StatusOK

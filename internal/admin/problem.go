@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// maxProblems is how many problems are remembered.
+// maxProblems is how many problems Problems keeps.
 const maxProblems = 20
 
 // Problem is a warning or an error from the log. Log lines contain neither people's texts nor secrets.
 type Problem struct {
 	At                           time.Time
-	Failed                       bool // an error, not a warning
+	Failed                       bool // the log line is an error, not a warning
 	Message                      string
-	Endpoint, Conversation, Turn string // what it concerns; each may be empty
+	Endpoint, Conversation, Turn string // what the problem concerns; each may be empty
 	Cause                        string
 }
 
-// Problems remembers the newest warnings and errors of a log.
+// Problems keeps the newest warnings and errors of a log.
 type Problems struct {
 	mu   sync.Mutex
 	list []Problem // oldest first
@@ -44,7 +44,7 @@ func (p *Problems) add(one Problem) {
 	p.list = append(p.list, one)
 }
 
-// Handler returns a handler that passes every record to next and remembers warnings and errors.
+// Handler returns a log handler that passes each record to next and keeps warnings and errors.
 func (p *Problems) Handler(next slog.Handler) slog.Handler { return watcher{Handler: next, to: p} }
 
 // watcher is the handler of Problems.
@@ -80,7 +80,8 @@ func (w watcher) WithGroup(name string) slog.Handler {
 	return w
 }
 
-// maxCause is the maximum length of a cause in bytes. The cause of a panic contains its stack.
+// maxCause is the maximum length of a problem's cause in bytes. It is needed because the cause of a panic contains its
+// stack.
 const maxCause = 300
 
 func (p *Problem) read(a slog.Attr) {

@@ -15,16 +15,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
 	Listen  string // host:port
 	Token   string // empty: requests need no token
 	Metrics http.Handler
-	// Alive returns an error that lists the parts that hang. It is called at most once at a time, and once in
-	// aliveFor.
+	// Alive returns an error that lists the parts of the daemon that hang. The server never calls it twice at the same
+	// time, nor twice within aliveFor.
 	Alive func(context.Context) error
 	Ready func() Readiness
-	// Status is called each time the status page is rendered.
+	// Status returns the content of the status page. It is called each time the page is rendered.
 	Status func(context.Context) Status
 	Log    *slog.Logger
 }
@@ -38,11 +38,11 @@ const (
 	maxHeader      = 16 << 10 // in bytes
 	maxForm        = 4 << 10  // in bytes
 	maxConnections = 64
-	// endTime is how long running requests may continue when the server ends.
+	// endTime is how long running requests may continue after the server was told to stop.
 	endTime = time.Second
 )
 
-// Server is the server of the admin address.
+// Server serves the admin address.
 type Server struct {
 	Options
 	token    atomic.Pointer[string]
@@ -53,7 +53,7 @@ type Server struct {
 	refused  rate.Sometimes // limits how often refused requests are logged
 }
 
-// New returns a server that does not listen yet.
+// New returns a server. It does not listen before Open is called.
 func New(o Options) (*Server, error) {
 	p, err := newPages()
 	if err != nil {
@@ -67,7 +67,7 @@ func New(o Options) (*Server, error) {
 // SetToken replaces Options.Token. People who logged in with the previous token must log in again.
 func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
-// Open opens the address. Requests wait until Serve is called.
+// Open starts to listen on the address. Clients that connect wait until Serve is called.
 func (s *Server) Open(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {
@@ -76,13 +76,13 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon closes the address of a server whose Serve will not be called.
+// Abandon stops listening on the address. It is for a server whose Serve will not be called.
 func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
 
-// Address returns the address that Open opened.
+// Address returns the address on which the server listens after Open.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends. Then it closes the address.
+// Serve answers requests until ctx is canceled. Then it stops listening.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -111,7 +111,7 @@ func (s *Server) Serve(ctx context.Context) {
 	}
 }
 
-// handler returns the handler of all requests.
+// handler returns the handler of all requests to the admin address.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)
@@ -121,13 +121,14 @@ func (s *Server) handler() http.Handler {
 	return s.safely(mux)
 }
 
-// contentPolicy allows the page to load only what this server serves: no inline scripts or styles, and nothing from
-// other sites. https://www.w3.org/TR/CSP3/
+// contentPolicy allows a page to load only files of this server. It forbids inline scripts, inline styles and anything
+// from other sites.
+// https://www.w3.org/TR/CSP3/
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// safely sets the headers of all answers and refuses requests for foreign host names. A panic fails only its own
-// request.
+// safely sets the headers of all answers and refuses requests for foreign host names. If a handler panics, only its
+// request fails.
 func (s *Server) safely(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -150,7 +151,7 @@ func (s *Server) safely(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers a request with an error. It logs only a few of the refused requests, because anybody can send many.
+// refuse answers a request with an error. It logs only a few refusals, because anybody can send many wrong requests.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	s.refused.Do(func() {
 		s.Log.Warn("admin request refused", slog.Int("status", status), slog.String("from", r.RemoteAddr))

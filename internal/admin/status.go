@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Status is what the status page shows.
+// Status contains the data that the status page shows.
 type Status struct {
 	Version       string
 	Started       time.Time
@@ -17,15 +17,15 @@ type Status struct {
 	Problems      []Problem
 	Days          []Day // the newest last
 	Conversations []Conversation
-	Kept          int // number of all stored conversations; Conversations are the newest ones
+	Kept          int // number of all stored conversations; Conversations contains only the newest
 }
 
 // EndpointStatus is the state of an endpoint and its rate limits.
 type EndpointStatus struct {
 	Endpoint
 	Network string
-	Since   time.Time // when the state began; zero: unknown
-	Waiting int       // number of calls that wait
+	Since   time.Time // when the endpoint entered its state; zero: unknown
+	Waiting int       // number of calls that wait for the rate limits
 	Limits  []Limit
 	Blocks  []Block
 }
@@ -34,7 +34,7 @@ type EndpointStatus struct {
 type Replica struct {
 	ID            int64
 	Name, Version string
-	Self          bool // this daemon shows the page
+	Self          bool // the replica is this daemon, which shows the page
 	Leaving       bool // it is stopping
 	Chats         int  // number of chats that it owns
 	Receives      []string
@@ -46,13 +46,13 @@ type Limit struct {
 	Used, Max int
 }
 
-// Block is a scope in which the platform accepts no calls until a certain time.
+// Block says until when the platform accepts no calls in a scope.
 type Block struct {
 	What  string
 	Until time.Time
 }
 
-// Reply is the state of one conversation.
+// Reply is the state of the running reply and of the waiting messages of one conversation.
 type Reply struct {
 	Conversation   string
 	Turn           string // short id of the turn, as people see it; empty: no reply is in progress
@@ -61,14 +61,14 @@ type Reply struct {
 	Visible        int    // number of characters that people see
 	Text           string // the text; empty if the page must not show it
 	Complete       bool   // the model has finished
-	Waits          string // what the reply waits for, in words; empty: it does not wait
+	Waits          string // why the reply has to wait, in words; empty: it does not wait
 	Until          time.Time
 	Queued, Parked int // numbers of messages that wait for their turn, and of replies that are delivered in the background
 }
 
 // Day is the usage of one day.
 type Day struct {
-	Date               time.Time // the midnight at which it begins, in the machine's time zone
+	Date               time.Time // the midnight at which the day begins, in the machine's time zone
 	Prompt, Completion int       // numbers of tokens
 }
 
@@ -80,13 +80,13 @@ type Conversation struct {
 	Tokens   int
 }
 
-// The layout of the plot of tokens by day, in the units of its SVG.
+// These constants are the sizes in the plot of tokens by day, in the units of its SVG.
 const (
 	plotWidth, plotHeight = 700, 160
 	plotGap               = 8
 )
 
-// bar is one day of the plot.
+// bar is one day in the plot of tokens by day.
 type bar struct {
 	Day
 	X, Width              int
@@ -96,7 +96,7 @@ type bar struct {
 	Middle                int
 }
 
-// plot is the plot of tokens by day, with all coordinates computed.
+// plot is the plot of tokens by day. It contains the coordinates of all bars.
 type plot struct {
 	Bars          []bar
 	Width, Height int
@@ -121,7 +121,7 @@ func newPlot(days []Day) plot {
 		b.PromptY = plotHeight - b.PromptHeight
 		b.AnswerY = b.PromptY - b.AnswerHeight
 		b.Middle = b.X + b.Width/2
-		if (len(days)-1-i)%2 == 0 { // every other day has a label, counted back from the newest
+		if (len(days)-1-i)%2 == 0 { // every second day has a label, counted back from the newest
 			b.Label = d.Date.Format("2 Jan")
 		}
 		p.Bars = append(p.Bars, b)
@@ -129,7 +129,7 @@ func newPlot(days []Day) plot {
 	return p
 }
 
-// roundUp returns the smallest number that is at least n and whose digits are 1, 2 or 5 followed by zeros.
+// roundUp returns the smallest number that is at least n and has the form 1, 2 or 5 followed by zeros.
 func roundUp(n int) int {
 	for unit := 1; ; unit *= 10 {
 		for _, f := range []int{1, 2, 5} {
@@ -140,7 +140,7 @@ func roundUp(n int) int {
 	}
 }
 
-// short writes a number with at most four characters and a unit.
+// short formats a number with at most four characters and a unit, such as k for thousands.
 func short(n int) string {
 	switch {
 	case n < 1000:
@@ -156,7 +156,7 @@ func short(n int) string {
 	}
 }
 
-// span returns a duration in the form that people use.
+// span formats a duration as people write it.
 func span(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < 10*time.Second:

@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// A cookie contains the time at which it expires, and a code that was computed from this time and the token. So a new
-// token invalidates all cookies, and no cookie reveals the token.
+// A login cookie contains the time at which it expires, and a code computed from this time and the token. So a new
+// token makes all cookies invalid, and a cookie does not reveal the token.
 const (
 	cookieName = "telex_admin"
 	cookieFor  = 12 * time.Hour
 )
 
-// allows reports whether a request may see everything: no token is configured, or the request has it.
+// allows reports whether a request may see all data: either no token is configured, or the request has the token or a
+// cookie.
 func (s *Server) allows(r *http.Request) bool {
 	if *s.token.Load() == "" {
 		return true
@@ -31,14 +32,15 @@ func (s *Server) allows(r *http.Request) bool {
 	return err == nil && s.isCookie(c.Value, time.Now())
 }
 
-// isToken compares in constant time, so that the duration of the comparison reveals nothing about the token.
+// isToken compares got with the token in constant time, so the duration of the comparison reveals nothing about the
+// token.
 func (s *Server) isToken(got string) bool {
 	want := *s.token.Load()
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return want != "" && hmac.Equal(a[:], b[:])
 }
 
-// cookie returns the cookie for a person who has sent the token.
+// cookie returns a login cookie for a person who has sent the right token.
 func (s *Server) cookie(now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(cookieFor).Unix(), 10)
 	return &http.Cookie{
@@ -59,7 +61,7 @@ func (s *Server) code(until string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// guarded refuses requests that may not see everything.
+// guarded answers a request with an error if the request lacks the configured token.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.allows(r) {
@@ -71,7 +73,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// isLocalName reports whether a Host header is an IP address or localhost, which nobody can make point to another
+// isLocalName reports whether a Host header is an IP address or localhost. Nobody can let such a name point to another
 // machine.
 func isLocalName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// These are the names of labels.
+// These are the names of the labels.
 const (
 	labelEndpoint = "endpoint"
 	labelModel    = "model"
@@ -20,7 +20,7 @@ const (
 	labelClass    = "class"
 )
 
-// Metrics are all metrics of one daemon. Its methods are safe for concurrent use and don't block.
+// Metrics contains all metrics of one daemon. Its methods are safe for concurrent use and don't block.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -34,14 +34,15 @@ type Metrics struct {
 	platform   platform
 }
 
-// New returns the metrics of a daemon of this version.
+// New returns the metrics of a daemon. version is the daemon's version.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), platform: newPlatform()}
 	m.turns = counters("turns_total", "Turns that ended, by the reason for which the model's work ended.", labelReason)
 	m.tokens = counters("tokens_total", "Tokens as the providers counted them. The kind cached is part of prompt, reasoning is part of completion.", labelModel, labelKind)
 	m.calls = counters("model_calls_total", "Requests to models, by outcome: ok, cancelled, or the kind of failure.", labelModel, labelOutcome)
 	m.deltas = counters("model_deltas_total", "Pieces of answers that models streamed.", labelModel)
-	// Providers take between a fraction of a second and 2 minutes, the default of limits.first_token.
+	// A provider's first piece of an answer takes between a fraction of a second and 2 minutes, the default of
+	// limits.first_token.
 	m.firstToken = histograms("model_first_token_seconds", "Time from a request to the first piece of its answer.",
 		[]float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120}, labelModel)
 	m.answer = histograms("model_answer_seconds", "Time from a request to the end of its answer.",
@@ -56,7 +57,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// prefix is the beginning of the name of each of telex's metrics.
+// prefix is the beginning of the name of every metric of telex.
 const prefix = "telex_"
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -72,16 +73,16 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Gatherer returns the metrics for other readers.
+// Gatherer returns the metrics for readers other than Prometheus.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Tokens are the numbers of tokens that a model used for a turn.
+// Tokens contains the numbers of tokens that a model used for a turn.
 type Tokens struct{ Prompt, Cached, Completion, Reasoning int }
 
-// TurnEnded counts a turn that ended for this reason.
+// TurnEnded counts a turn that ended for the given reason.
 func (m *Metrics) TurnEnded(reason string) { m.turns.WithLabelValues(reason).Inc() }
 
-// Used counts a model's tokens.
+// Used counts the tokens that a model used for a turn.
 func (m *Metrics) Used(model string, t Tokens) {
 	for kind, n := range map[string]int{"prompt": t.Prompt, "cached": t.Cached, "completion": t.Completion, "reasoning": t.Reasoning} {
 		m.tokens.WithLabelValues(model, kind).Add(float64(max(0, n)))
@@ -93,7 +94,7 @@ func (m *Metrics) Stored(kind string, took time.Duration) {
 	m.store.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-// Model returns the metrics of one model.
+// Model returns the metrics of the model with this name.
 func (m *Metrics) Model(name string) *Model {
 	return &Model{
 		calls: m.calls.MustCurryWith(prometheus.Labels{labelModel: name}), deltas: m.deltas.WithLabelValues(name),
@@ -101,20 +102,20 @@ func (m *Metrics) Model(name string) *Model {
 	}
 }
 
-// Model has the metrics of one model.
+// Model contains the metrics of one model.
 type Model struct {
 	calls              *prometheus.CounterVec
 	deltas             prometheus.Counter
 	firstToken, answer prometheus.Observer
 }
 
-// Delta counts a piece of an answer. It is a single atomic addition.
+// Delta counts a piece of an answer. Delta is fast: it only increments an atomic counter.
 func (m *Model) Delta() { m.deltas.Inc() }
 
-// Began records the time from a request to the first piece of its answer.
+// Began records the time from a request to the first piece of the model's answer.
 func (m *Model) Began(after time.Duration) { m.firstToken.Observe(after.Seconds()) }
 
-// Ended records the end of a request. Only the outcome Answered counts as an answer.
+// Ended records the end of a request to a model. The duration is recorded only for the outcome Answered.
 func (m *Model) Ended(outcome string, after time.Duration) {
 	m.calls.WithLabelValues(outcome).Inc()
 	if outcome == Answered {
@@ -122,5 +123,5 @@ func (m *Model) Ended(outcome string, after time.Duration) {
 	}
 }
 
-// Answered is the outcome of a request that was answered.
+// Answered is the outcome of a request or call that succeeded.
 const Answered = "ok"

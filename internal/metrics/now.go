@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Now is the current state of the daemon.
+// Now contains figures about the current state of the daemon.
 type Now struct {
 	Conversations int // number of conversations in which a turn runs or messages wait
 	Running       int // number of running turns
@@ -15,26 +15,26 @@ type Now struct {
 	Replica       *ReplicaNow // nil: the store can't be shared
 }
 
-// ReplicaNow is the current state of a daemon that shares its store with others.
+// ReplicaNow contains figures about the current state of a daemon that shares its store with other daemons.
 type ReplicaNow struct {
 	LeaseAge  time.Duration // time since the lease was last renewed
 	Holds     bool          // the daemon has its lease
 	Alive     int           // number of replicas with a lease
 	Chats     int           // number of chats that this daemon owns
-	Forwarded int64         // number of messages that another daemon received and this one answers
+	Forwarded int64         // number of messages that another daemon received and this daemon answers
 	Lost      int64         // number of lost leases
 	Receives  map[string]bool
 }
 
-// EndpointNow is the current state of an endpoint.
+// EndpointNow contains figures about the current state of an endpoint.
 type EndpointNow struct {
 	Name  string
-	Up    bool // it receives messages
+	Up    bool // the endpoint receives messages
 	Calls int  // number of calls that wait for the rate limits
 }
 
-// Watch adds the metrics of the daemon's current state. Each reading of the metrics calls look. Watch may be called
-// only once.
+// Watch adds metrics of the daemon's current state. Whenever Prometheus reads the metrics, they call look for the
+// current state. Watch may be called only once.
 func (m *Metrics) Watch(look func() Now) {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// platform has the metrics of all endpoints.
+// platform contains the metrics of all endpoints.
 type platform struct {
 	calls     *prometheus.CounterVec
 	took      *prometheus.HistogramVec
@@ -21,8 +21,8 @@ type platform struct {
 }
 
 func newPlatform() platform {
-	// These are the buckets for the delay of previews. It is usually one or two seconds, and much longer only if the
-	// platform's limits are low.
+	// These are the histogram buckets for the delay of previews. The delay is usually one or two seconds. It is much
+	// longer only if the platform's limits are low.
 	seen := []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 120}
 	return platform{
 		calls: counters("platform_calls_total", "Calls that show replies, by kind and outcome: ok, or the kind of failure.", labelEndpoint, labelOp, labelOutcome),
@@ -41,11 +41,11 @@ func (p platform) all() []prometheus.Collector {
 	return []prometheus.Collector{p.calls, p.took, p.limited, p.waits, p.staleness, p.final, p.resumed}
 }
 
-// Endpoint returns the metrics of one endpoint.
+// Endpoint returns the metrics of the endpoint with this name.
 func (m *Metrics) Endpoint(name string) *Endpoint {
 	of, p := prometheus.Labels{labelEndpoint: name}, m.platform
 	limited := p.limited.MustCurryWith(of)
-	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit} { // begin at 0: an alert can't see the first increase otherwise
+	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit} { // begin at 0, so that alerts detect the first increase
 		limited.WithLabelValues(opName(op))
 	}
 	return &Endpoint{
@@ -54,7 +54,7 @@ func (m *Metrics) Endpoint(name string) *Endpoint {
 	}
 }
 
-// Endpoint has the metrics of one endpoint. It implements gateway.Observer.
+// Endpoint contains the metrics of one endpoint. It implements gateway.Observer.
 type Endpoint struct {
 	calls, limited   *prometheus.CounterVec
 	took, waits      prometheus.ObserverVec
@@ -90,7 +90,7 @@ func (e *Endpoint) Finished(after time.Duration) { e.final.Observe(after.Seconds
 // Resumed implements gateway.Observer.
 func (e *Endpoint) Resumed() { e.resumed.Inc() }
 
-// opName returns the name of one kind of call.
+// opName returns the value of the label op for one kind of call.
 func opName(op chat.Op) string {
 	switch op {
 	case chat.OpSend:

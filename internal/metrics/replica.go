@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// replica has the metrics of a daemon that shares its store with others.
+// replica contains the metrics of a daemon that shares its store with other daemons.
 type replica struct {
 	leaseAge, holds, alive, chats, receives, forwarded, lost *prometheus.Desc
 }
@@ -43,7 +43,7 @@ func (r replica) collect(is ReplicaNow, to chan<- prometheus.Metric) {
 	}
 }
 
-// oneIf returns a boolean in Prometheus's form: 1 or 0.
+// oneIf returns 1 for true and 0 for false, because Prometheus has only numbers.
 func oneIf(b bool) float64 {
 	if b {
 		return 1
