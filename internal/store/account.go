@@ -11,10 +11,10 @@ import (
 	"telex/internal/chat"
 )
 
-// UsageBy is a grouping key for usage.
+// UsageBy is a property by which usage can be grouped.
 type UsageBy string
 
-// The grouping keys.
+// These are the properties by which usage can be grouped.
 const (
 	ByDay          UsageBy = "day"
 	ByPerson       UsageBy = "person"
@@ -22,30 +22,30 @@ const (
 	ByModel        UsageBy = "model"
 )
 
-// AccountOptions select and group usage.
+// AccountOptions selects and groups usage.
 type AccountOptions struct {
-	From, To time.Time      // range of the storage time: From included, To excluded; zero: no bound
-	By       []UsageBy      // grouping keys, which also define the order of the rows; empty: one row for all
+	From, To time.Time      // range of the storage time: From is included, To is excluded; zero: no bound
+	By       []UsageBy      // grouping properties; they also define the order of the rows; empty: one row for all usage
 	Zone     *time.Location // time zone that defines days; nil: UTC
 }
 
-// Account is the usage of turns.
+// Account contains the usage of turns, as sums for groups.
 type Account struct {
 	Rows  []AccountRow
-	Total chat.Used // a turn in several rows counts once in Turns
+	Total chat.Used // a turn that is in several rows counts once in Turns
 }
 
-// AccountRow is the usage of one group. Fields that are not grouping keys are zero.
+// AccountRow is the usage of one group. A field is zero if usage is not grouped by it.
 type AccountRow struct {
 	Day          string // as 2006-01-02
 	Person       chat.Person
 	Conversation chat.Conversation
 	Model        string
-	chat.Used    // Used.Model stays empty; Model is the group's model
+	chat.Used    // the field Model of Used stays empty, because the row has its own Model
 }
 
-// Account returns the usage of turns of at most the last 400 days. The usage of deleted people has an endpoint, but
-// no user id. Account fails with ErrOlder if the store's schema is not up to date.
+// Account returns the usage of turns, which the store keeps for 400 days. The usage of a deleted person has an
+// endpoint, but no user id. Account fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
@@ -61,7 +61,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	})
 }
 
-// Sum adds up usage that is ordered by turn.
+// Sum groups usage and adds it up. The rows of each turn must follow one another.
 func (o AccountOptions) Sum(usage iter.Seq[UsageRow]) Account {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -94,8 +94,8 @@ type UsageRow struct {
 	chat.Usage
 }
 
-// Columns returns the destinations for the columns of a query: the turn, the time, the person, the conversation and
-// the usage.
+// Columns returns pointers to the fields into which a query's columns are scanned: the turn, the time, the person, the
+// conversation and the usage.
 func (u *UsageRow) Columns() []any {
 	c := &u.conversation
 	return []any{
@@ -104,7 +104,7 @@ func (u *UsageRow) Columns() []any {
 	}
 }
 
-// sum is the partial sum of a row. Usage arrives ordered by turn.
+// sum is the usage of a group so far. It relies on the rows of each turn following one another.
 type sum struct {
 	chat.Used
 	turn string // id of the turn that was added last
@@ -118,7 +118,7 @@ func (s *sum) add(u UsageRow) {
 	s.turn = u.turn
 }
 
-// key returns the group that usage belongs to.
+// key returns the group to which a usage belongs.
 func (o AccountOptions) key(u UsageRow) (k AccountRow) {
 	for _, by := range o.By {
 		switch by {
@@ -135,7 +135,7 @@ func (o AccountOptions) key(u UsageRow) (k AccountRow) {
 	return k
 }
 
-// compare orders rows by the grouping keys.
+// compare orders rows by the properties by which usage is grouped.
 func (o AccountOptions) compare(x, y AccountRow) int {
 	for _, by := range o.By {
 		order := 0

@@ -10,22 +10,22 @@ import (
 	"path/filepath"
 )
 
-// Report is the result of a check.
+// Report is the result of checking a store.
 type Report struct {
 	Path          string
-	Schema        int64    // version of the file's schema
+	Schema        int64    // version of the store's schema
 	Knows         int64    // newest schema version that this program knows
 	Problems      []string // errors in the data; empty: the data is intact
 	Risks         []string // conditions that may damage the data, or that keep the daemon from using it
 	Conversations int64
 	Entries       int64 // entries of all histories
-	Keys          int64 // all known messages, including finished ones
+	Keys          int64 // ids of all messages that are still stored, including finished messages
 	Pending       int64 // unfinished messages
 	Unfinished    int64 // unfinished turns
 }
 
-// Check reads the whole store, and reports damage and the number of stored items. Damage is in the Report; an error
-// means that the check could not run. If the schema is older or incomplete, nothing is counted.
+// Check reads the whole store and returns a Report. The Report describes damage and counts the stored items; an error
+// means only that the check could not run. If the schema is older or incomplete, Check counts nothing.
 func (r *Reader) Check(ctx context.Context) (Report, error) {
 	rep := Report{Path: r.path, Knows: latest()}
 	err := r.diagnose(ctx, &rep)
@@ -63,7 +63,8 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 	return r.view(ctx, "count", rep.count)
 }
 
-// count counts the contents and checks for errors that SQLite can't detect.
+// count counts the stored items. It also reports messages that can't be decoded, because SQLite can't detect this
+// error.
 func (rep *Report) count(t *tx) {
 	t.first([]any{&rep.Conversations}, countConversations)
 	t.first([]any{&rep.Entries}, countEntries)
@@ -81,7 +82,7 @@ func (rep *Report) count(t *tx) {
 	}
 }
 
-// orphans returns rows that refer to missing rows.
+// orphans describes each row that refers to a row which does not exist.
 func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	type orphan struct {
 		table, parent   string
@@ -94,8 +95,8 @@ func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	return problems, t.err
 }
 
-// Backup copies a consistent state of the store into a new file, while others read and write. It never
-// overwrites a file. When Backup returns, the copy is on disk and can replace the store.
+// Backup copies a consistent state of the store into a new file, while other goroutines and processes read and write
+// the store. Backup never overwrites a file. When Backup returns, the copy is on disk and can replace the store.
 func (r *Reader) Backup(ctx context.Context, file string) error {
 	if err := r.backup(ctx, file); err != nil {
 		return r.explainAt(ctx, filepath.Dir(file), "back up store to "+file, err)
@@ -103,8 +104,9 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup first creates an empty file to take the name, then makes the copy under a unique name and renames it. So an
-// interrupted backup leaves an empty file, which can't be mistaken for a backup.
+// backup first creates an empty file under the final name, so that no other process takes this name. Then it writes
+// the copy under a temporary name and renames it. An interrupted backup leaves an empty file, which nobody can mistake
+// for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

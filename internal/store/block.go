@@ -6,14 +6,14 @@ import (
 	"telex/internal/chat"
 )
 
-// SaveBlock stores a rate limit that the platform has reported (chat.Block). It can only prolong an existing block.
+// SaveBlock stores a chat.Block, which forbids calls because of a rate limit. It can only prolong an existing block.
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
 		t.exec(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, millis(b.Until))
 	})
 }
 
-// Blocks returns the rate limits of an endpoint that have not ended.
+// Blocks returns the blocks of an endpoint that have not ended.
 func (r *Reader) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	return resultOf(ctx, r.view, "read blocks", func(t *tx) []chat.Block {
 		return rows(t, func(b *chat.Block) []any {

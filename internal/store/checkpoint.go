@@ -8,40 +8,41 @@ import (
 )
 
 const (
-	// checkpointEvery is the number of calls after which the write-ahead log is moved into the file: about 1000
-	// pages.
+	// checkpointEvery is the number of calls after which the checkpointer moves the write-ahead log into the file. The
+	// log has about 1000 pages then.
 	checkpointEvery = 256
-	// reuseEvery is the number of calls after which the writer itself moves the write-ahead log into the file, if the
-	// disk is full.
+	// reuseEvery applies only if the disk is full. It is the number of calls after which the writer itself moves the
+	// write-ahead log into the file.
 	reuseEvery = 32
-	// forceAfter is the number of calls after which the writer pauses for a checkpoint. Without the pause, the
-	// write-ahead log would never become empty under continuous writes.
+	// forceAfter is the number of calls after which the writer pauses for a checkpoint. Without this pause, the
+	// write-ahead log would never become empty while writes follow one another.
 	forceAfter = 4 * checkpointEvery
-	// eraseForce is how long an erasure waits for a pause in the writes. After that, the checkpointer stops the
-	// writer.
+	// eraseForce is how long the checkpointer waits for a pause in the writes when deleted data must be erased. After
+	// this time, it makes the writer pause.
 	eraseForce = 2 * time.Second
-	// eraseWait is how long an erasing call waits at most until the data is unreadable.
+	// eraseWait is the maximum time for which a call that deletes data waits until the deleted data is unreadable.
 	eraseWait = time.Second
-	// eraseLate is the delay of an erasure after which it is logged.
+	// eraseLate is how long an erasure may take before the delay is logged.
 	eraseLate = 5 * time.Second
-	// firstPause and maxPause are the shortest and the longest pause between two attempts.
+	// firstPause and maxPause are the shortest and the longest pause between two attempts to empty the log.
 	firstPause = 2 * time.Millisecond
 	maxPause   = time.Second
 )
 
-// Each statement returns a row: whether another connection blocked the checkpoint, the number of pages in the
-// write-ahead log, and the number of pages moved into the file.
+// Each statement returns a row with three columns: whether another connection blocked the checkpoint, the number of
+// pages in the write-ahead log, and the number of these pages that were moved into the file.
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
-	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // waits for no other connection and blocks none
+	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // neither waits for other connections nor blocks them
 	restartCheckpoint  = "PRAGMA wal_checkpoint(RESTART)"  // blocks writers; afterwards the log is reused from its beginning
 	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // like RESTART, and truncates the log, which erases its content
 )
 
 // checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The log
-// contains old versions of pages, so an erasure is complete only when the log is empty. The log can't be emptied
-// while somebody reads an older state, as a backup does, or while the writer is busy. The checkpointer then tries
-// again. It never makes the writer wait for a reader, but after some time it makes the writer pause.
+// contains old versions of pages, so deleted data is unreadable only after the log has been emptied. The log can't be
+// emptied while a backup or another reader uses an older state of the file, or while the writer is busy. In these
+// cases, the checkpointer tries again. It never lets the writer wait for a reader. But if the writer stays busy for
+// too long, the checkpointer makes it pause.
 type checkpointer struct {
 	writer    *writer
 	conn      *connection // nil until it is needed
@@ -49,14 +50,14 @@ type checkpointer struct {
 	ctx       context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
 	ended     chan struct{}
-	limit     int64 // starts at forceAfter; doubled each time that a forced pause does not empty the log
+	limit     int64 // calls until a pause is forced: forceAfter, doubled each time that the pause does not help
 
 	mu     sync.Mutex
-	erased uint64        // number of the newest erasure whose data is gone from the log
+	erased uint64        // number of the newest erasure whose deleted data is no longer in the log
 	moved  chan struct{} // closed and replaced when erased grows
 }
 
-// newCheckpointer starts the checkpointer's goroutine; close waits for its end.
+// newCheckpointer starts the checkpointer's goroutine. close stops the goroutine and waits until it has ended.
 func newCheckpointer(w *writer) *checkpointer {
 	c := &checkpointer{
 		writer: w, requested: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
@@ -70,7 +71,7 @@ func newCheckpointer(w *writer) *checkpointer {
 	return c
 }
 
-// wake requests a checkpoint. It never blocks.
+// wake requests a checkpoint without waiting for it.
 func (c *checkpointer) wake() {
 	select {
 	case c.requested <- struct{}{}:
@@ -87,8 +88,8 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// waitErased waits until an erasure is complete, at most eraseWait. If the erasure takes longer, the
-// checkpointer's goroutine continues and logs the delay.
+// waitErased waits until the erasure with this number is complete, or until eraseWait has passed. After that, the
+// checkpointer's goroutine continues the erasure and logs the delay.
 func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()
@@ -123,7 +124,8 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// runUntilEmpty retries until the log is empty or, if nothing was erased, until it can be reused from its beginning.
+// runUntilEmpty tries to empty the log, again and again if deleted data must be erased. If nothing must be erased, it
+// tries once to let SQLite reuse the log from its beginning.
 func (c *checkpointer) runUntilEmpty() {
 	log := c.writer.reader.log
 	began, pause, late, failed := time.Now(), firstPause, false, false
@@ -131,7 +133,7 @@ func (c *checkpointer) runUntilEmpty() {
 		erasing := c.writer.erasures.Load() > c.erasedUpTo()
 		done, err := c.try(erasing, time.Since(began) > eraseForce)
 		switch {
-		case err != nil && c.ctx.Err() == nil && !failed: // logged once for all attempts
+		case err != nil && c.ctx.Err() == nil && !failed: // log the error once for all attempts
 			failed = true
 			log.Error("checkpoint of the store failed", slog.Any("error", err))
 		case done && late:
@@ -162,9 +164,9 @@ func (c *checkpointer) erasedUpTo() uint64 {
 	return c.erased
 }
 
-// try first moves the pages into the file, which blocks no other connection. If nothing was written meanwhile, it
-// then empties the log, which needs no sync. With force, or if the log is too long, it empties the log in any case;
-// then the writer waits for the disk.
+// try makes one attempt to empty the log. It first moves the log's pages into the file, which blocks no other
+// connection. If nothing was written meanwhile, try then empties the log at once, without a sync. If something was
+// written, try empties the log only with force, or if the log is too long: the writer then waits for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err
@@ -180,7 +182,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures, how := w.erasures.Load(), restartCheckpoint // without an erasure, keep its size for a full disk
+		erasures, how := w.erasures.Load(), restartCheckpoint // keep the log's size for a full disk, if possible
 		if erasing {
 			how = truncateCheckpoint
 		}
@@ -202,7 +204,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	return done, err
 }
 
-// finish records that the log no longer contains data of the erasures up to this number.
+// finish records that the log contains no deleted data of the erasures up to this number any more.
 func (c *checkpointer) finish(erasures uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,7 +215,8 @@ func (c *checkpointer) finish(erasures uint64) {
 	}
 }
 
-// open opens the connection. It does not wait for locks, because runUntilEmpty tries again.
+// open opens the connection. If another connection holds a lock, open fails at once, because runUntilEmpty tries
+// again.
 func (c *checkpointer) open() error {
 	if c.conn != nil {
 		return nil
@@ -226,7 +229,7 @@ func (c *checkpointer) open() error {
 	return err
 }
 
-// checkpointResult is the row that a checkpoint returns.
+// checkpointResult is the row that a checkpoint statement returns.
 type checkpointResult struct {
 	busy         bool // another connection blocked the checkpoint
 	pages, moved int64

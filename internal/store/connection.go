@@ -6,14 +6,15 @@ import (
 	"errors"
 )
 
-// connection is one connection to the file, with its prepared statements. Only one goroutine uses it.
+// connection is a connection to the database file, with its prepared statements. Only one goroutine may use it.
 type connection struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 }
 
-// connect takes ownership of db, a pool of one connection, even if it fails.
+// connect returns the connection of db, which is a pool of one connection. It closes db if it fails. Otherwise, close
+// closes db.
 func connect(ctx context.Context, db *sql.DB) (*connection, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -30,13 +31,13 @@ func (c *connection) close() error {
 	return errors.Join(append(errs, c.conn.Close(), c.db.Close())...)
 }
 
-// control runs a statement without parameters and ignores its result.
+// control runs a statement that has no parameters. It ignores the statement's result.
 func (c *connection) control(query string) error {
 	_, err := c.ExecContext(context.Background(), query)
 	return err
 }
 
-// ExecContext implements statements. It ignores the end of ctx: a statement takes microseconds, and watching a
+// ExecContext implements statements. It does not watch ctx: a statement takes only microseconds, and watching a
 // context would take as long.
 func (c *connection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(ctx, query)
@@ -46,7 +47,7 @@ func (c *connection) ExecContext(ctx context.Context, query string, args ...any)
 	return s.ExecContext(context.WithoutCancel(ctx), args...)
 }
 
-// QueryContext implements statements; see ExecContext.
+// QueryContext implements statements. Like ExecContext, it does not watch ctx.
 func (c *connection) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {

@@ -6,13 +6,15 @@ import (
 	"telex/internal/chat"
 )
 
-// Consent stores a permanent approval: requests of the person in the conversation may use a tool from now on. Forget
-// deletes it for everybody in the conversation, Erase and DeletePerson for the person.
+// Consent stores a permanent approval: from now on, the tool may run without a question when this person asks in this
+// conversation. Forget deletes the approvals of everybody in the conversation. Erase and DeletePerson delete those of
+// a person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.ensure(c), u, tool) })
 }
 
-// Consented reports whether a person's requests in a conversation may use a tool.
+// Consented reports whether a permanent approval is stored: whether the tool may run without a question when this
+// person asks in this conversation.
 func (r *Reader) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
 	return resultOf(ctx, r.view, "read consent", func(t *tx) bool {
 		var n int64

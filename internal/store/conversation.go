@@ -6,28 +6,28 @@ import (
 	"telex/internal/chat"
 )
 
-// currentChat returns the current id of a chat.
+// currentChat returns the newest id of a chat, or c if the platform never gave the chat a new id.
 func (t *tx) currentChat(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	t.first([]any{&c}, findMove, e, c)
 	return c
 }
 
-// ensure returns the conversation's row id, for a transaction that writes to it. It creates the row if it is missing.
+// ensure returns the row id of a conversation for a transaction that writes. If the row is missing, ensure creates it.
 func (t *tx) ensure(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, ensureConversation, c.Endpoint, t.currentChat(c.Endpoint, c.Chat), c.Thread)
 	return id
 }
 
-// find returns the conversation's row id, or 0 if there is no row.
+// find returns the row id of a conversation, or 0 if the row is missing.
 func (t *tx) find(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, findConversation, c.Endpoint, t.currentChat(c.Endpoint, c.Chat), c.Thread)
 	return id
 }
 
-// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the
-// new id and are merged with data that exists there. From then on, every call with the old id applies to the new one.
-// Records of messages that were sent to the old chat stay unchanged. Answers no longer refer to the asker's message,
-// because its id belongs to another message in the new chat.
+// Move records that the platform gave a chat a new id. The chat's sessions, usage, unfinished messages and unfinished
+// turns move to the new id. If the new id already has data, the data of both is merged. From then on, a call with the
+// old id applies to the new id. Records of messages that were sent to the old chat stay unchanged. Answers no longer
+// refer to the asker's message, because the same message id means another message in the new chat.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -35,16 +35,17 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	return s.update(ctx, "move chat", func(t *tx) {
 		to := t.currentChat(e, target)
 		if t.currentChat(e, from) == to && to != from {
-			return // this move is already stored; storing it again would mark running turns as outdated
+			return // this move is already stored; storing it again would mark running turns as stale
 		}
-		if to == from { // the chat has an id again that it had before
+		if to == from { // the platform gave the chat back an earlier id
 			to = target
 			t.exec(forgetMove, e, to)
 		}
 		t.exec(saveMove, e, from, to)
 		t.exec(shortenMoves, to, e, from)
 		t.exec(outdateChats, e, from, to)
-		// The rate limits of a chat apply to its new id. Of two limits for the same calls, the longer one applies.
+		// The rate limits of the old id apply to the new id. If both ids have a block for the same calls, the longer
+		// block applies.
 		t.exec(copyBlocks, to, e, from)
 		t.exec(deleteBlocks, e, from)
 		type conversation struct {
@@ -57,14 +58,14 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	})
 }
 
-// Moves returns the chats that have new ids, with the newest id of each.
+// Moves returns the old id and the newest id of each chat to which the platform has given a new id.
 func (r *Reader) Moves(ctx context.Context) ([]chat.Move, error) {
 	return resultOf(ctx, r.view, "list moved chats", func(t *tx) []chat.Move {
 		return rows(t, func(m *chat.Move) []any { return []any{&m.Endpoint, &m.From, &m.To} }, listMoves)
 	})
 }
 
-// Knows reports whether a chat has had a conversation, under any of its ids.
+// Knows reports whether the store contains a conversation of a chat, under any of the chat's ids.
 func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
 	return resultOf(ctx, r.view, "look for a chat", func(t *tx) bool {
 		var id int64
@@ -72,7 +73,8 @@ func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (b
 	})
 }
 
-// moveConversation gives the row id the name to. If another row has that name, it moves all data to that row instead.
+// moveConversation renames the conversation in row id. If another row already has the new name, it moves all data to
+// that row.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	var owner int64
 	taken := t.first([]any{&owner}, findConversation, to.Endpoint, to.Chat, to.Thread)

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// fileName is the store's file in the state directory.
+// fileName is the name of the database file in the state directory.
 const fileName = "telex.db"
 
-// File returns the store's file in a state directory.
+// File returns the path of the database file in a state directory.
 func File(dir string) string { return filepath.Join(dir, fileName) }
 
-// Dir returns the state directory: the first directory in $STATE_DIRECTORY, which systemd sets, else
-// $XDG_STATE_HOME/telex, else ~/.local/state/telex. It creates nothing.
+// Dir returns the state directory. It is the first directory in $STATE_DIRECTORY, which systemd sets. If that is not
+// set, it is $XDG_STATE_HOME/telex or ~/.local/state/telex. Dir creates no directory.
 //
-// A relative $XDG_STATE_HOME is ignored: https://specifications.freedesktop.org/basedir-spec/latest/
+// A relative $XDG_STATE_HOME is ignored, as the specification demands:
+// https://specifications.freedesktop.org/basedir-spec/latest/
 func Dir(env func(string) string) (string, error) {
 	for _, dir := range filepath.SplitList(env("STATE_DIRECTORY")) {
 		if dir = strings.TrimSpace(dir); dir == "" {

@@ -1,5 +1,6 @@
-// Package store keeps what must survive the process: the inbox, sessions, turns, the parts of their replies, usage,
-// admissions, permanent approvals, facts that people asked the bot to remember, rate-limit blocks, and moved chats.
+// Package store keeps what must survive the process: received messages, sessions, turns, the parts of their replies,
+// usage, admissions, permanent approvals, facts that people asked the bot to remember, rate-limit blocks, and new ids
+// of chats.
 //
 // A message goes through these states; each arrow is one transaction:
 //
@@ -8,33 +9,34 @@
 //	              │  └─End(Released)─┘
 //	              └──Drop──> done
 //
-// The turn that answers it goes through these:
+// A turn answers messages. It goes through these states:
 //
 //	Begin ──> running ──Decide──> decided ──End──> done | closed
 //	             └──────────────End───────────────────^
 //
-// Record stores which platform message shows which part of a turn's reply. After a start, Pending and Unfinished
-// return all unfinished work.
+// Record stores which platform message shows which part of a turn's reply. After a restart, Pending returns all
+// messages that are not yet answered, and Unfinished returns all turns that have not ended.
 //
-// With Note, a running turn stores in its journal what must not be done again if the turn runs again. Decide deletes
-// the journal.
+// A running turn writes a journal with Note: the calls and results that must not be repeated if a crash interrupts the
+// turn and another process runs it again. Decide deletes the journal.
 //
-// Turns of one conversation may run at the same time. Forget and Erase fence a running turn: from then on, it can't
-// decide or add to the history. Each transaction of the turn checks for the fence, in whichever process the turn
-// runs.
+// Several turns of one conversation may run at the same time. Forget and Erase delete history that a running turn may
+// have read, so they fence the turn: from then on, the store refuses the turn's decision and its additions to the
+// history. Each transaction of a turn checks whether the turn is fenced, whichever process runs it.
 //
-// A session consists of the entries of its history and of a summary of the older entries. Summarized entries stay in
-// the file. When a person's entries are erased, the summary is dropped, and the other entries are part of the history
-// again. If a session changes while a turn runs (by undo, erase or the merge of two chats), the turn is stale: the
-// store does not accept its summary, and the next turn makes a new one.
+// A session consists of the entries of its history and a summary of the older entries. The summarized entries stay
+// stored. When a person's entries are erased, the summary is deleted, and the other summarized entries are part of the
+// history again. If undo, erase or the merge of two chats changes a session while a turn runs, the turn is stale. The
+// store refuses the summary of a stale turn, and the next turn makes a new summary.
 //
-// The file is a SQLite database. A lock file beside it reserves it for one daemon. Other processes may always read
-// the database, to check or to copy it. A new database is created under another name and then renamed, so an empty or
-// truncated file means damage. The texts of finished messages and delivered replies are deleted immediately.
+// The store is an SQLite database in one file. A lock file beside the database ensures that only one daemon uses it.
+// Other processes may read the database at any time, to check it or to back it up. A new database is created under a
+// temporary name and then renamed. So an empty or truncated file means damage. The texts of finished messages and
+// delivered replies are deleted immediately.
 //
-// One goroutine writes, two read, and one moves the write-ahead log into the file (a checkpoint). Writers never wait
-// for readers, such as a backup. While somebody reads an older state, the write-ahead log can't be emptied, so erased
-// text stays readable in it. The erasing call waits up to a second for the reader to end. A longer delay is logged. A
-// backup is one read transaction. SQLite's online backup copies in steps and starts over after each write of another
-// process, so it would never end while a daemon is busy.
+// One goroutine writes to the database, two goroutines read it, and one goroutine moves the write-ahead log into the
+// file (a checkpoint). Writers never wait for readers. While a backup or another reader uses an older state, the
+// write-ahead log can't be emptied, so deleted text stays readable in the log. A call that deletes data waits up to a
+// second for the reader to end. A longer delay is logged. A backup is one read transaction. It does not use SQLite's
+// online backup, which starts over whenever another process writes and so would never end while a daemon is busy.
 package store

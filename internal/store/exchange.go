@@ -6,12 +6,13 @@ import (
 	"telex/internal/chat"
 )
 
-// MaxChain is the maximum number of responses that Responses returns: the newest ones of a conversation.
+// MaxChain is the maximum number of responses that the method Responses returns: the newest responses of a
+// conversation.
 const MaxChain = 1000
 
-// SaveExchange stores a finished turn that the store did not know before: its usage, and its additions to the session.
-// If the history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in
-// the same transaction.
+// SaveExchange stores a turn of the API server after the turn has ended: its usage, its additions to the session and
+// its response. All is stored in one transaction. If the history that the turn read was deleted meanwhile, only the
+// usage and the response are stored.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return s.update(ctx, "store turn "+x.Turn, func(t *tx) {
 		row, grown := TurnRow{Conversation: t.ensure(x.Conversation), User: x.User}, x.Growth
@@ -26,8 +27,9 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	})
 }
 
-// Responses returns a person's response and the earlier responses of its conversation, oldest first. The list is
-// empty if the response does not exist. If one of the earlier responses was deleted, the list begins after it.
+// Responses returns a person's response and the earlier responses of the same conversation, oldest first. If the
+// response does not exist, the list is empty. If one of the earlier responses was deleted, the list begins after that
+// one.
 func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, r.view, "read responses", func(t *tx) (chain []chat.Response) {
 		for len(chain) < MaxChain && id != "" {
@@ -42,7 +44,7 @@ func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]cha
 	})
 }
 
-// DeleteResponse deletes one of a person's responses and reports whether it existed.
+// DeleteResponse deletes a response of a person, and reports whether the response existed.
 func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error) {
 	return resultOf(ctx, s.erase, "delete response", func(t *tx) bool { return t.exec(deleteResponse, id, p.Endpoint, p.User) > 0 })
 }

@@ -9,12 +9,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Tables reads all data of a store at one moment, for a copy in another database.
+// Tables reads all data of a store as it was at one moment, in order to copy the data into another database.
 type Tables struct{ t *tx }
 
-// Export calls use with the tables, and returns its error. It fails with ErrOlder if the store's schema is not up to date.
+// Export calls use with the tables of the store and returns the error of use. Export fails with ErrOlder if the
+// store's schema is not up to date.
 func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
-	var refused error // the error of use, if use has read without an error
+	var refused error // the error that use returned although it could read all rows
 	err := r.viewCurrent(ctx, "read store", func(t *tx) {
 		if err := use(Tables{t}); t.err == nil {
 			refused = err
@@ -28,7 +29,8 @@ func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
 	return refused
 }
 
-// Rows yields the rows of a query with this number of columns, as SQLite stores them. Err returns the query's error.
+// Rows yields the rows of a query, with values as SQLite stores them. columns is the query's number of columns. If the
+// query fails, Rows stops, and Err returns the error.
 func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 	type row struct{ values []any }
 	dest := func(r *row) []any {
@@ -48,7 +50,7 @@ func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 	}
 }
 
-// Err returns the first error of all queries.
+// Err returns the first error of all queries so far.
 func (ts Tables) Err() error { return ts.t.err }
 
 // Count returns the number of rows in a table.
@@ -57,13 +59,13 @@ func (ts Tables) Count(table string) (n int64) {
 	return n
 }
 
-// NewestID returns the last number that a table assigned to a row, even if the row was deleted.
+// NewestID returns the last number that a table has assigned to a row, even if this row has been deleted.
 func (ts Tables) NewestID(table string) (n int64) {
 	ts.t.first([]any{&n}, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
 	return n
 }
 
-// IsQuestion reports whether an entry is a user's message.
+// IsQuestion reports whether a history entry is a message of a user, not of a model or a tool.
 func IsQuestion(e chat.Entry) bool {
 	var m struct {
 		Role string `json:"role"`

@@ -16,9 +16,9 @@ func (t *tx) facts(p chat.Person) []chat.Fact {
 	return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*storedTime)(&f.At)} }, listFacts, p.Endpoint, p.User)
 }
 
-// Remember stores a fact for a person, with an id and the time. It stores nothing if the person has a fact with this
-// text, or has reached the maximum number of facts. Retention does not apply to facts. Ids are numbers that count up
-// per person and are never reused.
+// Remember stores a fact for a person, with an id and the time. It stores nothing if the person already has a fact
+// with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
+// increasing numbers. An id is never reused.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Remembered {
 		r := chat.Remember(t.facts(p), text, most)
@@ -33,12 +33,12 @@ func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most i
 	})
 }
 
-// ForgetFact deletes one of a person's facts and reports whether it existed.
+// ForgetFact deletes a fact of a person, and reports whether the fact existed.
 func (s *Store) ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error) {
 	return resultOf(ctx, s.erase, "forget fact", func(t *tx) bool { return t.exec(deleteFact, p.Endpoint, p.User, id) > 0 })
 }
 
-// ForgetFacts deletes all facts of a person and returns their number.
+// ForgetFacts deletes all facts of a person, and returns how many it has deleted.
 func (s *Store) ForgetFacts(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "forget facts", func(t *tx) int { return t.exec(deleteFacts, p.Endpoint, p.User) })
 }

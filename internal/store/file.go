@@ -15,13 +15,13 @@ import (
 const (
 	fileMode = 0o600
 	dirMode  = 0o700
-	// minSize is the smallest possible page size, https://www.sqlite.org/fileformat.html#the_database_header.
+	// minSize is the smallest possible page size: https://www.sqlite.org/fileformat.html#the_database_header.
 	minSize = 512
 )
 
-// open takes the lock and opens the file. Opening needs disk space too, for the index of the write-ahead log. On a
-// full disk, open therefore releases the reserve, a file that only occupies space. Then unfinished work of an earlier
-// process can end.
+// open takes the lock and opens the database file. Opening needs disk space for the index of the write-ahead log. If
+// the disk is full, open deletes the reserve file, so that work which an earlier process began can be finished in its
+// space.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return s.openFile(ctx, reserve)
 }
 
-// openFile creates or inspects the file and opens both pools.
+// openFile creates the database file if it is missing, checks it, and opens the connections.
 func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	_, err := os.Lstat(s.path)
 	switch {
@@ -67,7 +67,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.read.SetMaxIdleConns(0) // checks and backups are rare
+	s.read.SetMaxIdleConns(0) // keep no idle connections, because checks and backups are rare
 	if s.views, err = newViews(ctx, s.Reader); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -75,14 +75,14 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	return err
 }
 
-// create creates an empty store under another name and renames it. So a store is either complete or missing, and an
-// empty file at the store's path means damage.
+// create creates an empty store under a temporary name and then renames it. So a store is either complete or missing,
+// and an empty file at the store's path means damage.
 func (s *Store) create(ctx context.Context) error {
 	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
 		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
 	}
 	name := s.path + ".new"
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // left by an interrupted start
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // an interrupted start may have left these files
 		if err := remove(name + suffix); err != nil {
 			return err
 		}
@@ -94,8 +94,8 @@ func (s *Store) create(ctx context.Context) error {
 	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
-	// Use WAL mode from the start. A later conversion is a separate transaction. A process that dies in it leaves a
-	// journal that only a writer can roll back.
+	// Create the database in WAL mode. Converting it later would be a separate transaction. If the process died during
+	// the conversion, it would leave a journal that only a writer can roll back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
 		return err
@@ -114,9 +114,9 @@ func (s *Store) create(ctx context.Context) error {
 	return syncDir(filepath.Dir(s.path))
 }
 
-// rollBack undoes an unfinished transaction of a process that died, in a store that is not in WAL mode. A restored
-// backup is not in WAL mode until its first start. The read-only connections of inspect can't roll back. rollBack
-// changes only files that belong to telex.
+// rollBack undoes a transaction that a crashed process has left unfinished in a store that is not in WAL mode. Only a
+// restored backup is not in WAL mode, until its first start. The connections of inspect are read-only, so they can't
+// undo the transaction. rollBack changes the file only if it belongs to telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -133,7 +133,7 @@ func (s *Store) rollBack(ctx context.Context) (err error) {
 	return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n)
 }
 
-// isOurs reports whether the file has telex's application id:
+// isOurs reports whether the file has the application id of telex:
 // https://www.sqlite.org/fileformat2.html#application_id.
 func isOurs(path string) (bool, error) {
 	const idAt = 68
@@ -149,7 +149,7 @@ func isOurs(path string) (bool, error) {
 	return binary.BigEndian.Uint32(id[:]) == applicationID, nil
 }
 
-// remove removes a file if it exists.
+// remove deletes a file. A missing file is not an error.
 func remove(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -157,7 +157,7 @@ func remove(name string) error {
 	return nil
 }
 
-// restrict removes the permissions of other users from the files of a store.
+// restrict takes the permissions of other users away from the files of a store.
 func restrict(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		st, err := os.Stat(path + suffix)
@@ -176,8 +176,8 @@ func restrict(path string) error {
 	return nil
 }
 
-// inspect opens the readers. It fails if the file is not a store, is damaged, or was written by a newer telex.
-// It never changes the file, and accesses it only through SQLite.
+// inspect opens the connections for reading and checks the file. It fails if the file is not a store, is damaged, or
+// was written by a newer telex. It never changes the file, and accesses it only through SQLite.
 func (r *Reader) inspect(ctx context.Context) error {
 	st, err := os.Stat(r.path)
 	switch {
@@ -187,7 +187,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 		return fmt.Errorf("%s is not a file", r.path)
 	case st.Size() == 0:
 		return errDamage("the file is empty")
-	case st.Size() < minSize: // SQLite would treat it as an empty database
+	case st.Size() < minSize: // SQLite would treat such a short file as an empty database
 		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
 	if r.read, err = openReaders(r.path, readers, r.atRest()); err != nil {
@@ -206,8 +206,9 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether no process uses the file, so that it can be read without the write-ahead log and its index.
-// Otherwise SQLite would create both files and leave them behind. Only OpenReadOnly uses atRest.
+// atRest reports whether no process uses the file, so that a reader can ignore the write-ahead log and its index. If a
+// reader did not ignore them, SQLite would create these two files and leave them behind. Only OpenReadOnly uses
+// atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false
@@ -220,7 +221,7 @@ func (r *Reader) atRest() bool {
 	return true
 }
 
-// identify checks the application id and the schema version.
+// identify checks that the file has telex's application id and a schema version that this program supports.
 func (r *Reader) identify(ctx context.Context) error {
 	var id int64
 	if err := r.read.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
@@ -243,7 +244,7 @@ func (r *Reader) identify(ctx context.Context) error {
 	return nil
 }
 
-// version returns the number of the newest migration applied to a database, or 0.
+// version returns the number of the newest migration that was applied to a database, or 0 if there was none.
 func version(ctx context.Context, db *sql.DB) (int64, error) {
 	var n int64
 	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&n)
@@ -254,7 +255,7 @@ func version(ctx context.Context, db *sql.DB) (int64, error) {
 	return n, err
 }
 
-// fileSize returns the size of a file, or 0 if there is none.
+// fileSize returns the size of a file, or 0 if the file does not exist.
 func fileSize(path string) (int64, error) {
 	st, err := os.Stat(path)
 	switch {

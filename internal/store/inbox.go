@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// inboxPending is the state of a message that belongs to no turn.
+// inboxPending is the state of a received message that belongs to no turn yet.
 const inboxPending = "pending"
 
-// Accept stores a complete message and the endpoint's resume cursor. After it returns, the message may be
-// acknowledged to the platform. fresh is false for a message that is already stored; its cursor is stored anyway. A
-// message without a cursor leaves the endpoint's cursor unchanged.
+// Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
+// acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
+// stored. If the message has no cursor, the endpoint's cursor does not change.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -31,16 +31,16 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// MaxPlaces is the maximum number of chats returned to an endpoint that resumes. The endpoint can query that many in
-// one or two minutes.
+// MaxPlaces is the maximum number of chats that Resume returns. An endpoint can query so many chats in one or two
+// minutes.
 const MaxPlaces = 200
 
-// MaxSent is the maximum number of sent messages returned to an endpoint that resumes. An endpoint sends fewer while
-// the outcome of one create is unknown.
+// MaxSent is the maximum number of sent messages that Resume returns. An endpoint sends fewer messages during the time
+// in which the outcome of a create can be unknown.
 const MaxSent = 2000
 
-// Resume returns the cursor of the last message that the endpoint accepted, the chats of its newest turns, and the
-// messages of these turns.
+// Resume returns the cursor of the last message that the endpoint accepted, the chats in which turns began most
+// recently, and the messages that the bot sent for these turns.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -52,8 +52,8 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, er
 	})
 }
 
-// Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages
-// and those that belong to a turn.
+// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. It ignores messages
+// that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) {
 		conversation := t.ensure(c)
@@ -65,9 +65,9 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	})
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn has the message, the turn's journal keeps
-// only the usage. The turn's parts lose their source text, because it answers another question. Revise fails with
-// ErrUnknown if there is no such message.
+// Revise replaces an unfinished message by its edited version. If a turn already answers the message, the store
+// deletes the turn's journal except for the usage, and the source text of its parts: both belong to the old question.
+// Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -86,12 +86,12 @@ func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound
 	})
 }
 
-// Pending returns accepted, unfinished messages that belong to no unfinished turn, oldest first.
+// Pending returns the unfinished messages that belong to no unfinished turn, oldest first.
 func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
-// pending returns the messages of listPending or listTaken that can be read.
+// pending returns the messages of the query listPending or listTaken. It leaves out messages that can't be decoded.
 func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	columns := func(m *MessageRow) []any {
 		c := &m.Conversation
@@ -105,45 +105,45 @@ func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	return list
 }
 
-// MessageRow is an unfinished message as it is stored. Package postgres uses it, too.
+// MessageRow is an unfinished message as the store contains it. The package postgres uses this type, too.
 type MessageRow struct {
 	chat.Pending
 	Row    int64
-	Turn   string      // id of the turn that has the message, in a list for several turns
+	Turn   string      // in a list for several turns: id of the turn that answers the message
 	Origin chat.ChatID // the chat's id when the message was accepted
 	Body   []byte
 }
 
-// Decode reads the message from its body. It logs a message that can't be read and returns false; the caller skips
-// that message, so that it does not block the others.
+// Decode decodes the message from its body. If decoding fails, it logs the error and returns false. The caller then
+// skips this message, so that it does not block other messages.
 func (m *MessageRow) Decode(log *slog.Logger) bool {
 	if err := json.Unmarshal(m.Body, &m.Message); err != nil {
 		log.Error("accepted message can't be read", slog.Int64("row", m.Row),
-			slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret that allows answering
+			slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the message's id may contain a secret, so don't log it
 		return false
 	}
 	m.Message.At = m.Message.At.UTC()
 	if m.Origin != m.Conversation.Chat && m.Message.To.Chat == m.Origin {
 		m.Message.To.Chat = m.Conversation.Chat
-		m.Message.Reply = false // in the new chat, the message's id belongs to another message
+		m.Message.Reply = false // in the new chat, another message has this id
 	}
 	return true
 }
 
-// candidate is an unfinished message.
+// candidate is a row of an unfinished message.
 type candidate struct {
 	id         int64
 	state      string
 	acceptedAt int64
 }
 
-// unfinishedMessages returns the messages that an id may refer to, the likeliest first. There can be two if two chats
-// were merged by a move.
+// unfinishedMessages returns the messages with this id, the most likely one first. Two messages can have the same id
+// if two chats were merged by a move.
 func (t *tx) unfinishedMessages(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.state, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// waitingMessage returns the row of a message that belongs to no turn.
+// waitingMessage returns the row id of a message that belongs to no turn.
 func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, ok bool) {
 	found := t.unfinishedMessages(conversation, id)
 	if len(found) == 0 || found[0].state != inboxPending {
@@ -152,7 +152,8 @@ func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, o
 	return found[0].id, true
 }
 
-// claim assigns messages to a turn and returns the acceptance time of the oldest one, or now if there are none.
+// claim assigns messages to a turn. It returns the time at which the oldest of them was accepted, or now if there are
+// none.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt int64) {
 	acceptedAt = t.now
 	var taken []int64
@@ -160,7 +161,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 		found := t.unfinishedMessages(conversation, m.ID)
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // without its id, which may contain a secret that allows answering
+			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // the message's id may contain a secret, so don't show it
 			return 0
 		}
 		t.exec(takeMessage, turn, found[i].id)

@@ -6,9 +6,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Note appends steps to the journal of a running turn, all or none. After it returns, a process that resumes the turn
-// after a crash finds them. It fails with ErrFenced if the turn is not running. If Forget or Erase has fenced the
-// turn, Note accepts only usage. The journal is deleted when its turn is decided, ended or released.
+// Note appends steps to the journal of a running turn. It appends all of the steps or none. If the process crashes
+// later, the process that continues the turn reads these steps. Note fails with ErrFenced if the turn is not running.
+// If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when its turn is decided,
+// ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -21,7 +22,7 @@ func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	})
 }
 
-// steps returns a turn's journal.
+// steps returns the journal of a turn.
 func (t *tx) steps(turn string) []chat.Step {
 	return rows(t, func(s *chat.Step) []any { return []any{&s.Kind, &s.Call, &s.Body} }, listSteps, turn)
 }

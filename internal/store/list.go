@@ -8,17 +8,17 @@ import (
 	"telex/internal/chat"
 )
 
-// SessionInfo is a summary of a conversation's stored data.
+// SessionInfo describes a stored conversation for the command telex sessions list.
 type SessionInfo struct {
 	Conversation chat.Conversation
 	Entries      int       // includes summarized entries
-	Newest       time.Time // storage time of the newest entry; zero without entries
+	Newest       time.Time // when the newest entry was stored; zero: there is no entry
 	Summary      bool      // a summary exists
 	Model        string    // name of the chosen model
-	Tokens       int       // prompt and completion tokens of all its turns, including forgotten ones
+	Tokens       int       // prompt and completion tokens of all turns, including turns whose entries were deleted
 }
 
-// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by newest entry. It
+// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by their newest entry. It
 // fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	return resultOf(ctx, r.viewCurrent, "list sessions", func(t *tx) []SessionInfo {
@@ -29,7 +29,7 @@ func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	})
 }
 
-// Transcript is like Session but returns all entries, including summarized ones. It fails with ErrOlder if the
+// Transcript is like Session, but it also returns the entries that are summarized. It fails with ErrOlder if the
 // store's schema is not up to date.
 func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
 	err = r.viewCurrent(ctx, "read transcript", func(t *tx) {
@@ -39,7 +39,7 @@ func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Se
 	return s, entries, err
 }
 
-// viewCurrent is like view, for a store whose schema may be outdated.
+// viewCurrent is like view, but fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx)) error {
 	if r.views == nil {
 		has, err := version(ctx, r.read)

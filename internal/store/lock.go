@@ -15,12 +15,13 @@ import (
 // errHeld means that another process holds a lock file.
 var errHeld = errors.New("lock is held")
 
-// lock prevents all other processes from writing to a store. It is a separate file, because closing any descriptor of
-// the database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
+// lock prevents all other processes from writing to a store. The lock is on a separate file. If it were on the
+// database file, closing any other descriptor of that file would release SQLite's locks:
+// https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
-// takeLock locks the store at path; errors show held in place of the path. The kernel releases the lock when the
-// process ends for any reason.
+// takeLock locks the store at path. Errors show held as the name of the store. The kernel releases the lock when the
+// process ends, for whatever reason.
 func takeLock(path, held string) (*lock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
@@ -41,15 +42,15 @@ func takeLock(path, held string) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{file: f}
-	// The process id is only informative. The lock works without it, for example on a full disk.
+	// The process id is only information for people. The lock works without it, for example on a full disk.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return l, nil
 }
 
-// Reserve locks a state directory whose store is not a file, so that two daemons don't use the same directory. It
-// fails with ErrLocked if another daemon uses the directory, whatever kind of store that daemon has.
+// Reserve locks a state directory whose store is not in a file, so that two daemons can't use the same directory.
+// Reserve fails with ErrLocked if another daemon uses the directory, even if that daemon has another kind of store.
 func Reserve(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func Reserve(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// explainLock returns an error that says why the lock file f can't be locked. held names the locked store.
+// explainLock returns an error that explains why the lock file f can't be locked. held names what the lock protects.
 func explainLock(held, name string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
@@ -70,8 +71,8 @@ func explainLock(held, name string, f *os.File, err error) error {
 	return fmt.Errorf("lock %s: %w", name, err)
 }
 
-// CheckLock returns an error that wraps ErrLocked if another process holds the store at path. It creates no
-// file.
+// CheckLock returns an error that wraps ErrLocked if another process has locked the store at path. CheckLock creates
+// no file.
 func CheckLock(path string) error {
 	name := path + ".lock"
 	f, err := os.Open(name)
@@ -88,7 +89,7 @@ func CheckLock(path string) error {
 	return nil
 }
 
-// readHolder returns " (pid N)" if the lock file contains a process id.
+// readHolder returns the process id in the lock file as " (pid N)", or "" if the file contains none.
 func readHolder(f *os.File) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
@@ -101,15 +102,15 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release releases the lock. Closing the file is not enough: a child process that is being started shares the file
-// and the lock until it runs its own program. The lock file is not deleted, because the next process may have locked
-// it already.
+// release releases the lock. It unlocks the file before it closes it, because a child process that is just starting
+// shares the file and the lock until it runs its own program. The lock file is not deleted, because the next process
+// may already have locked it.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }
 
-// tryLock locks f, or returns errHeld at once. The lock belongs to the open file, so it also excludes a second Open in
-// the same process.
+// tryLock locks f. If another process holds the lock, tryLock returns errHeld at once. The lock belongs to the open
+// file, so it also excludes a second Open in the same process.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -123,5 +124,5 @@ func tryLock(f *os.File) error {
 	}
 }
 
-// unlock undoes tryLock.
+// unlock releases the lock that tryLock took.
 func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }

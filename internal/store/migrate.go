@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrations are the numbered changes of the schema. Released migrations are never edited.
+// migrations contains the numbered changes of the schema. A migration that was released must never be edited.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -34,7 +34,7 @@ func latest() int64 {
 	return n
 }
 
-// migrate updates the schema, each step in its own transaction.
+// migrate updates the schema to the newest version. Each migration runs in its own transaction.
 func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return migrateTo(ctx, db, s.log, latest())
 }
@@ -45,7 +45,7 @@ func migrateTo(ctx context.Context, db *sql.DB, log *slog.Logger, target int64) 
 		return err
 	}
 	if has == target {
-		return nil // goose would also do nothing, but slower
+		return nil // goose would do nothing either, but it is slower
 	}
 	files, err := fs.Sub(migrations, migrationsDir)
 	if err != nil {

@@ -15,8 +15,8 @@ func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, er
 	})
 }
 
-// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too many others are
-// valid.
+// SavePairingRequest stores a request, which replaces an earlier request of the same person. It fails with
+// chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		if t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At), millis(k.At.Add(-chat.PairingLife)), chat.MaxPairingRequests) == 0 {
@@ -25,7 +25,8 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 	})
 }
 
-// Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
+// Admit stores an admission, which replaces an earlier admission of the same person. It also deletes the person's
+// pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
 		t.exec(saveAdmission, a.Endpoint, a.User, a.Name, a.By, millis(a.At))
@@ -42,7 +43,7 @@ func (r *Reader) Admitted(ctx context.Context) ([]chat.Admission, error) {
 	})
 }
 
-// Revoke deletes the admission of a person, and reports whether there was one.
+// Revoke deletes the admission of a person, and reports whether the person was admitted.
 func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool { return t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
 }

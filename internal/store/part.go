@@ -8,9 +8,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Record stores the states of messages of a turn's reply, all or none: before a message is created or changed, with its
-// id after it was created, and after it was deleted. It also accepts parts of turns that Forget or Erase has fenced.
-// After a turn's end it stores only the reference and the state, and a new create fails with ErrFenced.
+// Record stores the states of messages of a turn's reply, all of them or none. The gateway calls Record before it
+// creates or changes a message, after a create returned the message's id, and after it deleted a message. Record also
+// accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended, Record stores only the reference
+// and the state, and it refuses a new create with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.mustFindTurn(turn).Ended()
@@ -63,13 +64,13 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	}
 	for p := range each(t, columns, listParts, turn) {
 		if len(p.spans) > 0 {
-			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // costs only an unnecessary edit
+			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // the only consequence is an unnecessary edit
 				t.log.Error("formatting of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Spans = nil
 			}
 		}
 		if len(p.tried) > 0 {
-			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then the platform can't be searched for it
+			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then the platform can't be searched for the message
 				t.log.Error("create of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Create = nil
 			}
@@ -79,7 +80,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	return parts
 }
 
-// boolToInt returns the stored form of a boolean.
+// boolToInt returns a boolean in the form in which the store contains it.
 func boolToInt(b bool) int64 {
 	if b {
 		return 1

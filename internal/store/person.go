@@ -7,11 +7,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running turns:
-// they can no longer decide. It also deletes entries of unknown people, stored by schema 4 and older, and the
-// summary. Summarized entries of other people become part of the history again, and the store no longer accepts
-// summaries of their running turns. The person's permanent approvals in the conversation are deleted. Usage stays, so
-// that nobody can evade a limit. Erase returns the number of deleted entries.
+// Erase deletes a person's data in a conversation: the entries of turns that the person asked, the entries of unknown
+// people that schema 4 and older stored, the summary, and the person's permanent approvals. It fences the person's
+// running turns, so that they can no longer decide. Summarized entries of other people become part of the history
+// again. For their running turns, the store no longer accepts a summary. Erase keeps usage, so that nobody can evade a
+// limit by erasing data. It returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.ensure(c), u) })
 }
@@ -23,11 +23,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on their endpoint. It calls erase for every conversation with their data, and
-// for chats with their user id, which private chats have on some platforms. It drops their waiting messages and
-// deletes their facts, stored responses, admission and pairing request. Usage stays, without their id, and without
-// the id of a chat that only they used. A decided reply to them is still delivered. DeletePerson returns the number
-// of deleted entries, messages, facts and responses.
+// DeletePerson deletes a person's data on the person's endpoint. It erases the person in every conversation with the
+// person's data, and in the chat whose id is the person's user id, which some platforms use for private chats. It
+// finishes the person's waiting messages, and deletes facts, stored responses, the admission and the pairing request.
+// Usage is kept, but without the person's id, and without the id of a chat that only this person used. A decided reply
+// to the person is still delivered. DeletePerson returns the number of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.dropWaiting(p)
@@ -40,13 +40,14 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is like erase, and also deletes the person's id. If only this person used the conversation, nothing of
-// it remains except the keys of messages, for a week.
+// erasePerson is like erase, but also deletes the person's id. If only this person used the conversation, it deletes
+// the whole conversation, except for the ids of messages, which stay for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var found int64
 	own := t.first([]any{&found}, findOwn, conversation, p.User, p.User, p.User, p.User, p.User)
 	n := t.erase(conversation, p.User)
-	// The usage of an unfinished turn will be stored under the person id in the turn's row.
+	// A turn that has not ended stores its usage later, under the person's id in its row. So delete the id in the rows
+	// of turns, too.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
 		t.exec(moveUsage, t.anonymous(p.Endpoint), conversation)
@@ -55,14 +56,14 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// anonymous returns the conversation to which the usage of deleted people moves if nobody else used their chat.
+// anonymous returns the conversation that holds the usage of deleted people whose chats nobody else used.
 func (t *tx) anonymous(e chat.EndpointID) (id int64) {
 	t.first([]any{&id}, ensureConversation, e, "", "")
 	return id
 }
 
-// dropWaiting finishes a person's messages that belong to no turn. It also finishes messages that can't be read:
-// nobody can answer them, and their sender is unknown.
+// dropWaiting marks a person's messages that belong to no turn as finished. It also finishes messages that can't be
+// decoded, because their sender is unknown and nobody can answer them.
 func (t *tx) dropWaiting(p chat.Person) (dropped int) {
 	type message struct {
 		id   int64

@@ -1,11 +1,11 @@
 package store
 
-// This file and query_turn.go hold all queries.
+// This file and query_turn.go contain all queries of the SQLite store.
 
 // Conversations.
 const (
-	// ensureConversation returns the id, and creates the row if it is missing. The update changes nothing; without it,
-	// the id of an existing row would not be returned.
+	// ensureConversation returns the conversation's id, and creates its row if that is missing. The UPDATE changes
+	// nothing, but without it SQLite would not return the id of an existing row.
 	ensureConversation = `
 INSERT INTO conversation (endpoint, chat, thread) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, chat, thread) DO UPDATE SET thread = excluded.thread
@@ -13,7 +13,7 @@ RETURNING id`
 
 	findConversation = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? AND thread = ?`
 
-	// threadsOf lists the conversations of one chat.
+	// threadsOf lists the conversations of one chat, one for each thread.
 	threadsOf = `SELECT id, thread FROM conversation WHERE endpoint = ? AND chat = ? ORDER BY id`
 
 	endpointOf         = `SELECT endpoint FROM conversation WHERE id = ?`
@@ -30,8 +30,8 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id`
 
-	// findOwn returns the conversation if only one person used it: its chat has the person's id, or nobody else asked
-	// there and the chat is not known to be a group.
+	// findOwn returns the conversation if only one person used it. This is so if the chat's id is the person's id, or
+	// if nobody else asked there and the chat is not known to be a group.
 	findOwn = `
 SELECT c.id FROM conversation c
 WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
@@ -41,7 +41,7 @@ WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
     UNION ALL SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person <> ?))`
 )
 
-// Chats that moved.
+// New ids of chats.
 const (
 	findMove = `SELECT new_chat FROM moved WHERE endpoint = ? AND old_chat = ?`
 
@@ -49,14 +49,15 @@ const (
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves replaces a chat's id by its newest id in the moves that were stored before.
+	// shortenMoves updates earlier moves to a chat that moves again, so that each move leads directly to the newest
+	// id.
 	shortenMoves = `UPDATE moved SET new_chat = ? WHERE endpoint = ? AND new_chat = ?`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
 
 	findChat = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? LIMIT 1`
 
-	// forgetMove is used when a chat gets an earlier id again.
+	// forgetMove deletes a move when the platform gives the chat its earlier id back.
 	forgetMove = `DELETE FROM moved WHERE endpoint = ? AND old_chat = ?`
 
 	moveInbox   = `UPDATE inbox SET conversation = ? WHERE conversation = ?`
@@ -64,14 +65,15 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveTurns   = `UPDATE turn SET conversation = ? WHERE conversation = ?`
 	moveUsage   = `UPDATE usage SET conversation = ? WHERE conversation = ?`
 
-	// moveConsents skips approvals that exist in both conversations; deleteConsents deletes the remaining old
-	// rows.
+	// moveConsents copies approvals, except those that the target conversation already has. deleteConsents then
+	// deletes the old rows.
 	moveConsents = `
 INSERT INTO consent (conversation, person, tool)
 SELECT ?, person, tool FROM consent WHERE conversation = ?
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns also removes the id of the asker's message: in the new chat it belongs to another message.
+	// retargetTurns also removes the id of the asker's message, because the same id means another message in the new
+	// chat.
 	retargetTurns = `
 UPDATE turn SET to_chat = ?, reply_to = ''
 WHERE conversation = ? AND to_chat = ? AND state IN ('running', 'decided')`
@@ -90,7 +92,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
 ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction does not replace a summary by one that covers fewer entries.
+	// saveCompaction replaces the summary, but not by a summary that covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
@@ -106,8 +108,8 @@ WHERE excluded.folded >= session.folded`
 
 	newestEntry = `SELECT COALESCE(MAX(id), 0) FROM entry`
 
-	// repeatEntries gives entries that are not summarized new ids, in their order; deleteRepeated deletes their
-	// old rows.
+	// repeatEntries copies the entries that are not summarized, in their order, so that they get new ids.
+	// deleteRepeated deletes the old rows.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT ?, turn, person, at, body FROM entry
@@ -138,8 +140,8 @@ const (
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// Any of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson can be appended to sumUsage and
-	// lastUsage. In lastUsage, newestUsage follows at the end.
+	// sumUsage and lastUsage can be followed by one of the conditions usageOfConversation, usageOfEndpoint and
+	// usageOfPerson. In lastUsage, newestUsage follows at the end.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
@@ -151,7 +153,7 @@ FROM usage WHERE at >= ? AND at < ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
 
-	// listUsage returns the rows of each turn one after the other.
+	// listUsage returns all rows of a turn one after the other.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -220,7 +222,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 	deleteAdmission = `DELETE FROM admitted WHERE endpoint = ? AND person = ?`
 )
 
-// Blocks.
+// Rate-limit blocks.
 const (
 	saveBlock = `
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -239,8 +241,8 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AN
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// The queries of a sweep. A query whose name begins with list returns expired rows, up to a limit. The query below it
-// deletes one of these rows if it is still expired.
+// The queries of a sweep. A query whose name begins with list returns expired rows, at most as many as its last
+// argument says. The query below it deletes one of these rows if the row is still expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`
@@ -258,7 +260,8 @@ const (
 	sweepSummaries    = `
 UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ? AND conversation = ?`
 
-	// A session without a summary was stored with time 0.
+	// The time is 0 in the row of a session without a summary, so this query returns all sessions without a summary
+	// and without a chosen model.
 	listOverSessions = `SELECT conversation FROM session WHERE model = '' AND folded = 0 AND at < ? LIMIT ?`
 	sweepSessions    = `DELETE FROM session WHERE model = '' AND folded = 0 AND at < ? AND conversation = ?`
 

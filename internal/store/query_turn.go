@@ -1,8 +1,8 @@
 package store
 
-// This file holds the queries about messages that people sent, and about the turns that answer them.
+// This file contains the queries about received messages, and about the turns that answer them.
 
-// The inbox.
+// Received messages.
 const (
 	acceptMessage = `
 INSERT INTO inbox (endpoint, origin, thread, message, conversation, state, body, attempts, accepted_at, done_at)
@@ -25,7 +25,7 @@ SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
 FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
 WHERE c.endpoint = ? AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT ?`
 
-	// findUnfinished prefers waiting messages to those that belong to another turn.
+	// findUnfinished returns messages that belong to no turn before messages that belong to a turn.
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
 WHERE conversation = ? AND message = ? AND state <> 'done'
@@ -45,13 +45,14 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
 
-	// reviseMessage replaces a message by its edited version. reviseSteps deletes the steps of its turn, except the
-	// usage. reviseParts deletes the source text of the turn's parts, but keeps the parts.
+	// reviseMessage replaces a message by its edited version and returns its turn. reviseSteps deletes the turn's
+	// journal except for the usage. reviseParts deletes the source text of the turn's parts, but keeps the parts.
 	reviseMessage = `UPDATE inbox SET body = ? WHERE id = ? RETURNING turn`
 	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
 
-	// finishMessage keeps the deduplication key, but no content.
+	// finishMessage deletes the content of a message. It keeps the id, by which a repeated delivery of the message is
+	// recognized.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
 	finishMessages = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE turn = ? AND state = 'running'`
 
@@ -74,7 +75,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, ?, ?, ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
-	// fenceTurns revokes the right of running turns to decide and to add to the history.
+	// fenceTurns takes from running turns the right to decide and to add to the history.
 	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
 	fencePersonTurns = `
@@ -82,12 +83,12 @@ UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND stat
 
 	anonymizeTurns = `UPDATE turn SET person = '' WHERE conversation = ? AND person = ?`
 
-	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has
-	// changed.
+	// outdateTurns marks the unfinished turns of a conversation as stale, because the history that these turns have
+	// read has changed.
 	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
 
-	// outdateChats does the same for the turns of two chats that are merged, because a summary of one chat does not
-	// cover the other.
+	// outdateChats marks the turns of two chats that are merged as stale, because a summary of one chat does not cover
+	// the other.
 	outdateChats = `
 UPDATE turn SET stale = 1
 WHERE state IN ('running', 'decided')
@@ -97,7 +98,7 @@ WHERE state IN ('running', 'decided')
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ? WHERE id = ?`
 
-	// endTurn and endParts keep the ids of sent messages, but no content.
+	// endTurn and endParts delete the contents of a reply. They keep the ids of the sent messages.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
 	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '', tried = '' WHERE turn = ?`
 

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// reserveSize is the size of the reserve file in bytes. Many simultaneous answers write less than this until they
-// end, because the space of the write-ahead log is reused.
+// reserveSize is the size of the reserve file in bytes. Many simultaneous answers need less space than this until they
+// end, because SQLite reuses the space of the write-ahead log.
 const reserveSize = 8 << 20
 
-// keepEvery is the pause between attempts to create the reserve file again. Each attempt fills the disk and delays
-// all writers.
+// keepEvery is the time between two attempts to create the reserve file again. Each attempt on a full disk uses the
+// last space and delays all writers.
 const keepEvery = 5 * time.Second
 
-// reserve is a file that only occupies space. When the disk is full, it is removed, so that the running turns can end
-// in the freed space. New messages are refused until the file exists again. Without this space, an answer that people
-// have already seen could not be recorded, and would be sent again after a restart. Only the writer's goroutine uses
-// a reserve, and before it the function that opens the store.
+// reserve is a file that only occupies disk space. When the disk is full, the store deletes the file, so that running
+// turns can end in the freed space. Until the file exists again, the store refuses new messages. Without the reserve,
+// the store could not record an answer that people have already seen, and would send it again after a restart. First
+// the function that opens the store uses a reserve, and then only the goroutine of the writer.
 type reserve struct {
 	name    string
 	log     *slog.Logger
@@ -29,10 +29,10 @@ type reserve struct {
 	exists  bool
 	missing error     // why the file is missing
 	tried   time.Time // when the file was removed, or could not be created
-	short   bool      // a message was refused or the file was removed since the last accepted message
+	short   bool      // since the last accepted message, a message was refused or the file was removed
 }
 
-// newReserve checks whether the reserve file exists.
+// newReserve returns the reserve of the store at path. The reserve file may be missing.
 func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	r := &reserve{name: path + "-reserve", log: log, now: now}
 	st, err := os.Stat(r.name)
@@ -40,7 +40,8 @@ func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	return r
 }
 
-// release removes the reserve file after a call has failed with the error full. It reports whether that freed space.
+// release deletes the reserve file after a call has failed because the disk is full. full is the error of that call.
+// release reports whether it has freed space.
 func (r *reserve) release(full error) bool {
 	if !r.exists {
 		return false
@@ -55,8 +56,8 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep creates the reserve file if it is missing, and returns the error if that is impossible. It tries at most once
-// per keepEvery.
+// keep creates the reserve file if it is missing. It returns an error if the disk has no space for the file. Between
+// two attempts, keep waits for at least keepEvery; meanwhile it returns the last error.
 func (r *reserve) keep() error {
 	switch {
 	case r.exists:
@@ -73,8 +74,8 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// record notes whether a message was accepted, or refused because the disk is full. The caller logs refusals. record
-// logs the first accepted message after a refusal.
+// record records whether a message was accepted, or refused because the disk is full. The caller logs each refusal.
+// record logs the first message that is accepted after a refusal.
 func (r *reserve) record(taken, full bool) {
 	if taken && r.short {
 		r.log.Info("the disk has space again; new messages are accepted")
@@ -82,7 +83,7 @@ func (r *reserve) record(taken, full bool) {
 	r.short = full || r.short && !taken
 }
 
-// write fills the reserve file with bytes that no file system can compress. If it fails, it removes the file.
+// write fills the reserve file with bytes that no file system can compress. If writing fails, write deletes the file.
 func (r *reserve) write() error {
 	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {

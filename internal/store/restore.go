@@ -11,19 +11,19 @@ import (
 	"path/filepath"
 )
 
-// keptTimeFormat is the time format in the names of kept files.
+// keptTimeFormat is the format of the time in the name of a kept store.
 const keptTimeFormat = "20060102T150405Z"
 
 // Restored describes a finished restore.
 type Restored struct {
 	Path string // path of the store
-	Kept string // path of the previous store's file; empty: there was none
+	Kept string // path at which the previous store is kept; empty: there was no previous store
 }
 
-// Restore replaces the store with a backup and keeps the previous store beside it. It first checks the backup, and
-// does not change it. Restore fails without changes if another process has locked the store (ErrLocked), or if the
-// backup is damaged, from a newer telex, or not a store. At each moment the path holds either the old store or the
-// new one, even if the machine stops in between.
+// Restore replaces the store by a backup and keeps the previous store beside the new one. It first checks the backup,
+// which stays unchanged. Restore fails without changes if another process has locked the store (ErrLocked). It also
+// does so if the backup is damaged, was written by a newer telex, or is not a store. The path holds either the old or
+// the new store at each moment, even if the machine stops.
 func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -43,7 +43,7 @@ func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	return done, r.explain(ctx, "restore store", errors.Join(err, lock.release()))
 }
 
-// checkBackup returns an error if a file can't replace a store.
+// checkBackup returns an error if the backup in file can't replace the store at path.
 func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err error) {
 	backup, err := os.Stat(file)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	}
 	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
 	switch {
-	case errors.Is(err, ErrCorrupt): // the text of err says what to do about a damaged store, not about a backup
+	case errors.Is(err, ErrCorrupt): // err describes the remedy for a damaged store, which is wrong for a backup
 		return fmt.Errorf("check backup: %s is %w: use another backup", file, ErrCorrupt)
 	case err != nil:
 		return fmt.Errorf("check backup: %w", err)
@@ -75,7 +75,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	return nil
 }
 
-// restore is like Restore, with the lock held.
+// restore does the work of Restore while it holds the lock.
 func (r *Reader) restore(ctx context.Context, file string) (done Restored, err error) {
 	name := r.path + ".new"
 	if err := copyFile(ctx, file, name); err != nil {
@@ -91,7 +91,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	case !errors.Is(err, fs.ErrNotExist):
 		return Restored{}, errors.Join(err, remove(name))
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // they belong to the old store and are kept with it
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // keep has saved these files of the old store
 		if err := remove(r.path + suffix); err != nil {
 			return Restored{}, err
 		}
@@ -102,8 +102,8 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	return done, syncDir(filepath.Dir(r.path))
 }
 
-// keep gives the old store a second name. It first moves the write-ahead log into the store's file. If the store is
-// too damaged for that, it keeps the log beside the file, under the name that SQLite expects.
+// keep gives the old store a second name. It first moves the write-ahead log into the database file. If the store is
+// too damaged for this, keep keeps the log beside the file, under the name that SQLite expects.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
@@ -127,7 +127,8 @@ func (r *Reader) keep(ctx context.Context) (string, error) {
 	return kept, syncDir(filepath.Dir(r.path))
 }
 
-// closeLog moves the write-ahead log into the file and removes it, as SQLite does when the last connection closes.
+// closeLog moves the write-ahead log into the database file and deletes the log, as SQLite does when the last
+// connection closes.
 func (r *Reader) closeLog(ctx context.Context) error {
 	if n, err := fileSize(r.path + "-wal"); err != nil || n == 0 {
 		return err
@@ -141,8 +142,8 @@ func (r *Reader) closeLog(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// copyFile copies a file to a new name and syncs the copy. The copy belongs to the owner of the directory. It
-// replaces a file that an interrupted copy has left.
+// copyFile copies a file to a new name and syncs the copy. The copy gets the same owner as its directory. copyFile
+// replaces a file that an interrupted copy left under the new name.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

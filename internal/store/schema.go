@@ -7,7 +7,8 @@ import (
 	"log/slog"
 )
 
-// missingElements returns the tables, columns and indexes that the migrations up to a version create and that db lacks.
+// missingElements describes the tables, columns and indexes that db lacks although the migrations up to version create
+// them.
 func missingElements(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -38,7 +39,7 @@ func missingElements(ctx context.Context, db *sql.DB, version int64) (problems [
 	return problems, nil
 }
 
-// element is a part of a schema.
+// element is a table, a column or an index of a schema.
 type element struct{ kind, name, table string }
 
 // String returns a description of the element.
@@ -49,7 +50,7 @@ func (e element) String() string {
 	return e.kind + " " + e.name + " of table " + e.table
 }
 
-// schemaOf returns the tables of a database, then their columns, then their indexes.
+// schemaOf returns all tables of a database, followed by all columns and all indexes.
 func schemaOf(ctx context.Context, db *sql.DB) ([]element, error) {
 	var order int
 	t := &tx{on: db, ctx: ctx}

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Session returns a conversation's session and its entries that are not summarized, oldest first. The caller
-// owns the result.
+// Session returns a conversation's session and the entries that are not summarized, oldest first. The caller may
+// change the returned entries.
 func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
 	err = r.view(ctx, "read session", func(t *tx) {
 		id := t.find(c)
@@ -18,15 +18,15 @@ func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Sessi
 	return s, entries, err
 }
 
-// Choose stores the chosen model of a conversation; empty: none.
+// Choose stores the model that was chosen for a conversation. An empty name deletes the choice.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
 	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.ensure(c), model) })
 }
 
-// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. The list is
-// empty if there are none. Entries of schema 4 and older have no turn. For them, a turn begins with a user's message.
-// Running turns still know the deleted entries, so the store no longer accepts their summaries. In the same
-// transaction Undo begins the turn says, unless its id is empty.
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
+// such turn, the list is empty. Schema 4 and older stored no turn with an entry; there, each message of a user begins
+// a turn. Running turns may have read the deleted entries, so the store no longer accepts their summaries. In the same
+// transaction, Undo begins the turn says, unless the id of says is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
@@ -46,8 +46,8 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	})
 }
 
-// newestTurn returns the entries of the turn that added the last entry. They need not be adjacent, because several
-// turns of one conversation may run at the same time.
+// newestTurn returns the entries of the turn that added the last entry. Entries of another turn may be between them,
+// because several turns of a conversation may run at the same time.
 func newestTurn(entries []chat.Entry) []chat.Entry {
 	turn := entries[len(entries)-1].Turn
 	if turn != "" {
@@ -61,29 +61,30 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
-// Turns that run, including the one that answers the command, can't add to the history any more: their Decide fails
-// with ErrFenced, and their End stores only usage. Message keys stay, so that no message is answered twice.
+// Running turns, including the turn of the command that called Forget, can't add to the history any more. For them,
+// Decide fails with ErrFenced, and End stores only usage. The ids of messages stay, so that no message is answered
+// twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.ensure(c))
 	})
 }
 
-// session returns a conversation's session, which is empty if none is stored.
+// session returns the stored session of a conversation, or an empty session if none is stored.
 func (t *tx) session(conversation int64) (s chat.Session) {
 	t.first([]any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, (*storedTime)(&s.At)}, findSession, conversation)
 	return s
 }
 
-// entries returns the entries of a conversation whose ids are greater than behind.
+// entries returns those entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, func(e *chat.Entry) []any {
 		return []any{&e.ID, &e.Turn, &e.User, (*storedTime)(&e.At), &e.Body}
 	}, listEntries, conversation, behind)
 }
 
-// grow adds a turn's entries, usage and compaction to its session. If there are new entries, it deletes the entries
-// of the turn that this turn replaces.
+// grow adds a turn's entries, usage and compaction to its session. If the turn adds entries and replaces an earlier
+// turn, grow deletes the entries of the earlier turn.
 func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 	if row.Replaces != "" && len(g.History) > 0 {
 		t.exec(deleteTurnEntries, row.Conversation, row.Replaces)
@@ -97,8 +98,8 @@ func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the sessions of two conversations into owner. If there is a summary, the entries that it does not cover
-// get new numbers, because they must follow the summarized entries.
+// join merges the session of the conversation id into that of owner. If one of them has a summary, the entries that no
+// summary covers get new ids, because their ids must be larger than those of the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

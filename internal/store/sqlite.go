@@ -16,39 +16,40 @@ import (
 )
 
 const (
-	// applicationID is in the file's header and identifies a telex store: "telx".
+	// applicationID is the number in the file's header that identifies a store of telex. Its bytes spell "telx".
 	// https://www.sqlite.org/pragma.html#pragma_application_id
 	applicationID = 0x74656c78
 	// readers is the maximum number of concurrent checks and backups.
 	readers = 4
-	// busyTimeout is how long a write waits for the lock of another process. Only a backup or a check can hold it.
+	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check can
+	// hold it.
 	busyTimeout = "busy_timeout(10000)"
-	// fullSync syncs the log with each commit, and the file with each checkpoint.
+	// fullSync makes SQLite sync the write-ahead log at each commit, and the file at each checkpoint.
 	fullSync = "synchronous(FULL)"
 	// logLimit is the size, in bytes, to which the write-ahead log is truncated after a checkpoint.
 	logLimit = "journal_size_limit(16777216)"
 )
 
-// openWriter returns a pool of one connection, because SQLite allows one writer at a time. Waiting for a connection
-// ends with the context; waiting for SQLite's lock does not.
+// openWriter returns a pool of one connection, because SQLite allows only one writer at a time. A canceled context
+// ends the wait for the connection, but not the wait for SQLite's lock.
 //
-// The data source name sets every pragma, so that each connection of the pool has it. synchronous=FULL syncs the log
-// with each commit, so that acknowledged messages survive a power loss. With NORMAL the file stays intact, but the last
-// commits may be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the platform would never send those
-// messages again. The sync takes nearly all the time of a write; see the benchmark. secure_delete overwrites deleted
-// data, even on freed pages, since /forget must really erase.
+// The data source name sets every pragma, so that the pragmas apply to each connection of the pool. With
+// synchronous=FULL, SQLite syncs the log at each commit, so acknowledged messages survive a power loss. With
+// synchronous=NORMAL, the last commits could be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the
+// platform would not send those messages again. The sync takes nearly all the time of a write; see the benchmark.
+// secure_delete overwrites deleted data, even on freed pages, because /forget must really erase it.
 func openWriter(path, journal string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw",
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
 }
 
-// openCheckpointer returns a pool of one connection that moves the write-ahead log into the file and does not wait
-// for locks.
+// openCheckpointer returns a pool of one connection for moving the write-ahead log into the file. If another
+// connection holds a lock, a call on this connection fails at once.
 func openCheckpointer(path string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
 }
 
-// openReaders returns a pool of n read-only connections. With atRest, the connections create no files.
+// openReaders returns a pool of n read-only connections. If atRest is true, the connections create no files.
 func openReaders(path string, n int, atRest bool) (*sql.DB, error) {
 	name := address(path, "ro", busyTimeout)
 	if atRest {
@@ -71,7 +72,7 @@ func openPool(n int, name string) (*sql.DB, error) {
 func address(path, mode string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // the path begins with a drive letter
+		path = "/" + path // the path begins with a drive letter (Windows)
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
 		"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}, "_error_rc": {"1"},
@@ -79,17 +80,17 @@ func address(path, mode string, pragmas ...string) string {
 	return u.String()
 }
 
-// errDamage is damage found by a check of the file.
+// errDamage describes damage that a check of the file has found.
 type errDamage string
 
 func (e errDamage) Error() string { return string(e) }
 
-// explain adds the operation to an error, and a remedy if there is one.
+// explain adds the name of the operation to an error, and a remedy if there is one.
 func (r *Reader) explain(ctx context.Context, what string, err error) error {
 	return r.explainAt(ctx, filepath.Dir(r.path), what, err)
 }
 
-// explainAt is like explain, for a call that wrote into the directory dir.
+// explainAt is like explain, but for a call that wrote into the directory dir.
 func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) error {
 	if err == nil {
 		return nil
@@ -114,18 +115,19 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// unwritable reports whether an error means that this user may not write to the file or directory.
+// unwritable reports whether err means that this user may not write to the file or the directory.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// full reports whether a call failed because the disk is full.
+// full reports whether err occurred because the disk is full.
 func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
-// isFull reports whether the disk is full. SQLite may report a full disk as a read or write error: if the index of
-// the write-ahead log or a temporary file can't grow, or if the system notices only at the sync.
+// isFull reports whether a call failed because the disk is full. SQLite may report a full disk as a read or write
+// error: if the index of the write-ahead log or a temporary file can't grow, or if the system detects the full disk
+// only at the sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:
@@ -136,7 +138,7 @@ func isFull(dir string, kind int, err error) bool {
 	return outOfSpace(err)
 }
 
-// sqliteCode returns the extended result code in err's chain, or 0.
+// sqliteCode returns SQLite's extended result code for err, or 0 if err is not from SQLite.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code()
@@ -144,8 +146,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// check runs SQLite's own check and returns the problems, or nil. how is quick_check, which reads every page, or
-// integrity_check, which also compares tables and indexes.
+// check runs one of SQLite's own checks and returns the problems that it found. quick_check reads every page.
+// integrity_check also compares tables with their indexes.
 func check(ctx context.Context, db *sql.DB, how string) (problems []string, err error) {
 	t := &tx{on: db, ctx: ctx}
 	for line := range each(t, value[string], "PRAGMA "+how+"(20)") {

@@ -15,33 +15,32 @@ type Options struct {
 	Path string           // the database file; its directory is created with mode 0700 if it is missing
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
-	// Observe is called with the duration of each transaction, including its wait, and its kind: read, write, accept
-	// (of a message) or erase. It must not block. nil: it is not called.
+	// Observe is called after each transaction with its kind and its duration, including the time it waited. The kinds
+	// are read, write, accept (storing a received message) and erase. Observe must not block. It may be nil.
 	Observe func(kind string, took time.Duration)
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on disk
-// when the method returns without an error. One goroutine writes and others read; Close ends them.
+// Store is an open store. Its methods are safe for concurrent use. Each method runs one transaction, whose data is on
+// disk when the method returns without an error. Goroutines of the Store run the transactions. Close stops them.
 type Store struct {
 	*Reader
 	lock *lock
 	by   *writer
 }
 
-// Reader is the read-only part of a store.
+// Reader contains the methods that only read a store.
 type Reader struct {
 	path     string
 	log      *slog.Logger
 	now      func() time.Time
 	observe  func(kind string, took time.Duration) // never nil
 	read     *sql.DB
-	readOnly bool   // nothing is written and no file is created
-	views    *views // the reading goroutines of an open Store; nil: use read
+	readOnly bool   // the Reader writes nothing and creates no file
+	views    *views // the goroutines that read for an open Store; nil: the Reader uses the pool read
 }
 
-// Open opens the store, creates it if there is none, and migrates an older schema. Its error may wrap ErrLocked,
-// ErrNewer, ErrForeign, ErrCorrupt or ErrFull. It takes longer for larger files, because it checks them for
-// damage.
+// Open opens the store. It creates a missing store and migrates an older schema. Its error may wrap ErrLocked,
+// ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file for damage, so it takes longer for a larger file.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -55,8 +54,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a store to check it or to copy it. It needs no lock: a daemon may use the store meanwhile. An
-// older schema is not changed. The file must exist, and no file is created beside it.
+// OpenReadOnly opens a store in order to check it or to copy it. It takes no lock, so a daemon may use the store at
+// the same time. It does not migrate an older schema. The file must exist. OpenReadOnly creates no file beside it.
 func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -70,7 +69,7 @@ func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// Ping runs an empty write and an empty read, and returns after both have ended.
+// Ping runs an empty write and an empty read, and returns when both have ended.
 func (s *Store) Ping(ctx context.Context) error {
 	nothing := func(*tx) {}
 	if err := s.update(ctx, "ping store", nothing); err != nil {
@@ -79,9 +78,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(ctx, "ping store", nothing)
 }
 
-// Close waits for running calls and closes the store. All stored data is already on disk.
+// Close waits for running calls and closes the store. The data of all earlier calls is already on disk.
 func (s *Store) Close() error {
-	err := s.Reader.Close() // first: the last connection to close, the writer's, moves the log into the file
+	err := s.Reader.Close() // first: if the writer's connection closes last, SQLite moves the log into the file
 	if s.by != nil {
 		err = errors.Join(err, s.by.close())
 	}
@@ -124,7 +123,7 @@ func newReader(o Options) (*Reader, error) {
 	return r, nil
 }
 
-// resolve follows symbolic links, so that two names of a file share one lock.
+// resolve follows symbolic links, so that a file has one lock under all its names.
 func resolve(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("no path")

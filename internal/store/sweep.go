@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// KeyLife is how long finished messages and the messages sent for them stay known. Telegram keeps updates that were
-// not acknowledged for 24 hours (https://core.telegram.org/bots/api#getting-updates), and WhatsApp repeats them for 7
-// days. No other platform repeats them for longer.
+// KeyLife is how long the ids of finished messages, and of the messages that answered them, stay stored. A repeated
+// delivery is recognized by these ids. Telegram repeats updates for 24 hours
+// (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
 const KeyLife = 7*24*time.Hour + time.Hour
 
-// UsageLife is how long usage is kept, which is enough for the sum of a full year.
+// UsageLife is how long usage is kept. It is long enough for the sum of a full year.
 const UsageLife = 400 * 24 * time.Hour
 
-// ResponseLife is how long responses of the API server can be referred to. OpenAI keeps them for the same time
+// ResponseLife is how long clients can refer to a response of the API server. OpenAI keeps responses for the same time
 // (https://platform.openai.com/docs/guides/conversation-state).
 const ResponseLife = 30 * 24 * time.Hour
 
-// sweepBatch is the number of rows that one transaction of a sweep deletes. All writers wait for it.
+// sweepBatch is the maximum number of rows that one transaction of a sweep deletes. All writers wait for this
+// transaction.
 const sweepBatch = 200
 
-// Swept is the number of rows that a sweep deleted.
+// Swept contains the numbers of rows that a sweep deleted.
 type Swept struct {
 	Messages, Turns, Entries, Summaries, Usage, Blocks, Responses int64
 }
 
-// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries after retention (0
-// keeps them), responses after retention but at most 30 days, and usage after 400 days. It also deletes rate-limit
-// blocks that have ended, and empty conversations. Unfinished messages and turns stay, however old, and so does a
-// chosen model.
+// Sweep deletes expired data. It deletes finished messages and turns after 7 days, and usage after 400 days. History
+// and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after retention,
+// but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty conversations. It
+// keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
-// Sweep uses small transactions, so that others can write between them. After each transaction it pauses for as long
-// as the transaction took, and until the write-ahead log is empty. After an error it returns what was already
-// deleted.
+// Sweep uses small transactions, so that other calls can write between them. After each transaction, it waits until
+// the write-ahead log is empty, and then pauses for as long as the transaction took. If a transaction fails, Sweep
+// returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
 	var others int64 // numbers of sessions and conversations, which the result does not contain
 	steps := sweepSteps(&done, &others, now, retention)
@@ -53,14 +54,15 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	}
 }
 
-// sweepStep deletes expired rows of one kind and counts them.
+// sweepStep deletes the expired rows of one table and counts them.
 type sweepStep struct {
 	deleted      *int64
 	list, delete string
 	at           int64
 }
 
-// sweepSteps returns the steps in their order: a later step deletes rows that an earlier one has made unused.
+// sweepSteps returns the steps in the order in which they must run: a step may delete rows that an earlier step has
+// made unused.
 func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	steps := []sweepStep{
@@ -84,7 +86,8 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
 }
 
-// listExpired lists the expired rows of all steps, at most sweepBatch in total. Writers don't wait for it.
+// listExpired lists the expired rows for all steps, at most sweepBatch in total. It only reads, so writers don't wait
+// for it.
 func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
 	err = s.view(ctx, "sweep", func(t *tx) {
 		ids, found = make([][]any, len(steps)), 0
@@ -98,7 +101,7 @@ func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any
 	return ids, found, err
 }
 
-// sweepRows deletes the listed rows in one transaction. It also runs the steps that have no list.
+// sweepRows deletes the listed rows in one transaction. In the same transaction, it runs the steps that need no list.
 func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (deleted int64, err error) {
 	counts := make([]int64, len(steps))
 	err = s.erase(ctx, "sweep", func(t *tx) {
@@ -122,7 +125,7 @@ func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (
 	return deleted, nil
 }
 
-// pause waits for d or the end of ctx, and returns ctx's error.
+// pause waits for d. If ctx ends earlier, pause returns its error.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveToOwner gives a file created by root to the owner of its directory. Otherwise the service's user could not open
-// it. Other users own the files that they create and can't give them away.
+// giveToOwner changes the owner of a file that root has created to the owner of its directory. If it did not, the
+// service's user could not open the file. For other users than root, giveToOwner does nothing.
 func giveToOwner(name string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -37,7 +37,7 @@ func outOfSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
-// syncDir makes names that were created or changed in dir survive a power loss.
+// syncDir syncs a directory, so that the names of new and renamed files in it survive a power loss.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -7,16 +7,18 @@ import (
 	"telex/internal/chat"
 )
 
-// Released is the state of a turn that ended before it answered anything. Package chat has the other states.
+// Released is the state of a turn that was released: it ended before it answered anything. The other states are in
+// package chat.
 const Released chat.TurnState = "released"
 
-// Begin stores that a turn answers messages, before anything is sent. A turn with an ending is decided at once. Begin
-// fails with ErrUnknown if a message is missing or finished. Several turns of one conversation may run at the same
-// time, such as the answer to a command and that of the model. If another turn has some of the messages, it loses
-// them to this turn and keeps its other messages.
+// Begin stores that a turn begins to answer messages. It must be called before anything is sent. A turn with an ending
+// is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several turns of a conversation
+// may run at the same time, such as the answer to a command and that of the model. If another turn already has some of
+// the messages, these now belong to the new turn only.
 //
-// An unfinished turn can begin again under its id. Then only the number of its runs and the number of its messages'
-// attempts increase, and the rest of t is ignored. For a decided, fenced or ended turn, Begin fails with ErrFenced.
+// An unfinished turn can begin again under the same id. In this case, Begin only counts the run, for the turn and for
+// each of its messages, and ignores the other fields of t. Begin fails with ErrFenced for a turn that is decided,
+// fenced or ended.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
@@ -37,8 +39,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers in the chat's current id. In that chat, the id of the asker's message belongs to another
-	// message.
+	// The turn answers under the chat's newest id. There, another message has the id of the asker's message, so the
+	// answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.currentChat(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -51,8 +53,8 @@ func (t *tx) begin(turn chat.Turn) {
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
-// reset since the turn began, it stores nothing and fails with ErrFenced. Deciding again changes nothing, so a call
-// with an unknown outcome can be repeated.
+// reset since the turn began, Decide stores nothing and fails with ErrFenced. Deciding the turn again changes nothing,
+// so the caller can repeat a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -68,8 +70,8 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	})
 }
 
-// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are no longer
-// waiting. It fails with ErrFenced if the turn is not running or is fenced.
+// Join assigns waiting messages to a running turn, which then answers these messages too. It ignores messages that are
+// no longer waiting. Join fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -84,7 +86,7 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 	})
 }
 
-// Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
+// Cut replaces the stored ending of a decided turn. If the turn is not decided, Cut does nothing.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
 		t.mustFindTurn(id)
@@ -92,9 +94,10 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End finishes a turn and its messages. Their texts are deleted; the ids stay for some time. In the same transaction
-// the session gets the turn's additions. If the session was reset while the turn ran, only the usage is added, without
-// an error, and the turn's texts are overwritten in the store's files. Ending an ended turn changes nothing.
+// End marks a turn and its messages as finished. It deletes their texts and keeps their ids for some time. In the same
+// transaction, it adds the turn's growth to the session. If the session was reset while the turn ran, End adds only
+// the usage and returns no error. It then also makes the turn's texts unreadable in the store's files. Ending an ended
+// turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {
@@ -113,8 +116,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.erase(ctx, "overwrite turn "+id, func(*tx) {})
 }
 
-// Release ends a turn that answered nothing. Its messages wait again, as if it had not begun. Its usage counts. For a
-// decided turn, Release fails with ErrFenced. Releasing an ended turn changes nothing.
+// Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun. The
+// turn's usage is counted. Release fails with ErrFenced for a decided turn. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -136,8 +139,8 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 }
 
 // Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals.
-// A new process continues them. A turn without messages is void and must not run again: its messages belong to other
-// turns, or can't be read.
+// After a restart, the new process continues these turns. A turn without messages must not run again: its messages
+// belong to other turns, or can't be decoded.
 func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
@@ -159,18 +162,19 @@ func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	})
 }
 
-// TurnRow is the state that decides whether a turn may write. Package postgres uses it, too.
+// TurnRow contains those columns of a turn that decide whether the turn may write. The package postgres uses this
+// type, too.
 type TurnRow struct {
 	Exists       bool
 	Conversation int64
 	State        chat.TurnState
 	Fenced       bool
-	Stale        bool // the store accepts no summary of the turn
+	Stale        bool // the store accepts no summary from the turn, because its session has changed
 	User         chat.UserID
 	Replaces     string
 }
 
-// Columns returns the destinations for the columns of a query of turns.
+// Columns returns pointers to the fields into which the columns of a turn query are scanned.
 func (r *TurnRow) Columns() []any {
 	return []any{&r.Conversation, &r.State, &r.Fenced, &r.Stale, &r.User, &r.Replaces}
 }
@@ -181,7 +185,7 @@ func (r TurnRow) Runs() bool { return r.State == chat.TurnRunning && !r.Fenced }
 // Ended reports whether the turn is over.
 func (r TurnRow) Ended() bool { return r.State != chat.TurnRunning && r.State != chat.TurnDecided }
 
-// Additions returns the part of g that the session gets when the turn ends.
+// Additions returns those parts of g that the store adds to the session when the turn ends.
 func (r TurnRow) Additions(g chat.Growth) chat.Growth {
 	if r.State == chat.TurnRunning {
 		g.Usage = slices.Concat(g.Usage, g.Undecided)
@@ -197,7 +201,7 @@ func (t *tx) turn(id string) (row TurnRow) {
 	return row
 }
 
-// mustFindTurn is like turn, but fails if the turn does not exist.
+// mustFindTurn is like turn, but makes the transaction fail if the turn does not exist.
 func (t *tx) mustFindTurn(id string) TurnRow {
 	row := t.turn(id)
 	if !row.Exists {

@@ -18,8 +18,8 @@ type statements interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// tx is one transaction. All its statements use the same time. After the first error its methods do nothing and
-// return zero values, and the transaction fails with that error.
+// tx is one transaction. All its statements use the same time. After the first error, the methods of tx do nothing and
+// return zero values, and the transaction fails with this error.
 type tx struct {
 	on  statements
 	ctx context.Context //nolint:containedctx // of the call
@@ -28,12 +28,12 @@ type tx struct {
 	err error
 }
 
-// update runs do in a transaction that may write. After a failure do may run again.
+// update runs do in a transaction that may write. If the transaction fails, update may run do a second time.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, s.write(ctx, "write", &call{do: do}))
 }
 
-// write runs a transaction that may write, and reports its duration.
+// write runs a transaction that may write, and passes its duration to Options.Observe.
 func (s *Store) write(ctx context.Context, kind string, c *call) error {
 	began := time.Now()
 	err := s.by.run(ctx, c)
@@ -41,8 +41,8 @@ func (s *Store) write(ctx context.Context, kind string, c *call) error {
 	return err
 }
 
-// erase is like update, for data that must not be readable in the store's files afterwards. If a reader prevents
-// that, erase returns after eraseWait. The checkpointer keeps trying, and logs if it takes longer than eraseLate.
+// erase is like update, but also makes the deleted data unreadable in the store's files. If a reader prevents this,
+// erase returns after eraseWait. The checkpointer then keeps trying, and logs a delay of more than eraseLate.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	c := &call{do: do, erases: true}
 	if err := s.write(ctx, "erase", c); err != nil {
@@ -52,7 +52,8 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	return nil
 }
 
-// view runs do in a transaction that sees one consistent state of the store. After a failure do may run again.
+// view runs do in a transaction that sees one consistent state of the store. If the transaction fails, view may run do
+// a second time.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { r.observe("read", time.Since(began)) }()
@@ -62,21 +63,21 @@ func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	return r.explain(ctx, what, r.viewOnce(ctx, do))
 }
 
-// viewOnce runs a transaction like view, on a read-only connection of the pool.
+// viewOnce is like view, but uses a read-only connection of the pool and runs do only once.
 func (r *Reader) viewOnce(ctx context.Context, do func(*tx)) error {
 	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	if err := r.do(ctx, t, do); err != nil {
-		_ = t.Rollback() // the first error is returned; an open transaction is rolled back with the connection
+		_ = t.Rollback() // the first error is returned; closing the connection also rolls back
 		return err
 	}
 	return t.Commit()
 }
 
-// do runs the statements of a transaction that has begun. It turns a panic into an error, so that the panic fails only
-// this call and not the daemon.
+// do runs the statements of a transaction that has begun. If a statement panics, do returns an error, so that the
+// panic fails only this call and not the daemon.
 func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,8 +89,8 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 	return t.err
 }
 
-// resultOf runs a transaction with view, update or a similar function, and returns do's result, or the zero
-// value after an error.
+// resultOf calls run, which is view, update or a similar function, with do, and returns the result of do. After an
+// error, it returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {
@@ -98,7 +99,7 @@ func resultOf[T any](ctx context.Context, run func(context.Context, string, func
 	return out, nil
 }
 
-// fail makes the transaction fail, unless it has failed already.
+// fail makes the transaction fail with err, unless it has already failed.
 func (t *tx) fail(err error) {
 	if t.err == nil {
 		t.err = err
@@ -122,24 +123,24 @@ func (t *tx) exec(query string, args ...any) int {
 	return int(n)
 }
 
-// all runs statements that share their arguments.
+// all runs several statements with the same arguments.
 func (t *tx) all(queries []string, args ...any) {
 	for _, q := range queries {
 		t.exec(q, args...)
 	}
 }
 
-// first reads the only row of a query into dest and reports whether there is one.
+// first reads the only row of a query into dest, and reports whether there is a row.
 func (t *tx) first(dest []any, query string, args ...any) (found bool) {
 	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
 }
 
-// rows returns the rows of a query. dest returns the fields of a T for the columns.
+// rows returns the rows of a query. For each row, dest returns pointers to the fields of a T, one for each column.
 func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	return slices.Collect(each(t, dest, query, args...))
 }
 
-// each yields the rows one by one. The loop body must not use the transaction.
+// each yields the rows of a query one by one. The loop body must not use the transaction.
 func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if t.err != nil {
@@ -163,10 +164,10 @@ func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq
 	}
 }
 
-// value returns the destination for queries with one column.
+// value returns a pointer to v, for queries with one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// storedTime scans a time that millis stored.
+// storedTime scans a time that was stored with millis.
 type storedTime time.Time
 
 // Scan implements sql.Scanner.
@@ -179,7 +180,7 @@ func (s *storedTime) Scan(column any) error {
 	return nil
 }
 
-// millis returns the stored form of t; the zero time is 0.
+// millis returns a time in the form in which the store contains it: milliseconds since 1970, or 0 for the zero time.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -187,7 +188,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// timeOf returns the time for a value stored by millis.
+// timeOf returns the time of a value that millis returned.
 func timeOf(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

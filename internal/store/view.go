@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// maxViews is the number of concurrent reads of an open store.
+// maxViews is the maximum number of simultaneous reads of an open store.
 const maxViews = 2
 
-// beginRead begins a transaction that sees one consistent state. SQLite determines the state at the first read.
+// beginRead begins a transaction that sees one consistent state. SQLite chooses this state at the transaction's first
+// read.
 const beginRead = "BEGIN"
 
-// views are the goroutines that read, each on its own read-only connection. They don't wait for the writer or for disk
-// syncs, and the writer does not wait for them.
+// views contains the goroutines that read, each on its own read-only connection. Readers don't wait for the writer or
+// for syncs of the disk, and the writer does not wait for readers.
 type views struct {
 	reader  *Reader
 	calls   chan *call
@@ -41,7 +42,7 @@ func newViews(ctx context.Context, r *Reader) (*views, error) {
 	return v, nil
 }
 
-// close ends the goroutines after their current calls.
+// close ends the goroutines when their current calls have ended.
 func (v *views) close() error {
 	v.closing.Do(func() { close(v.quit) })
 	v.running.Wait()
@@ -71,7 +72,8 @@ func (v *views) loop(on *connection) {
 	}
 }
 
-// transact always ends its transaction: an open one would keep the log from being emptied.
+// transact runs a call in a read transaction. It always ends the transaction, because an open transaction would
+// prevent the log from being emptied.
 func (v *views) transact(on *connection, c *call) error {
 	if err := on.control(beginRead); err != nil {
 		return err

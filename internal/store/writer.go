@@ -11,18 +11,18 @@ import (
 	code "modernc.org/sqlite/lib"
 )
 
-// maxBatch is the maximum number of calls in one transaction. They share one sync, so many simultaneous writers wait
-// for a few syncs instead of one sync each. With a larger number, the first call would wait too long for the others.
+// maxBatch is the maximum number of calls in one transaction. The calls share one sync, so many simultaneous callers
+// don't wait for a sync each. If maxBatch were larger, the first call would wait too long for the others.
 const maxBatch = 64
 
 var (
 	errClosed = errors.New("the store is closed")
-	// errAbort ends a transaction of several calls. Then each of these calls gets its own transaction.
+	// errAbort ends a transaction of several calls. After that, each of these calls runs in a transaction of its own.
 	errAbort = errors.New("transaction of several calls failed")
 )
 
-// The statements that begin and end transactions. IMMEDIATE takes the write lock at once: a transaction that begins
-// as a reader can fail at its first write.
+// These statements begin and end transactions. IMMEDIATE takes the write lock at once. Without it, a transaction
+// begins as a reader and can fail at its first write.
 const (
 	begin       = "BEGIN IMMEDIATE"
 	commit      = "COMMIT"
@@ -32,18 +32,18 @@ const (
 	undoMark    = "ROLLBACK TO one"
 )
 
-// call is a transaction for which a caller waits.
+// call is a transaction that a caller waits for.
 type call struct {
 	do      func(*tx)
-	accepts bool            // it adds work; when the disk is full, such calls are refused first
-	erases  bool            // deleted data must become unreadable in the files
+	accepts bool            // the call stores a new message; if the disk is full, such calls are refused first
+	erases  bool            // the deleted data must become unreadable in the files
 	erasure uint64          // set before done: the number of this erasure
-	ctx     context.Context //nolint:containedctx // the caller's context: the call is dropped if it has ended
+	ctx     context.Context //nolint:containedctx // the caller's context; if it has ended, the writer drops the call
 	done    chan error      // has capacity 1, so that the writer never waits for the caller
 }
 
-// submit passes a call to the goroutine that reads calls, and returns its result. After the call has begun, submit
-// ignores the end of ctx, because the call takes only as long as the disk needs.
+// submit passes a call to a goroutine that runs calls, and returns the call's result. When the call has begun, submit
+// ignores the end of ctx, because the call then takes only as long as the disk needs.
 func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	select {
@@ -56,10 +56,10 @@ func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *c
 	}
 }
 
-// writer is the goroutine that runs all writing transactions, on the only connection that may write. SQLite enlarges
-// the stack of each goroutine that it runs on, so only few goroutines use it. Calls that arrive while the disk is
-// busy share the next sync. The checkpointer moves the write-ahead log into the file. The writer does so only while
-// the disk is full.
+// writer is the goroutine that runs all writing transactions, on the only connection that may write. Only few
+// goroutines use SQLite, because SQLite enlarges the stack of each goroutine that runs it. Calls that arrive while the
+// disk is busy share the next sync. Usually the checkpointer moves the write-ahead log into the file; the writer does
+// so only while the disk is full.
 type writer struct {
 	*connection
 	reader  *Reader
@@ -70,13 +70,13 @@ type writer struct {
 	erasures     atomic.Uint64 // number of erasures so far
 	sinceEmptied atomic.Int64  // calls since the write-ahead log was last emptied
 
-	calls  chan *call // unbuffered: a caller can give up until the writer has received its call
+	calls  chan *call // unbuffered, so that a caller can give up until the writer has received its call
 	pauses chan func()
 	quit   chan struct{}
 	ended  chan struct{}
 }
 
-// newWriter starts the writer. It takes ownership of db, even if it fails.
+// newWriter starts the writer's goroutine. If newWriter fails, it closes db.
 func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*writer, error) {
 	c, err := connect(ctx, db)
 	if err != nil {
@@ -86,14 +86,14 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 		connection: c, reader: r, reserve: reserve,
 		calls: make(chan *call), pauses: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
-	_ = reserve.keep() // if there is no space for the reserve, later calls of Accept fail
+	_ = reserve.keep() // if the disk has no space for the reserve, later calls of Accept fail
 	w.log = newCheckpointer(w)
 	go w.loop() //nolint:contextcheck // it outlives the context of Open
 	return w, nil
 }
 
-// close ends the checkpointer, and then the writer after its current calls. The writer's connection is the last one
-// to close, so SQLite moves the write-ahead log into the file.
+// close first stops the checkpointer, and then the writer when its current calls have ended. The writer's connection
+// closes last, so SQLite then moves the write-ahead log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -101,10 +101,10 @@ func (w *writer) close() error {
 	return errors.Join(err, w.connection.close())
 }
 
-// run returns when the call's transaction is on disk or has failed permanently.
+// run passes a call to the writer. It returns when the call's transaction is on disk or has failed permanently.
 func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
 
-// pause runs do between two transactions. It returns false if the writer has ended.
+// pause runs do while no transaction is open. It returns false if the writer has ended.
 func (w *writer) pause(do func()) bool {
 	done := make(chan struct{})
 	select {
@@ -133,7 +133,7 @@ func (w *writer) loop() {
 	}
 }
 
-// collect adds the waiting calls to the batch.
+// collect adds the calls that are waiting to the batch, without blocking.
 func (w *writer) collect(batch []*call) []*call {
 	for len(batch) < maxBatch {
 		select {
@@ -146,9 +146,9 @@ func (w *writer) collect(batch []*call) []*call {
 	return batch
 }
 
-// commitBatch commits the calls of a batch together. If that fails, it commits each call alone, so that one bad call
-// does not fail the others. It refuses calls before the transaction begins. To accept a new message, it may first
-// have to create the reserve file, which occupies space for a full disk, and that takes some time.
+// commitBatch commits the calls of a batch in one transaction. If the transaction fails, it commits each call in a
+// transaction of its own, so that one bad call does not fail the others. Calls are refused before the transaction
+// begins, because that check may take long: for a new message, it may first have to create the reserve file.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)
@@ -175,8 +175,8 @@ func (w *writer) commitBatch(batch []*call) {
 	}
 }
 
-// afterCommit numbers the erasures of a batch. It wakes the checkpointer after an erasure, or if the write-ahead log
-// has grown.
+// afterCommit gives numbers to the erasures of a batch. It wakes the checkpointer if there was an erasure, or if the
+// write-ahead log has grown.
 func (w *writer) afterCommit(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))
@@ -192,8 +192,8 @@ func (w *writer) afterCommit(batch ...*call) {
 		w.log.wake()
 	}
 	if !w.reserve.exists && before/reuseEvery != after/reuseEvery {
-		// The disk is full and the reserve is used up. Reuse the space of the write-ahead log now, without waiting
-		// for the checkpointer. If this fails, the next call that finds no space reports it.
+		// The disk is full and the reserve file is already deleted. Reuse the space of the write-ahead log now,
+		// without waiting for the checkpointer. If this fails, the next call that finds no space reports it.
 		_ = w.control(restartCheckpoint)
 	}
 }
@@ -207,7 +207,7 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 			}
 			errs[i] = w.reader.do(c.ctx, w, c.do)
 			switch {
-			case sqliteCode(errs[i]) != 0: // SQLite may have rolled everything back
+			case sqliteCode(errs[i]) != 0: // SQLite may have rolled back the whole transaction
 				return errAbort
 			case errs[i] != nil:
 				if err := w.control(undoMark); err != nil {
@@ -231,8 +231,8 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 	return errs, true
 }
 
-// commitAlone runs one call in its own transaction. If the disk is full, a call that finishes earlier work may free
-// the space that the reserve file occupies.
+// commitAlone runs one call in its own transaction. If the disk is full and the call finishes earlier work,
+// commitAlone may delete the reserve file to free space.
 func (w *writer) commitAlone(c *call) error {
 	if err := w.refusal(c); err != nil {
 		return err
@@ -249,7 +249,7 @@ func (w *writer) commitAlone(c *call) error {
 }
 
 // withLogReuse runs a transaction. If the disk is full, it makes SQLite reuse the write-ahead log from its beginning,
-// and tries again. It may wait for a running checkpoint.
+// and runs the transaction again. It may have to wait for a running checkpoint.
 func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
@@ -258,8 +258,8 @@ func (w *writer) withLogReuse(do func() error) error {
 	return err
 }
 
-// refusal returns why a call must not begin, or nil. A call is refused if its caller has given up, or if it adds work
-// that there is no disk space to finish.
+// refusal returns the reason why a call must not begin, or nil. A call is refused if its caller has given up, or if it
+// stores new work and the disk has no space to finish that work.
 func (w *writer) refusal(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -270,11 +270,11 @@ func (w *writer) refusal(c *call) error {
 	return nil
 }
 
-// transact runs do in a transaction. After an error, it rolls the transaction back.
+// transact runs do in a transaction. If do fails, transact rolls the transaction back.
 func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)
-	if sqliteCode(err) == code.SQLITE_ERROR { // an earlier transaction that could not be rolled back is still open
+	if sqliteCode(err) == code.SQLITE_ERROR { // an earlier transaction is still open because it could not be rolled back
 		w.undo()
 		err = w.control(begin)
 	}
@@ -291,7 +291,8 @@ func (w *writer) transact(do func() error) error {
 	return err
 }
 
-// undo rolls back. After some errors SQLite has already rolled back and reports that no transaction is open.
+// undo rolls the transaction back. After some errors, SQLite has already done so and reports that no transaction is
+// open.
 func (w *writer) undo() {
 	if err := w.control(rollback); err != nil && sqliteCode(err) != code.SQLITE_ERROR {
 		w.reader.log.Warn("transaction was not rolled back, the next one tries again", slog.Any("error", err))
