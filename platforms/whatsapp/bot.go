@@ -23,12 +23,13 @@ const (
 	apiVersion = "v26.0"
 )
 
-// Options says which phone number to use and how to reach WhatsApp. The configuration has validated them.
+// Options contains the credentials of one phone number, and the addresses of WhatsApp and of the webhook. Package
+// internal/config has already validated them.
 type Options struct {
-	AccessToken   string            // of a system user, with the permission whatsapp_business_messaging
+	AccessToken   string            // token of a system user, with the permission whatsapp_business_messaging
 	PhoneNumberID string            // Meta's id of the number, not the number
-	AppSecret     string            // with which Meta signs webhooks
-	VerifyToken   string            // with which Meta checks the URL of the webhook
+	AppSecret     string            // the key with which Meta signs webhooks
+	VerifyToken   string            // the secret that Meta sends when it verifies the webhook's URL
 	Listen        string            // host:port on which webhooks arrive, usually from a TLS proxy
 	APIBase       string            // base URL of the Graph API without a version; empty: Meta's own
 	HTTP          http.RoundTripper // nil: the bot creates its own transport
@@ -38,7 +39,8 @@ type Options struct {
 	Listener webhook.Listener
 }
 
-// Bot is one phone number. Its methods are safe for concurrent use, but only one Run may be active.
+// Bot sends and receives the messages of one phone number. Its methods are safe for concurrent use, but only one Run
+// may be active.
 type Bot struct {
 	opts     Options
 	base     string // base URL of the Graph API, with the version and a trailing slash
@@ -49,29 +51,31 @@ type Bot struct {
 	name     atomic.Pointer[string] // the verified name of the number
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
-	failed   atomic.Int64 // number of messages that WhatsApp accepted and could not deliver
+	failed   atomic.Int64 // number of messages that WhatsApp accepted but could not deliver
 
 	turn   *semaphore.Weighted            // capacity 1: messages are accepted one at a time
 	recent *receiving.Recent[struct{}]    // accepted messages
-	newest *receiving.Recent[string]      // by chat: the id of the newest message
-	texts  *receiving.Recent[*chat.Quote] // by textKey: messages of both sides; a reply contains only the id of the message that it replies to
+	newest *receiving.Recent[string]      // for each chat: the id of its newest message
+	texts  *receiving.Recent[*chat.Quote] // by textKey: messages that a person may reply to, and thereby quote
 }
 
 const (
-	// maxRecent limits the remembered accepted messages. Meta repeats unanswered webhooks for up to seven days. The
-	// gateway's store knows all accepted messages; this only avoids most lookups there.
+	// maxRecent limits how many accepted messages the bot remembers. Meta repeats an unanswered webhook for up to seven
+	// days. The bot's memory finds most repetitions without a lookup in the gateway's store, which contains all
+	// accepted messages.
 	maxRecent = 4096
-	// maxChats limits the chats that can have a typing indicator.
+	// maxChats limits the chats whose newest message the bot remembers. A typing indicator needs the id of this
+	// message.
 	maxChats = 4096
-	// maxTexts limits the messages that are remembered for replies to them, and maxQuoted limits the bytes of each.
-	// Together they use at most 4 MB.
+	// maxTexts limits how many messages the bot remembers in case a person replies to one of them. maxQuoted limits the
+	// bytes of each text. All remembered texts together use at most 4 MB.
 	maxTexts  = 500
 	maxQuoted = 8 << 10
-	// idleConnections is how many idle connections to Meta are kept.
+	// idleConnections is the maximum number of idle connections to Meta.
 	idleConnections = 8
 )
 
-// New returns a bot. It makes no network call, so only the first call finds a wrong token.
+// New returns a bot. New makes no network call, so a wrong token causes an error only at the first API call.
 func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
@@ -91,19 +95,19 @@ func New(o Options) *Bot {
 	}
 }
 
-// rememberText stores a message, so that a later reply to it can quote its text.
+// rememberText keeps a message in memory, so that the bot can quote the message if a person replies to it.
 func (b *Bot) rememberText(in chat.ChatID, id chat.MessageID, q chat.Quote) {
 	q.Text = clip(q.Text, maxQuoted)
 	b.texts.Put(textKey(in, id), &q)
 }
 
-// textKey returns the key under which a message is remembered.
+// textKey returns the key under which rememberText keeps a message.
 func textKey(in chat.ChatID, id chat.MessageID) string { return string(in) + " " + string(id) }
 
-// Close closes idle connections. Later calls open new ones.
+// Close closes idle connections. The bot stays usable, because each later call opens a new connection if necessary.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities implements gateway.Platform. There are no edits and no deletions.
+// Capabilities implements gateway.Platform. It names neither edits nor deletions, because the Cloud API has none.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{Typing: true, File: true, Fetch: true, Buttons: true}
 }
@@ -111,7 +115,8 @@ func (b *Bot) Capabilities() chat.Capabilities {
 // Dialect returns the dialect, which is the same in all chats.
 func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
 
-// Name implements gateway.Named. It returns the verified name of the number, or "" before the first Run.
+// Name implements gateway.Named. It returns the verified name of the phone number, or "" until Meta has reported the
+// name.
 func (b *Bot) Name() string {
 	if name := b.name.Load(); name != nil {
 		return *name

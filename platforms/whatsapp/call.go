@@ -12,7 +12,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// graphError is an error of the Graph API. Webhooks contain such errors too.
+// graphError is an error that the Graph API reports, in the response to a call or in a webhook.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 type graphError struct {
 	Code    int    `json:"code"`
@@ -24,7 +24,7 @@ type graphError struct {
 	} `json:"error_data"`
 }
 
-// description returns the text of the error, or "".
+// description returns the text of the error, or "" if the error contains no text.
 func (e graphError) description() string {
 	text := e.Message
 	if text == "" {
@@ -47,15 +47,15 @@ const (
 	opMedia   operation = "find attachment"
 )
 
-// post sends JSON to a path (an "edge" of the Graph API) below the phone number, and decodes the response into
-// result. A failure is a *chat.SendError.
+// post sends JSON to a path (an "edge" of the Graph API) below the phone number, and decodes the response into result.
+// If post fails, its error is a *chat.SendError.
 func (b *Bot) post(ctx context.Context, op operation, edge string, body, result any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(string(op), err)}
 	}
 	return b.call(ctx, op, http.MethodPost, b.opts.PhoneNumberID+"/"+edge, result, func(req *http.Request) {
-		// The transport may read the body again if it could not be written to the first connection.
+		// The transport calls GetBody if it must send the same request again on another connection.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(content))
@@ -68,7 +68,7 @@ func (b *Bot) get(ctx context.Context, op operation, node string, query url.Valu
 	return b.call(ctx, op, http.MethodGet, node+"?"+query.Encode(), result, func(*http.Request) {})
 }
 
-// call makes one call. It blocks until the response arrives or ctx ends.
+// call makes one call of the Graph API, and blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, op operation, method, path string, result any, fill func(*http.Request)) error {
 	req, err := http.NewRequestWithContext(ctx, method, b.base+path, nil)
 	if err != nil {

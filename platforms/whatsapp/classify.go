@@ -11,14 +11,14 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// The waits after a rate limit that reports no wait. Meta states only that the wait is 4 to the power of the number
-// of failures.
+// These are the waits after a rate-limit error that does not say how long to wait. Meta documents only that the wait is
+// 4 to the power of the number of failures.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 const (
 	pairRetryAfter       = 2 * pairInterval
 	fetchRetryAfter      = pairRetryAfter
 	throughputRetryAfter = 4 * time.Second
-	accountRetryAfter    = 5 * time.Minute // for limits of calls per hour, and for limits because of the number's quality
+	accountRetryAfter    = 5 * time.Minute // for limits on calls per hour, and for limits that depend on the number's quality
 )
 
 // Error codes that are handled in more than one place.
@@ -42,7 +42,8 @@ func codeOf(e *graphError) string {
 	return strconv.Itoa(e.Code)
 }
 
-// classify decides what may be done after a refused call. e is nil if the response is not from the API.
+// classify returns the error for a refused call. The error's kind says whether the call may be repeated. e is nil if
+// the response does not come from the Graph API.
 func classify(op operation, o calls.Outcome, e *graphError) *chat.SendError {
 	if e == nil {
 		return classifyUnknown(o)
@@ -64,7 +65,7 @@ func classify(op operation, o calls.Outcome, e *graphError) *chat.SendError {
 	return &chat.SendError{Kind: kindOf(e, o.Status)}
 }
 
-// limitedOps returns the kinds of calls that a rate limit of an operation blocks.
+// limitedOps returns the kinds of calls that must wait after Meta has refused an operation because of a rate limit.
 func limitedOps(op operation) chat.Op {
 	switch op {
 	case opTyping:
@@ -75,7 +76,7 @@ func limitedOps(op operation) chat.Op {
 	return chat.OpSend | chat.OpFile
 }
 
-// classifyUnknown classifies a response that is not from the API, for example from a proxy.
+// classifyUnknown classifies a response that does not come from the Graph API, but for example from a proxy.
 func classifyUnknown(o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
@@ -83,20 +84,20 @@ func classifyUnknown(o calls.Outcome) *chat.SendError {
 	case o.Status == http.StatusRequestEntityTooLarge:
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		return &chat.SendError{Kind: chat.Temporary} // the URL is wrong, or a proxy blocked the call; both can be repaired while telex runs
+		return &chat.SendError{Kind: chat.Temporary} // wrong URL, or blocked by a proxy: the operator can fix both
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf classifies an error that is not a rate limit by its code. An error that is not listed here is Rejected,
-// because the content is probably the cause, unless the server failed.
+// kindOf returns the kind of an error that is not a rate limit. It returns Rejected for unlisted codes, because Meta
+// probably refused the content. But if the HTTP status says that Meta's server failed, it returns Uncertain.
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
 	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:
 		return chat.Auth // something is wrong with the token, its permissions, or the registration of the number
 	case codeInvalid:
 		if e.Subcode == subcodeMissing {
-			return chat.Auth // for a phone number id; for media see fetchError
+			return chat.Auth // the phone number id is wrong; fetchError handles missing files
 		}
 	case 33:
 		return chat.Auth // the phone number was deleted
@@ -105,7 +106,7 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 		368, 131031, 131037, 131042: // the account is restricted, or its payment is missing
 		return chat.Forbidden
 	case 1, 2, 131000, 131016, 131057:
-		return chat.Uncertain // Meta failed at an unknown point
+		return chat.Uncertain // Meta failed, perhaps after it had sent the message
 	}
 	switch {
 	case e.Code >= 200 && e.Code <= 299:
@@ -118,8 +119,8 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// accountRetrySeconds returns after how many seconds an account may make calls again, according to the headers of a
-// response. It returns 0 if they do not say.
+// accountRetrySeconds returns after how many seconds the account may make calls again, according to a response header
+// of the Graph API. It returns 0 if the header is missing.
 // https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
 func accountRetrySeconds(h http.Header) float64 {
 	var usage map[string][]struct {

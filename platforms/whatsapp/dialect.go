@@ -10,8 +10,8 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Dialect writes WhatsApp's own markup (https://faq.whatsapp.com/539178204879377). It has no escapes, and
-// marks count only at the edges of words.
+// Dialect writes WhatsApp's own markup (https://faq.whatsapp.com/539178204879377). WhatsApp's markup has no escapes. A
+// formatting mark takes effect only at the edge of a word.
 //
 //	Markdown                      becomes
 //	**bold**, # heading           *bold*
@@ -28,24 +28,24 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols, with list items in the form that WhatsApp recognizes.
+// Shape returns the symbols of plain text, except that the bullet of a list item is "-", which WhatsApp recognizes.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Bullets = []string{"-", "◦", "▪"}
 	return s
 }
 
-// Render returns the piece as one string.
+// Render returns the piece as one string in WhatsApp's markup.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, withLinkURLs(p))}
 }
 
-// Len counts UTF-16 code units. WhatsApp's limits are in characters, which it does not define. UTF-16 units are safe,
-// because a text never has more code points.
+// Len counts UTF-16 code units. WhatsApp limits a text to a number of characters, but does not define this word.
+// Counting UTF-16 units is safe, because a text never has more characters than UTF-16 units.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
-// withLinkURLs writes the URL of each link after its label, unless they are equal, because WhatsApp has no links with
-// labels.
+// withLinkURLs writes the URL of each link after the link's label, because WhatsApp has no links with labels. If the
+// label is the URL itself, withLinkURLs adds nothing.
 func withLinkURLs(p markup.Piece) markup.Piece {
 	formats := append([]markup.Format(nil), p.Formats...)
 	text, added := p.Text, 0
@@ -85,7 +85,7 @@ func (grammar) Rules() marks.Rules {
 	return marks.Rules{Bare: true, Mark: mark, Language: noLanguage}
 }
 
-// mark returns the mark that begins and ends a style.
+// mark returns the character that begins and ends text of a style.
 func mark(s markup.Style) string {
 	switch s {
 	case markup.Bold:
@@ -97,7 +97,8 @@ func mark(s markup.Style) string {
 	}
 }
 
-// Escape appends a character of text. A joiner precedes a character that could begin a style or a quote.
+// Escape appends a character of text. If the character could begin a style or a quote, Escape puts an invisible joiner
+// before it, so that WhatsApp shows the character itself.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	opens := false
@@ -115,10 +116,10 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code.
+// Code appends a character of code unchanged.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// Address finds URLs. They stay unchanged, because the apps turn them into links.
+// Address appends a URL unchanged, because WhatsApp's apps turn URLs into links.
 func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int) {
 	rest := text[i:end]
 	if !strings.HasPrefix(rest, "https://") && !strings.HasPrefix(rest, "http://") {
@@ -134,8 +135,8 @@ func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int
 // Link returns "", because WhatsApp has no links with labels.
 func (grammar) Link(string, markup.Format, bool) string { return "" }
 
-// Label returns true. WhatsApp has no links with labels, so there is nothing to restrict.
+// Label returns true: every label is allowed, because WhatsApp shows it as plain text.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile reports whether a style around code or a URL could end inside it.
+// Fragile reports whether code or a URL contains a character that could end a style around it.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, "*_~") }

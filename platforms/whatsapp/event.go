@@ -2,7 +2,7 @@ package whatsapp
 
 import "encoding/json"
 
-// Payloads of webhooks, with the used fields.
+// The following types are the payloads of webhooks. They contain only the fields that this package uses.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 
 // notification is the body of a webhook.
@@ -22,8 +22,8 @@ const (
 	fieldMessages = "messages"
 )
 
-// change is the value of the field messages. Its elements are decoded one by one, so that an invalid message does not
-// block the others.
+// change is the value of the webhook field "messages". Its lists contain raw JSON. The package decodes each element
+// separately, so that one invalid message does not prevent the decoding of the others.
 type change struct {
 	Metadata struct {
 		PhoneNumberID string `json:"phone_number_id"`
@@ -44,10 +44,10 @@ type contact struct {
 	} `json:"profile"`
 }
 
-// message is a message of a person, or a button press.
+// message is a message that a person wrote, or another action of a person, such as the press of a button.
 type message struct {
 	ID        string `json:"id"`
-	From      string `json:"from"`         // a phone number; empty for people who hide theirs
+	From      string `json:"from"`         // the sender's phone number; empty if the sender hides it
 	User      string `json:"from_user_id"` // the business-scoped user id
 	Group     string `json:"group_id"`
 	Timestamp string `json:"timestamp"` // Unix seconds
@@ -73,7 +73,7 @@ type message struct {
 		} `json:"button_reply"`
 	} `json:"interactive"`
 	Context struct {
-		From      string `json:"from"` // the author of the message that this one replies to
+		From      string `json:"from"` // the author of the message that the person replies to
 		ID        string `json:"id"`
 		Forwarded bool   `json:"forwarded"`
 		Often     bool   `json:"frequently_forwarded"`
@@ -92,7 +92,7 @@ type message struct {
 	} `json:"system"`
 }
 
-// media is a file.
+// media is a file that a message contains.
 type media struct {
 	ID        string `json:"id"`
 	MediaType string `json:"mime_type"`

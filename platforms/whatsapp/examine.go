@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Examine returns what Meta says about the phone number. It neither receives nor sends messages. Errors are a
-// *chat.SendError.
+// Examine returns the verified name and the phone number, as Meta reports them. Examine neither receives nor sends
+// messages. Its errors are *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	a, err := b.account(ctx)
 	if err != nil {

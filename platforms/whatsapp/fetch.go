@@ -14,8 +14,9 @@ import (
 // mediaID matches the id of an attachment.
 var mediaID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,200}$`)
 
-// Fetch implements gateway.Fetcher. It makes two calls, which count against no published limit: one for the file's URL,
-// which is valid for five minutes, and the download. Meta keeps received files for seven days.
+// Fetch implements gateway.Fetcher. Fetch makes two calls: the first returns a URL that is valid for five minutes, and
+// the second downloads the file from this URL. Meta publishes no limit for these calls, and keeps a received file for
+// seven days.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#retrieve-media-url
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if !mediaID.MatchString(a.ID) {
@@ -40,7 +41,8 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	return d.Fetch(ctx, file.URL, nil)
 }
 
-// fetchError converts the failure to find a file. A missing object is a file that has expired.
+// fetchError converts the error of a request for a file's URL. The error code 100 means that Meta no longer has the
+// file, so fetchError returns Gone.
 func fetchError(err error) error {
 	if calls.Code(err) == "100" {
 		return calls.Reclassify(err, chat.Gone, chat.Auth, chat.Rejected)
@@ -48,7 +50,8 @@ func fetchError(err error) error {
 	return calls.AsRepeatable(err)
 }
 
-// mayFetch reports whether the token may be sent to a URL.
+// mayFetch reports whether the bot may send its access token to a URL. The URL's host must be the API's or another host
+// of Meta.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

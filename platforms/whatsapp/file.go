@@ -13,8 +13,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile sends a file as a new message with m's text as its caption. SendFile makes two calls. Only the second call
-// shows anything, so a failure of the first call is never Uncertain.
+// SendFile sends a file as a new message with m's text as its caption. SendFile makes two calls: the first uploads the
+// file, and the second sends the message. A failed upload is never Uncertain, because people can't see an uploaded file
+// before the message is sent.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#upload-media
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	kind, mediaType := messageKind(f.MediaType)
@@ -65,7 +66,7 @@ func (b *Bot) upload(ctx context.Context, f chat.File) (string, error) {
 	return made.ID, err
 }
 
-// The kinds of messages that are files.
+// The kinds of messages that contain a file.
 const (
 	kindDocument = "document"
 	kindImage    = "image"
@@ -73,8 +74,8 @@ const (
 	kindAudio    = "audio"
 )
 
-// messageKind returns the kind of message and the media type as which a file can be sent, or "" if it can't. WhatsApp
-// treats all text as plain text.
+// messageKind returns the kind of message that can contain a file, and the media type with which the file is uploaded.
+// It returns "" if WhatsApp does not accept the file's media type. Every text format is uploaded as plain text.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 func messageKind(mediaType string) (kind, as string) {
 	as, _, err := mime.ParseMediaType(mediaType)

@@ -16,7 +16,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// maxName limits the name of a person, in bytes. WhatsApp allows 25 characters.
+// maxName limits the name of a person, in bytes. WhatsApp itself allows 25 characters.
 const maxName = 256
 
 // webhookContent is the decoded content of a webhook.
@@ -27,10 +27,10 @@ type webhookContent struct {
 	problems []error
 }
 
-// receivedMessage is a message, with a reference to the message to which it replies.
+// receivedMessage is a message from a person, with a reference to the message that the person replies to.
 type receivedMessage struct {
 	in           chat.Inbound
-	replied      string // id of the message that it replies to; empty: none
+	replied      string // id of the message that the person replies to; empty: none
 	repliesToBot bool   // the bot wrote the message with the id in replied
 }
 
@@ -44,8 +44,8 @@ type deliveryFailure struct {
 // userIDChange is a change of a person's business-scoped user id, caused by a new phone number.
 type userIDChange struct{ Old, New string }
 
-// decode decodes a webhook for a phone number. Meta sends the webhooks of all numbers of an app to one URL, so other
-// numbers are ignored. The problems in the result contain no text that people wrote.
+// decode decodes a webhook. Meta sends the webhooks of all phone numbers of an app to one URL, so decode ignores
+// changes that belong to a number other than the bot's. The problems in the result contain no text that people wrote.
 func decode(body []byte, number string) (n webhookContent) {
 	all, err := receiving.Decode[notification](body)
 	if err != nil {
@@ -64,7 +64,7 @@ func decode(body []byte, number string) (n webhookContent) {
 	return n
 }
 
-// addChange decodes a change.
+// addChange decodes one change of a webhook, and adds its content to n.
 func (n *webhookContent) addChange(raw json.RawMessage, number string) {
 	c, err := receiving.Decode[change](raw)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *status) failure() deliveryFailure {
 	return out
 }
 
-// addMessage decodes a message.
+// addMessage decodes one message of a webhook, and adds it to n.
 func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (err error) {
 	defer receiving.Recover("decode message", &err)
 	m, err := receiving.Decode[message](raw)
@@ -163,10 +163,11 @@ func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	}, nil
 }
 
-// maxID limits the length of a message id in bytes. Real ids have less than a hundred.
+// maxID limits the length of a message id in bytes. The ids that WhatsApp sends have less than a hundred bytes.
 const maxID = 512
 
-// decode completes an inbound message. It returns false if m has no content.
+// decode sets the kind, text and attachments of an inbound message. It returns false if m contains nothing that the
+// gateway handles.
 func (m *message) decode(in *chat.Inbound) bool {
 	if m.Context.Forwarded || m.Context.Often {
 		in.Origin = chat.Forwarded
@@ -206,8 +207,9 @@ func (m *message) decode(in *chat.Inbound) bool {
 	return in.Text != "" || len(in.Attachments) > 0
 }
 
-// addFile adds the file of m and its caption. Content that can't be fetched, such as a location, is listed without an
-// id, named after its kind. The bot can then say that it can't read it.
+// addFile adds the file of m and the file's caption to the inbound message. Content that can't be downloaded, such as a
+// location, becomes an attachment without an id, named after its kind. The gateway can then tell the person that the
+// bot can't read this content.
 func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media
@@ -232,8 +234,8 @@ func (m *message) addFile(in *chat.Inbound) {
 	}
 }
 
-// extension returns the file extension for a media type, for files without a name. Transcription services choose the
-// decoder by the name.
+// extension returns the file extension for a media type. addFile appends it to the name that it gives to a nameless
+// file, because transcription services choose the decoder by the file name.
 func extension(mediaType string) string {
 	return map[string]string{
 		"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a",
@@ -241,11 +243,12 @@ func extension(mediaType string) string {
 	}[mediaType]
 }
 
-// unknownText replaces the text of a quoted message that this process does not remember, because it is too old or was
-// sent before the process started. WhatsApp sends only the message's id.
+// unknownText replaces the text of a quoted message that this process does not remember, because the message is too old
+// or was sent before the process started. A webhook contains only the id of the quoted message.
 const unknownText = "[an earlier message, whose text is not known]"
 
-// quotes returns the message that m replies to. A button press refers to the question above the button.
+// quotes returns the message that m replies to. It returns nil for a button press, because the reference then names the
+// question above the button.
 func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil
@@ -253,7 +256,8 @@ func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	return []chat.Quote{b.quote(m.in.To.Chat, chat.Quote{Own: m.repliesToBot, Text: unknownText, ID: chat.MessageID(m.replied)})}
 }
 
-// quote completes a quote with the text that is remembered of the quoted message.
+// quote returns the remembered message that q refers to. If the bot does not remember the message, quote returns q
+// unchanged.
 func (b *Bot) quote(in chat.ChatID, q chat.Quote) chat.Quote {
 	if known, ok := b.texts.Get(textKey(in, q.ID)); ok && q.ID != "" {
 		return *known

@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content. The documentation counts characters without defining them. UTF-16 units are used,
-// because a text never has fewer of them.
+// These are the limits of message content. Meta's documentation counts characters, but does not define this word. The
+// package counts UTF-16 units, because a text never has more characters than UTF-16 units.
 const (
 	// textLimit is the maximum length of a text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
@@ -43,15 +43,16 @@ func maxUpload(kind string) int {
 	return maxDocument
 }
 
-// typingEvery is the interval at which the typing indicator is renewed. The indicator ends after 25 seconds or with
-// the next message. https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
+// typingEvery is the interval at which the typing indicator is renewed. WhatsApp hides the indicator after 25 seconds,
+// or earlier when the bot sends a message.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 const typingEvery = 20 * time.Second
 
-// Rates.
+// These are the limits on the rate of messages.
 const (
-	// pairInterval is the minimum average time between two messages to one person. A burst of up to pairAhead
-	// messages may exceed this rate, if a correspondingly long pause follows. The documentation does not say whether
-	// further messages are allowed before that pause has ended. So only pairBurst messages are sent at once.
+	// pairInterval is the minimum average time between two messages to one person. A burst of up to pairAhead messages
+	// may exceed this rate, if a correspondingly long pause follows. The documentation does not say whether further
+	// messages are allowed before that pause has ended. telex therefore sends at most pairBurst messages at once.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 	pairInterval = 6 * time.Second
 	pairAhead    = 45

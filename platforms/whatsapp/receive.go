@@ -11,15 +11,17 @@ import (
 	"telex/internal/chat"
 )
 
-// answerTimeout limits each call that Run makes.
+// answerTimeout limits the time of each API call that Run makes.
 const answerTimeout = 15 * time.Second
 
-// Run receives messages until ctx ends and passes each to accept, one after the other. A webhook gets a successful
-// response only after accept has returned nil for all its messages. Meta repeats other webhooks for up to seven days.
-// So missed messages need not be read, and there is no resume cursor.
+// Run receives messages until ctx ends and passes each to accept, one after the other. Run sends a successful response
+// to a webhook only after accept has returned nil for all messages in the webhook. If Meta gets no successful response,
+// it repeats the webhook for up to seven days. Run therefore needs no resume cursor: after an outage, Meta sends the
+// missed messages again.
 //
-// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
-// received: Auth if the token is refused or may not use the phone number, RateLimited, or Temporary.
+// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the bot can't receive
+// messages. The kind of this error is Auth if Meta refuses the token or if the token may not use the phone number;
+// otherwise, it is RateLimited or Temporary.
 func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.checkCredentials(ctx)
 	if err == nil {
@@ -29,10 +31,10 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return receiveError(ctx, err)
 }
 
-// Pulse implements gateway.Pulse. While the server waits for webhooks, a loop beats every BeatEvery.
+// Pulse implements gateway.Pulse. While the webhook server runs, it records a heartbeat every BeatEvery.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
-// checkCredentials checks the credentials by reading the phone number.
+// checkCredentials checks the access token and the phone number id by requesting the phone number from Meta.
 func (b *Bot) checkCredentials(ctx context.Context) (account, error) {
 	b.heart.Beat()
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -45,10 +47,10 @@ type receiver struct {
 	bot    *Bot
 	self   account
 	accept func(context.Context, chat.Inbound) error
-	opened time.Time // when Meta could first deliver
+	opened time.Time // when the webhook server began to listen
 }
 
-// acceptError is accept's error.
+// acceptError marks an error that accept returned, so that receiveError can distinguish it from errors of the bot.
 type acceptError struct{ error }
 
 // Unwrap returns accept's error.
@@ -63,7 +65,7 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	defer b.turn.Release(1)
 	key := string(in.ID)
 	if in.Kind == chat.Edited || in.Kind == chat.Deleted {
-		key = in.Resume // a change has the id of the changed message, which was accepted before
+		key = in.Resume // an edit or a deletion has the id of the original message, which was accepted before
 	}
 	if b.recent.Has(key) {
 		return nil
@@ -79,8 +81,8 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	return nil
 }
 
-// Adopt implements gateway.Adopter: another process may have received the message. If a reply quotes a message that
-// this process sent, only this process may know its text, so Adopt completes the quote.
+// Adopt implements gateway.Adopter. It completes the quotes of a message that another process may have received. If a
+// person replies to a message that this process sent, only this process may have the text of the quoted message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	b.remember(in)
 	in.Quotes = slices.Clone(in.Quotes)
@@ -107,14 +109,14 @@ func (b *Bot) remember(in chat.Inbound) {
 	}
 }
 
-// markOpen records that Meta can deliver from now on.
+// markOpen records that the webhook server listens from now on.
 func (r *receiver) markOpen(ctx context.Context) {
 	r.opened = time.Now()
 	r.bot.greeting.Log(ctx, r.bot.log, slog.String("name", r.self.Name), slog.String("number", r.self.Number))
 }
 
-// receiveError converts the end of a Run to its error. Reading can be repeated, so Uncertain becomes Temporary. If only
-// the operator can fix the problem, the error says how.
+// receiveError converts the error that ended Run to the error that Run returns. Uncertain becomes Temporary, because it
+// is safe to receive again after any failure. If only the operator can fix the problem, the error says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

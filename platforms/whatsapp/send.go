@@ -13,7 +13,7 @@ import (
 	"telex/internal/markup"
 )
 
-// outgoing is a message in the API's form.
+// outgoing is the body of the API call that sends a message.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages
 type outgoing struct {
 	Product     string       `json:"messaging_product"`
@@ -64,9 +64,9 @@ type mediaBody struct {
 	Name    string `json:"filename,omitempty"`
 }
 
-// Send sends a new message. The API has no idempotency key and no way to check later whether a message was created.
-// So the outcome of an Uncertain failure stays unknown. If the message to reply to no longer exists, the message is
-// sent without a reply.
+// Send sends a new message. After an Uncertain failure, telex can't find out whether WhatsApp created the message: the
+// API has no idempotency key and can't search for messages. If the message to reply to no longer exists, WhatsApp sends
+// the new message without a quote.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	switch n := markup.Units(m.Text); {
 	case n > textLimit:
@@ -83,8 +83,8 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return b.create(ctx, to, m, out)
 }
 
-// buttons returns the buttons of a message, or nil. A text that is too long for buttons is sent without them, because
-// it also says how to answer in words.
+// buttons returns the buttons of a message, or nil if the text is too long for a message with buttons. People can
+// answer without buttons too, because the text says how to answer in words.
 func buttons(m chat.Outgoing) []button {
 	if markup.Units(m.Text) > buttonTextLimit {
 		return nil
@@ -98,7 +98,7 @@ func buttons(m chat.Outgoing) []button {
 	return list
 }
 
-// create sends a message to a person.
+// create makes the API call that sends a message to a person.
 func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out outgoing) (chat.Receipt, error) {
 	out.Product, out.Kind = "whatsapp", "individual"
 	switch id := string(to.Chat); {
@@ -128,7 +128,7 @@ func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out o
 	return receipt, nil
 }
 
-// The two kinds of people's ids.
+// These patterns match the two kinds of ids that identify a person.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 var (
 	phoneNumber = regexp.MustCompile(`^[0-9]{1,20}$`)
@@ -136,8 +136,8 @@ var (
 )
 
 // Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next
-// message. If this process knows no message of the chat, it makes a call that shows nothing, because its result tells
-// the caller whether Meta is reachable.
+// message. If the bot remembers no message of the chat, Typing requests the phone number instead. This call shows
+// nothing to the person, but tells the caller whether Meta is reachable.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	newest, ok := b.newest.Get(string(to.Chat))
 	if !ok {
@@ -150,14 +150,15 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return b.post(ctx, opTyping, "messages", body, &struct{}{})
 }
 
-// account is what Meta says about the phone number.
+// account is Meta's description of the phone number.
 type account struct {
 	ID     string `json:"id"`
 	Name   string `json:"verified_name"`
 	Number string `json:"display_phone_number"`
 }
 
-// account requests what Meta knows about the phone number. The call fails if the credentials are invalid.
+// account requests Meta's description of the phone number. The request fails if the access token or the phone number id
+// is invalid.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
 func (b *Bot) account(ctx context.Context) (account, error) {
 	var a account

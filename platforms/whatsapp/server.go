@@ -30,7 +30,7 @@ func (r *receiver) serveHTTP(ctx context.Context) error {
 	}.Serve(ctx)
 }
 
-// answerChallenge answers the request with which Meta checks the URL.
+// answerChallenge answers the request with which Meta verifies the URL of the webhook.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
 func (b *Bot) answerChallenge(req *http.Request) (webhook.Reply, error) {
 	query := req.URL.Query()
@@ -40,7 +40,7 @@ func (b *Bot) answerChallenge(req *http.Request) (webhook.Reply, error) {
 	return webhook.Text(query.Get("hub.challenge")), nil
 }
 
-// checkSignature checks whether a request is from Meta.
+// checkSignature returns a function that checks the signature of a request's body. Only Meta can create this signature.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#validate-payloads
 func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error) {
 	hexed, found := strings.CutPrefix(req.Header.Get("X-Hub-Signature-256"), "sha256=")
@@ -58,7 +58,7 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one webhook. It returns after all its messages were accepted, or with accept's error.
+// answer handles one webhook. It returns nil after accept has accepted all messages in the webhook, or accept's error.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	n := decode(req.Body, r.bot.opts.PhoneNumberID)
 	for _, err := range n.problems {
@@ -82,8 +82,9 @@ func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Rep
 	return webhook.Reply{}, nil
 }
 
-// logUndelivered logs that WhatsApp could not deliver a message that it had accepted. Nothing is sent again: most
-// causes would make the next attempt fail too, and a message that arrives later would be shown twice.
+// logUndelivered logs that WhatsApp could not deliver a message that it had accepted. The bot does not send the message
+// again. Most causes would make the next attempt fail too, and if the first message arrived late, the person would see
+// the text twice.
 func (b *Bot) logUndelivered(ctx context.Context, s deliveryFailure) {
 	b.log.WarnContext(ctx, "WhatsApp could not deliver a message", slog.String("chat", s.chat), slog.String("message", s.id),
 		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.description)), slog.Int64("failed_so_far", b.failed.Add(1)))
