@@ -17,7 +17,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The sender and the chat of all messages.
+// User is the sender of all messages, and Chat is the chat that contains all messages.
 const (
 	User chat.UserID = "homeassistant"
 	Chat chat.ChatID = "events"
@@ -29,8 +29,8 @@ type Options struct {
 	Token  string // long-lived access token
 	Watch  Watch
 	Notify string // an entity or action of the domain notify, such as "notify.mobile_app_phone"; empty: persistent notifications
-	// Pause is the minimum time from the end of an answer to the next message. It keeps the messages below the limit of
-	// turns per minute.
+	// Pause is the minimum time from the end of an answer to the next message. The pause keeps the number of messages
+	// below the limit of turns per minute.
 	Pause time.Duration
 	HTTP  http.RoundTripper // nil: the bot creates its own transport
 	Log   *slog.Logger      // nil: nothing is logged
@@ -59,7 +59,8 @@ type Bot struct {
 	nextAfter   time.Time      // when the next message may be sent
 }
 
-// New returns a bot. It makes no network call, so only the first call finds a wrong token.
+// New returns a bot. New makes no network call, so a wrong token causes an error only at the first call to Home
+// Assistant.
 func New(o Options) *Bot {
 	return &Bot{
 		base: calls.Base(o.URL, ""), token: o.Token, notify: strings.TrimPrefix(o.Notify, domainNotify+"."), pause: o.Pause,
@@ -69,7 +70,7 @@ func New(o Options) *Bot {
 	}
 }
 
-// Close closes idle connections. Later calls open new ones.
+// Close closes idle connections. The bot stays usable, because each later call opens a new connection if necessary.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
@@ -85,13 +86,14 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 	return Markdown{}
 }
 
-// Pulse implements gateway.Pulse. Home Assistant sends at least an answer to each ping, every pingEvery, except while
-// the connection is opened or has failed.
+// Pulse implements gateway.Pulse. Run records a heartbeat for each frame. Home Assistant sends at least one frame every
+// pingEvery, because it answers pings. limit also allows the time that Run needs to open a connection.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }
 
-// Concluded implements gateway.Concluder. After it, the bot may pass on the next message.
+// Concluded implements gateway.Concluder. The gateway calls it when the answer to messages is complete. The bot may
+// then send its next message after the pause.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +105,7 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	}
 }
 
-// signalChange wakes the goroutine that passes messages to the gateway.
+// signalChange wakes the goroutine in sendMessages, which passes messages to the gateway.
 func (b *Bot) signalChange() {
 	select {
 	case b.changed <- struct{}{}:
@@ -111,7 +113,7 @@ func (b *Bot) signalChange() {
 	}
 }
 
-// receiveError converts the end of a Run to its error.
+// receiveError converts an error that ended Run to the error that Run returns.
 func (b *Bot) receiveError(ctx context.Context, operation string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

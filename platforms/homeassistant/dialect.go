@@ -30,14 +30,15 @@ var (
 	_ markup.Dialect = Text{}
 )
 
-// Shape returns the usual symbols and enables the cells of tables and list items.
+// Shape returns the symbols of plain text. It also requests the cells of tables and the items of lists, because Home
+// Assistant can show tables and lists.
 func (Markdown) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Tables | markup.Tasks | markup.Lists
 	return s
 }
 
-// Render returns the piece as one string.
+// Render returns the piece as one string in Markdown.
 func (Markdown) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: escapeTemplates(marks.Write(grammar{}, p))}
 }
@@ -45,7 +46,7 @@ func (Markdown) Render(p markup.Piece) markup.Rendered {
 // Len counts characters.
 func (Markdown) Len(r markup.Rendered) int { return utf8.RuneCountInString(r.Text) }
 
-// Render returns the text, with the URLs of links after their labels.
+// Render returns the piece as plain text, with the URL of each link after the link's label.
 func (d Text) Render(p markup.Piece) markup.Rendered {
 	for _, f := range slices.Backward(p.Formats) {
 		to := marks.Destination(f.URL, "http", "https")
@@ -61,9 +62,9 @@ func (d Text) Render(p markup.Piece) markup.Rendered {
 // Len counts bytes, because the services that deliver to phones limit the bytes.
 func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
-// escapeTemplates prevents Home Assistant from evaluating a text as a template, by an invisible character inside the
-// marks that begin a template. Home Assistant evaluates templates in the data of actions. A template can read any
-// state and run for minutes, and an invalid template makes the call fail.
+// escapeTemplates prevents Home Assistant from evaluating a text as a template: it inserts an invisible character into
+// the marks that begin a template. Home Assistant evaluates templates in the data of actions. A template in a model's
+// answer could read any state and run for minutes, and an invalid template would make the call fail.
 // https://www.home-assistant.io/docs/configuration/templating/
 func escapeTemplates(text string) string {
 	if !strings.Contains(text, "{") {
@@ -105,14 +106,14 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		return append(out, "&amp;"...)
 	case '\\', '*', '`', '[', ']', '~':
 		escaped = true
-	case '_': // has no meaning inside a word
+	case '_': // an underscore inside a word has no meaning in Markdown
 		escaped = !at.InWord()
 	case '#':
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
 		escaped = at.Start()
 	case ':':
-		escaped = at.Start() && at.Next() == '-' // otherwise it would align a table column
+		escaped = at.Start() && at.Next() == '-' // ":-" would align a table column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}
@@ -125,7 +126,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 // Code appends a character of code, unchanged.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// Address finds no URLs, because Link decides how they are written.
+// Address never handles a URL, because Link decides how URLs are written.
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns the target of a link.

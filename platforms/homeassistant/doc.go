@@ -1,5 +1,5 @@
-// Package homeassistant implements Home Assistant's APIs. It reports changes of watched entities to the gateway, and shows
-// answers as notifications.
+// Package homeassistant connects telex to Home Assistant. It reports changes of watched entities to the gateway, and shows
+// the model's answers as notifications.
 //
 //	socket.go    the WebSocket: authentication, subscription, pings
 //	receive.go   Run: one connection, and the messages about changes
@@ -11,18 +11,18 @@
 //
 // # One message at a time
 //
-// A house can change a thousand times a second, and each message costs a turn of a model. So all changes go to one
-// conversation, as one message that lists them. The next message follows after the answer to the previous one is
-// complete. It contains the newest state of everything that changed meanwhile. So the memory that is needed depends
-// only on the number of entities.
+// A house can report a thousand changes per second, but each message to the gateway costs a turn of a model. The bot
+// therefore collects changes, and reports them in one conversation as one message that lists them. It sends the next
+// message only after the answer to the previous message is complete. The next message contains the newest state of
+// every entity that changed meanwhile. The memory that the bot needs therefore depends only on the number of entities.
 //
 // # No person writes events
 //
-// Devices, media and strangers can set names and states. So events are outside content (chat.Reported), and nobody is
-// there to approve tool calls while they are answered (chat.Inbound.Unattended). A tool call that needs approval is
-// therefore refused.
+// Devices, media and strangers can set the names and states of entities. The bot therefore marks its messages as
+// outside content (chat.Reported). While the model answers such a message, nobody is present who could approve a tool
+// call (chat.Inbound.Unattended). telex therefore refuses a tool call that needs approval.
 //
-// The package states its limits but does not enforce them: it never repeats, throttles or splits a call, and keeps no
-// state of a notification after a call has returned. Every failure is a [chat.SendError]. No error and no log contains
-// the token.
+// The package reports the limits in [Bot.Profile], and the gateway enforces them. The package itself never repeats,
+// throttles or splits a call, and keeps no state of a notification after a call has returned. Every failed call returns
+// a [chat.SendError]. No error and no log contains the token.
 package homeassistant

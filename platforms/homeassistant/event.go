@@ -23,7 +23,7 @@ const (
 	stateChanged     = "state_changed"
 )
 
-// frame is a message from Home Assistant, with the used fields.
+// frame is a WebSocket message from Home Assistant. It contains only the fields that this package uses.
 type frame struct {
 	ID      int64  `json:"id"`
 	Type    string `json:"type"`
@@ -54,8 +54,8 @@ type state struct {
 	} `json:"attributes"`
 }
 
-// lenientText is a string that becomes empty if the JSON value is not a string, because an integration may put anything
-// into an attribute.
+// lenientText is a string that becomes empty if the JSON value is not a string. Decoding must not fail in this case,
+// because an integration may store any JSON value in an attribute.
 type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.
@@ -67,11 +67,11 @@ func (t *lenientText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeFrame decodes a frame. Its errors contain nothing of the content.
+// decodeFrame decodes a frame. Its errors do not contain the frame's content, because they are logged.
 func decodeFrame(data []byte) (*frame, error) { return receiving.Decode[frame](data) }
 
-// change returns the state change that a frame reports. It returns false if an entity was added or removed, because
-// this happens to all entities when Home Assistant restarts.
+// change returns the state change that a frame reports. It ignores the addition and the removal of an entity, because a
+// restart of Home Assistant removes and adds all entities.
 func (f *frame) change() (from, to state, ok bool) {
 	d := f.Event.Data
 	if f.Type != typeEvent || f.Event.Type != stateChanged || d.Old == nil || d.New == nil || !entityID.MatchString(d.New.EntityID) {
@@ -91,7 +91,8 @@ const (
 	maxState = 255
 )
 
-// clean returns a state whose texts are shortened and have one line each. The watcher keeps states in this form.
+// clean returns a copy of the state in which each text has one line and a limited length. The watcher keeps states in
+// this form.
 func (s state) clean() state {
 	s.State = oneLine(s.State, maxState)
 	a := &s.Attributes

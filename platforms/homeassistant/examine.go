@@ -11,8 +11,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Examine returns what Home Assistant says about the installation. It neither receives nor sends messages. Errors are a
-// *chat.SendError. https://developers.home-assistant.io/docs/api/rest
+// Examine returns the name and version of the installation, and which configured names are wrong. Examine neither
+// receives nor sends messages. Its errors are *chat.SendError. https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	o, err := b.call(ctx, http.MethodGet, "config", nil)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *Bot) findMissing(ctx context.Context) (found []chat.Finding, err error)
 	return found, nil
 }
 
-// read decodes the response for a path of the API.
+// read requests a path of the REST API, and decodes the response into v.
 func (b *Bot) read(ctx context.Context, path string, v any) error {
 	o, err := b.call(ctx, http.MethodGet, path, nil)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Maximum lengths of texts. Home Assistant publishes no limits.
+// These are the maximum lengths of texts. telex chooses them, because Home Assistant publishes no limits.
 const (
 	// notificationLimit is the maximum length of a persistent notification in characters. Longer texts are hard to read
 	// in the sidebar.
@@ -18,18 +18,19 @@ const (
 	textLimit = 3000
 )
 
-// keyLifetime is how long a repeated create replaces the notification of the first attempt. Home Assistant keeps
-// notifications until it restarts.
+// keyLifetime is how long the gateway may repeat a create whose outcome is unknown. Within this time, Home Assistant
+// usually still has the notification of the first attempt and replaces it. Home Assistant keeps notifications until it
+// restarts.
 const keyLifetime = 24 * time.Hour
 
-// idleConnections is how many idle connections are kept.
+// idleConnections is the maximum number of idle connections to Home Assistant.
 const idleConnections = 2
 
-// Profile returns the limits, which are the same everywhere. There are no edits, no previews and no published rates.
-// Nobody can type a command.
+// Profile returns the limits, which are the same for every target. Home Assistant has no edits, no previews and no
+// published rate limits. NoCommands is set, because nobody can type a command in Home Assistant.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	p := chat.Profile{TextLimit: notificationLimit, KeyFor: keyLifetime, NoCommands: true}
-	if b.notify != "" { // a repeated call shows a second notification on a device
+	if b.notify != "" { // a repeated call of a notify action would show a second notification on a device
 		p.TextLimit, p.KeyFor = textLimit, 0
 	}
 	return p

@@ -13,13 +13,13 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// answerTimeout is how long an answer may take before the next message is sent anyway. Answers normally take less
-// time, because agent.limits and the deadline for delivering a final limit it.
+// answerTimeout is how long the bot waits for an answer to be complete. Then it sends the next message anyway. Answers
+// normally take less time, because agent.limits and the deadline for delivering a final limit the time of an answer.
 const answerTimeout = time.Hour
 
-// Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does
-// not repeat changes, so those during an outage are missed and there is no resume cursor. If a message was not
-// accepted, the next Run passes it on again.
+// Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does not
+// repeat changes, so Run misses the changes during an outage and has no resume cursor. If accept has not accepted a
+// message, the next Run passes the same message to accept again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
 // failed: Auth if the token is refused, otherwise Temporary.
@@ -29,7 +29,7 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	if err != nil {
 		return err
 	}
-	defer s.ws.CloseNow() //nolint:errcheck // it is given up
+	defer s.ws.CloseNow() //nolint:errcheck // the connection is not used any more
 	run, running := errgroup.WithContext(ctx)
 	run.Go(func() error { return b.receiveError(running, "receive", b.readChanges(running, s)) })
 	run.Go(func() error { return b.receiveError(running, "ping", s.keepAlive(running)) })
@@ -59,7 +59,7 @@ func (b *Bot) readChanges(ctx context.Context, s *socket) error {
 	}
 }
 
-// handleFrame handles one frame. Its errors contain nothing of the content.
+// handleFrame handles one frame. Its errors do not contain the frame's content, because they are logged.
 func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err error) {
 	defer receiving.Recover("read message", &err)
 	f, err := decodeFrame(data)
@@ -80,7 +80,7 @@ func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err erro
 	return nil
 }
 
-// addChange gives a change to the watcher, which keeps it until it is reported.
+// addChange passes a change to the watcher, which keeps the change until the bot reports it.
 func (b *Bot) addChange(ctx context.Context, from, to state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +121,8 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	}
 }
 
-// nextMessage returns the message to pass on now, or how long to wait for one.
+// nextMessage returns the message to pass to accept now. If there is none, nextMessage returns nil and how long to
+// wait.
 func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,13 +21,14 @@ import (
 const title = "telex"
 
 // defaultRetryAfter is the wait after a rate limit without Retry-After. Home Assistant has no rate limit, but a proxy
-// may.
+// before it may have one.
 const defaultRetryAfter = 30 * time.Second
 
 var errTooLong = errors.New("the text is too long")
 
-// Send shows a notification. The id of a persistent notification comes from the create's key, so a repetition replaces
-// it. Notifications are not edited.
+// Send shows a notification. Send derives the id of a persistent notification from the create's key. If the gateway
+// repeats the create, Home Assistant therefore replaces the notification and shows it only once. telex never edits a
+// notification.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if b.Dialect(to).Len(markup.Rendered{Text: m.Text}) > b.Profile(to).TextLimit {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errTooLong}
@@ -50,15 +51,16 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(id)}}, nil
 }
 
-// notificationID returns the id of the notification for a create with a key.
+// notificationID returns the id of the notification that a create with a key makes.
 func notificationID(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "telex_" + hex.EncodeToString(sum[:16])
 }
 
-// exists reports whether Home Assistant has an entity. A configured name may be that of a notify entity or of a
-// notify action; both have the same form: https://www.home-assistant.io/integrations/notify/. The check is necessary
-// because notify.send_message succeeds and does nothing if its entity is missing.
+// exists reports whether Home Assistant has an entity. Send calls exists to find out whether the configured name is
+// that of a notify entity or of a notify action, because both names have the same form:
+// https://www.home-assistant.io/integrations/notify/. Send can't simply try notify.send_message, because this action
+// succeeds and does nothing if the entity is missing.
 func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 	o, err := b.call(ctx, http.MethodGet, "states/"+entity, nil)
 	if o.Status == http.StatusNotFound {
@@ -70,8 +72,8 @@ func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 	return true, nil
 }
 
-// call makes one call of the REST API. A failure is a *chat.SendError. It blocks until the response arrives or ctx
-// ends. https://developers.home-assistant.io/docs/api/rest
+// call makes one call of the REST API, and blocks until the response arrives or ctx ends. Its errors are
+// *chat.SendError. https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Outcome, error) {
 	var payload []byte
 	if body != nil {
@@ -98,7 +100,7 @@ func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Ou
 	return o, failure
 }
 
-// classify decides what may be done after a refused call.
+// classify returns the error for a refused call. The error's kind says whether the call may be repeated.
 func classify(o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
@@ -117,7 +119,8 @@ func classify(o calls.Outcome) *chat.SendError {
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// errorText returns the error in a response: from JSON, or a single line of text. It ignores pages of proxies.
+// errorText returns the error message in the body of a response, which is JSON or plain text. It returns "" for an HTML
+// page, because the page comes from a proxy.
 func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`

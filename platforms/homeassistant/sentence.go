@@ -12,7 +12,7 @@ const (
 	domainPersistent = "persistent_notification"
 )
 
-// maxSentence is the maximum length of a sentence in characters. maxLines of the longest sentences fit into the
+// maxSentence is the maximum length of a sentence in characters. A message of maxLines such sentences is within the
 // gateway's limit of 64 KiB.
 const maxSentence = 300
 

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxFrame is the maximum size of a frame in bytes. Larger frames are skipped, because an attribute may contain a
-	// picture.
+	// maxFrame is the maximum size of a frame in bytes. The bot skips a larger frame. Such frames occur, because an
+	// attribute may contain a picture.
 	maxFrame = 1 << 20
 	// handshakeTimeout limits the time from dialing to the subscription.
 	handshakeTimeout = 30 * time.Second
@@ -26,8 +26,8 @@ const (
 	writeTimeout = 10 * time.Second
 	// pingEvery is the interval of pings. If nothing arrives between two pings, the connection is closed.
 	pingEvery = 10 * time.Second
-	// If no event arrives for renewAfter, the subscription is renewed, because Home Assistant may have lost it and
-	// still answer pings. https://github.com/NousResearch/hermes-agent/issues/67470
+	// If no event arrives for renewAfter, the bot renews the subscription. Home Assistant may have lost the
+	// subscription although it still answers pings. https://github.com/NousResearch/hermes-agent/issues/67470
 	renewAfter = 5 * time.Minute
 )
 
@@ -48,7 +48,8 @@ type socket struct {
 	subscription atomic.Int64 // id of the current subscription; 0: none
 }
 
-// connect opens a connection, authenticates, and subscribes to changes if anything is watched.
+// connect opens a connection and authenticates. If the configuration watches any entity, connect also subscribes to
+// changes.
 func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
@@ -62,7 +63,7 @@ func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	ws.SetReadLimit(-1) // no limit in the library: socket.read enforces maxFrame
 	s := &socket{ws: ws}
 	if err := b.authenticate(shaking, s); err != nil {
-		_ = ws.CloseNow() // it is given up
+		_ = ws.CloseNow() // the connection failed already
 		if errors.Is(err, errRefused) {
 			return nil, &chat.SendError{Kind: chat.Auth, Err: err}
 		}
@@ -117,8 +118,8 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	return f, nil
 }
 
-// read returns the next frame. It blocks until one arrives, the connection is lost, or ctx ends. errLarge means that
-// it skipped a frame that was too large; then it can be called again.
+// read returns the next frame. It blocks until one arrives, the connection is lost, or ctx ends. The error errLarge
+// means that read skipped a frame that was too large. The caller can then call read again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -154,8 +155,8 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// subscribe subscribes to changes. It ends an earlier subscription first, because with two of them every change arrives
-// twice.
+// subscribe subscribes to changes. It first ends an earlier subscription. Otherwise, Home Assistant would send every
+// change twice.
 func (s *socket) subscribe(ctx context.Context) error {
 	if earlier := s.subscription.Load(); earlier != 0 {
 		if _, err := s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier}); err != nil {
@@ -168,11 +169,11 @@ func (s *socket) subscribe(ctx context.Context) error {
 	return err
 }
 
-// keepAlive sends pings until ctx ends or one is not answered.
+// keepAlive sends pings until ctx ends or Home Assistant does not answer a ping.
 func (s *socket) keepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer ticker.Stop()
-	s.received.Store(true) // counts as received, because no ping was sent yet
+	s.received.Store(true) // no ping was sent yet, so no answer can be missing
 	for {
 		select {
 		case <-ctx.Done():

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// gatherTime is how long a change waits for others to be reported with it, because a scene switches many lights
-	// at once.
+	// gatherTime is how long the watcher keeps a change back, so that the bot can report it in one message with further
+	// changes. For example, a scene switches many lights at once.
 	gatherTime = time.Second
 	// maxLines limits the changes in one message. Further changes wait for the next message.
 	maxLines = 50
-	// maxEntities limits the entities that are remembered because they changed recently. The largest installations have
-	// a few thousand entities.
+	// maxEntities limits how many recently changed entities the watcher remembers. The largest installations have a few
+	// thousand entities.
 	maxEntities = 4000
-	// absentLifetime is how long it is remembered that an entity was reported as absent.
+	// absentLifetime is how long the watcher remembers that the bot has reported an entity as absent.
 	absentLifetime = 24 * time.Hour
 )
 
@@ -33,7 +33,8 @@ type Watch struct {
 // Any reports whether anything is watched.
 func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
 
-// includes reports whether an entity is watched. Entities that change with every answer are never included.
+// includes reports whether an entity is watched. Notifications are never included, because each answer of the bot
+// changes them.
 func (w Watch) includes(entity string) bool {
 	domain, _, _ := strings.Cut(entity, ".")
 	switch {
@@ -46,12 +47,12 @@ func (w Watch) includes(entity string) bool {
 // change is the change of an entity since it was last reported.
 type change struct {
 	from, to state
-	via      string    // the state before to, if there was one between from and to
+	via      string    // the last state between from and to; empty: none
 	at       time.Time // when the change began
 	repeated bool      // the change began during the cooldown; if the entity returns to its reported state, nothing is reported
 }
 
-// entity is what the watcher knows of an entity that was reported recently or will be reported.
+// entity is what the watcher stores about an entity that was reported recently or will be reported.
 type entity struct {
 	reported    state     // the last reported state
 	cooldownEnd time.Time // the end of its cooldown
@@ -75,7 +76,7 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	}
 	e := w.entities[to.EntityID]
 	if from.isAbsent() && (e == nil || e.pending == nil && !e.reported.isAbsent()) {
-		return false // the entity returns to its reported state, or was never reported: at a restart of Home Assistant, all entities return
+		return false // the bot did not report that the entity was absent, so it does not report that it is back
 	}
 	if e == nil {
 		if len(w.entities) >= maxEntities && !w.removeOld(now) {
@@ -96,8 +97,8 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// removeOld removes the entities that need not be remembered any more, and reports whether it removed any. It does so
-// at most once per second, because it must look at all entities.
+// removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any. It
+// does nothing if the last removal was less than a second ago, because it must look at all entities.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false
