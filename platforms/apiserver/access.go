@@ -16,15 +16,16 @@ import (
 	"telex/internal/chat"
 )
 
-// Key lets a client use the server, and limits its use. Zero means no limit.
+// Key is an API key with which a client may use the server, and the limits for this client. A limit of zero means no
+// limit.
 type Key struct {
-	Name           string // in logs and in the usage
+	Name           string // the client's name in logs and in the usage
 	Secret         string
 	TurnsPerMinute int
 	TokensPerDay   int
 }
 
-// client is the program that uses a key.
+// client is a program that uses the server with its own API key.
 type client struct {
 	Key
 	digest [sha256.Size]byte // digest of the secret; all digests have the same length, so comparing them reveals nothing about other secrets
@@ -33,7 +34,7 @@ type client struct {
 	recentTurns []time.Time // when the turns of the last minute began, oldest first
 }
 
-// localClient is the name of every client, if the server has no keys.
+// localClient is the name that all clients share if the server has no keys.
 const localClient = "local"
 
 func newClients(keys []Key) []*client {
@@ -44,13 +45,14 @@ func newClients(keys []Key) []*client {
 	return out
 }
 
-// personOf returns the person under whom a client's usage is counted and its responses are stored.
+// personOf returns the person to whom the store assigns a client's usage and responses.
 func (s *Server) personOf(c *client) chat.Person {
 	return chat.Person{Endpoint: s.Endpoint, User: chat.UserID(c.Name)}
 }
 
-// authenticate returns the client of the key in a request. Without keys, it refuses requests from web pages, because
-// any page in a browser on this machine can reach a loopback address, even under the page's own host name.
+// authenticate returns the client whose key the request contains. If the server has no keys, authenticate refuses
+// requests from web pages. Otherwise, any page in a browser on this machine could use the server, because the page can
+// reach a loopback address, even under the page's own host name.
 func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	if len(s.clients) == 0 {
 		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||
@@ -65,7 +67,7 @@ func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	var found *client
-	for _, c := range s.clients { // compare with every key, so that the time needed reveals nothing
+	for _, c := range s.clients { // compare with every key, so that the duration does not reveal which key matches
 		if subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1 {
 			found = c
 		}
@@ -90,7 +92,8 @@ func isLocal(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// countTurn counts a turn of a client if its limits allow one.
+// countTurn counts a new turn of a client. It returns an error if the client has reached its limit of turns or tokens,
+// or if the daemon has reached its limit of tokens.
 func (s *Server) countTurn(ctx context.Context, c *client) *apiError {
 	if wait := c.takeTurn(time.Now()); wait > 0 {
 		return &apiError{
@@ -122,7 +125,8 @@ func (s *Server) countTurn(ctx context.Context, c *client) *apiError {
 	return nil
 }
 
-// takeTurn counts a turn, or returns how long the client must wait.
+// takeTurn counts a turn. If the client has reached its limit of turns per minute, takeTurn instead returns how long
+// the client must wait.
 func (c *client) takeTurn(now time.Time) time.Duration {
 	if c.TurnsPerMinute == 0 {
 		return 0
@@ -141,8 +145,9 @@ func (s *Server) allowsOrigin(origin string) bool {
 	return slices.Contains(s.Origins, "*") || slices.Contains(s.Origins, origin)
 }
 
-// answerCORS lets web pages of configured origins read responses (https://fetch.spec.whatwg.org/#http-cors-protocol).
-// It answers preflight requests and then returns true.
+// answerCORS sets the headers that let web pages of the configured origins read responses
+// (https://fetch.spec.whatwg.org/#http-cors-protocol). If the request is a preflight request, answerCORS answers it and
+// returns true.
 func (s *Server) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
 	if len(s.Origins) == 0 {

@@ -9,20 +9,22 @@ import (
 	"telex/agent"
 )
 
-// api is one of the two APIs.
+// api is the wire format of one of the two APIs: Chat Completions or Responses.
 type api interface {
-	// decode decodes a request body. It does not record yet who typed the users' texts; setTypedBy does so later.
+	// decode decodes a request body. The query does not yet say who typed the users' messages; the caller sets this
+	// with setTypedBy.
 	decode(body []byte) (*query, *apiError)
 	// newID returns an id for an answer.
 	newID() string
-	// document returns an answer in one piece.
+	// document returns the JSON document that contains the whole answer.
 	document(h answerHead, a *answer, o outcome) any
-	// stream returns a streamer for an answer. Each piece is added to a before its event is written.
+	// stream returns a streamer for an answer. The caller adds each piece of the answer to a before it passes the piece
+	// to the streamer.
 	stream(h answerHead, out *reply, a *answer) streamer
 }
 
-// streamer writes an answer as events of an API: begin, then any number of Text, Reasoning and Call events, then either
-// end or fail.
+// streamer writes an answer as a stream of events. The caller calls begin, then event for each Text, Reasoning and Call
+// event, and then either end or fail.
 type streamer interface {
 	begin()
 	// event writes a piece of the item at index. isNew says that it is the item's first piece.
@@ -63,7 +65,8 @@ type item struct {
 	id, name string          // only for a call
 }
 
-// add adds an event, and returns the index of its item and whether the item is new.
+// add adds the content of an event to the answer. It returns the index of the item that contains the event, and whether
+// the item is new. If the event belongs to no item, the index is -1.
 func (a *answer) add(e agent.Event) (index int, isNew bool) {
 	switch e := e.(type) {
 	case agent.Text:
@@ -79,7 +82,7 @@ func (a *answer) add(e agent.Event) (index int, isNew bool) {
 }
 
 func (a *answer) extend(kind itemKind, id, name, text string) (index int, isNew bool) {
-	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of several calls may alternate, so look for a call among all preceding calls
+	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of several calls may alternate, so the call may be any preceding item
 		if it := a.items[i]; it.kind == kind && it.id == id {
 			it.text.WriteString(text)
 			return i, false

@@ -10,7 +10,7 @@ import (
 // chatAPI is the Chat Completions API (https://platform.openai.com/docs/api-reference/chat).
 type chatAPI struct{}
 
-// chatRequest is a request for an answer.
+// chatRequest is the body of a request to the Chat Completions API.
 type chatRequest struct {
 	sampling
 	Model         string        `json:"model"`
@@ -43,7 +43,8 @@ type chatMessage struct {
 	ReasoningContent string     `json:"reasoning_content"`
 }
 
-// chatCall is a tool call in a message, a document, or a chunk. Only a call in a chunk has an index.
+// chatCall is a tool call in a message of a request, in a complete answer, or in a chunk of a stream. Only a call in a
+// chunk has an index.
 type chatCall struct {
 	Index    *int   `json:"index,omitempty"`
 	ID       string `json:"id,omitempty"`
@@ -59,7 +60,7 @@ type chatTool struct {
 	Function function `json:"function"`
 }
 
-// stopWords is a text or a list of texts.
+// stopWords are the texts at which the model stops. In JSON, they are one string or a list of strings.
 type stopWords []string
 
 // UnmarshalJSON accepts a string, a list of strings, or null.
@@ -174,12 +175,12 @@ func (q *query) addMessage(m chatMessage, param string) *apiError {
 	return nil
 }
 
-// toolResult returns the result of a client's tool. It is outside content, so it has no source.
+// toolResult returns the result of a client's tool. The message has no source, so it counts as outside content.
 func toolResult(call, text string) agent.Message {
 	return agent.Message{Role: agent.ToolRole, ToolCallID: call, Text: text}
 }
 
-// completion is an answer in one piece.
+// completion is the response to a request without streaming: the whole answer in one JSON document.
 type completion struct {
 	ID      string             `json:"id"`
 	Object  string             `json:"object"`
@@ -222,7 +223,7 @@ func newChatUsage(u agent.Usage) (out chatUsage) {
 	return out
 }
 
-// finishReason returns the reason for the end of an answer.
+// finishReason returns the finish_reason of the Chat Completions API for the reason why the model stopped.
 func finishReason(stop agent.StopReason) string {
 	switch stop {
 	case agent.StopClientCalls:

@@ -8,7 +8,8 @@ import (
 	"telex/agent"
 )
 
-// chunk is an event of a stream. Usage is absent, null, or the usage of the whole answer.
+// chunk is one event of a Chat Completions stream. If the client requests the usage, Usage is null in every chunk
+// except the last, which contains the usage of the whole answer. Otherwise, Usage is absent.
 type chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"`
@@ -38,9 +39,9 @@ type delta struct {
 type chatStream struct {
 	answerHead
 	out   *reply
-	index map[string]int // of calls, by id
-	// prefix and suffix are the JSON around the text in chunks that contain only text. Most chunks are of this kind,
-	// and encoding each one as JSON would be slow.
+	index map[string]int // the index of each tool call, by the call's id
+	// prefix and suffix are the JSON before and after the text of a chunk that contains only text. sendText reuses
+	// them, because most chunks contain only text, and encoding each chunk as JSON would be slow.
 	prefix, suffix string
 }
 
@@ -48,7 +49,7 @@ func (s *chatStream) chunk(choices []chunkChoice, usage any) chunk {
 	return chunk{ID: s.id, Object: "chat.completion.chunk", Created: s.created.Unix(), Model: s.query.model, Choices: choices, Usage: usage}
 }
 
-// noUsage returns the value of usage in chunks before the last one.
+// noUsage returns the value of the field usage in every chunk except the last.
 func (s *chatStream) noUsage() any {
 	if s.query.usage {
 		return json.RawMessage("null")
@@ -67,7 +68,7 @@ func (s *chatStream) sendText(piece string) {
 		return
 	}
 	if s.prefix == "" {
-		const mark = "telex" // replaced by the text; any word would do that is not the beginning of another text in a chunk
+		const mark = "telex" // marks the place of the text; no other content of a chunk may begin with this word
 		text := mark
 		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
 		if err != nil {
@@ -80,7 +81,7 @@ func (s *chatStream) sendText(piece string) {
 	s.out.event("", s.prefix+piece+s.suffix)
 }
 
-// isPlain reports whether a text needs no escapes in JSON.
+// isPlain reports whether a text contains only printable ASCII characters that JSON does not escape.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

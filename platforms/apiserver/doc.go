@@ -1,6 +1,7 @@
-// Package apiserver is the OpenAI-compatible server. Other programs use telex's models through it, by Chat Completions or
-// Responses. It is not a platform: it has no inbox and no previews. A request is one turn of its Runner. The goroutine of
-// the turn writes its events to the client at once. If the client disconnects, the turn ends.
+// Package apiserver implements an OpenAI-compatible server. Other programs call telex's models through this server, with
+// the Chat Completions API or the Responses API. The server is not a chat platform: it neither queues messages nor edits
+// previews. Each request starts one turn of the Runner. The goroutine of the turn writes each event of the turn to the
+// client immediately. If the client disconnects, the turn ends.
 //
 //	server.go          listening, stopping, routes, models
 //	access.go          keys, their limits, web pages
@@ -21,20 +22,21 @@
 //
 // # Decisions
 //
-// The client's system and developer messages follow agent.system_prompt and can't replace it, because the operator's
-// rules also apply to programs. All these messages become part of the system prompt, no matter where in the
-// conversation the client put them, since some providers accept only one system message.
+// The client's system and developer messages are appended to the configured agent.system_prompt and can't replace it,
+// because the operator's rules also apply to programs. All system and developer messages become part of the system
+// prompt, wherever the client put them in the conversation, because some providers accept only one system message.
 //
-// Tools of telex that change something need a person's approval. The owner of a key is a program, and telex does not
-// know the person behind it, so nobody can approve. Such a call is refused, and the model is told so, unless the
-// operator configured auto_approve.
+// Tools of telex that change something need a person's approval. An API client is a program, and telex can't ask the
+// person who uses it for approval. telex therefore refuses such a tool call and reports the refusal to the model. If
+// the operator has configured auto_approve for the tool, telex executes the call.
 //
 // A tool of the client replaces telex's tool of the same name, because the client knows only its own tools. If an
-// answer calls tools of both kinds, only the client's calls are passed on (agent.Turn.ClientTools says why).
+// answer calls the client's tools and telex's tools, the client gets only the calls of its own tools
+// (agent.Turn.ClientTools explains why).
 //
-// Text that a client sends as a user's message counts as typed by the asker, who is the owner of the key. Results of the
-// client's tools, pictures and files are outside content.
+// telex treats the text of a user's message as typed by the asker, who is the owner of the key. telex treats the results
+// of the client's tools, pictures and files as outside content.
 //
-// Text in a stream can't be removed after it was sent. If an answer fails after its first piece was sent, the stream
-// ends with an error event.
+// The server can't remove text that it has already sent in a stream. If an answer fails after the server has sent the
+// first piece, the stream ends with an error event.
 package apiserver

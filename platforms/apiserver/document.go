@@ -12,21 +12,21 @@ import (
 
 // Documents extracts the text of documents, for models that can't read them. *attachment.Reader implements it.
 type Documents interface {
-	// DocumentText returns the text of a document, between marks that contain the file's name. It returns false if
-	// the document can't be read.
+	// DocumentText returns the text of a document, between marks that contain the file's name. DocumentText returns
+	// false if it can't read the document.
 	DocumentText(ctx context.Context, f agent.File) (text string, ok bool)
 }
 
-// maxDocuments is the maximum number of documents that are read for a request, beginning with the newest message.
-// maxKnownBytes limits the size of the remembered texts.
+// maxDocuments is the maximum number of documents that the server reads for one request. It reads the documents of the
+// newest messages first. maxKnownBytes limits the total size of the remembered texts in bytes.
 const (
 	maxDocuments  = 10
 	maxKnownBytes = 4 << 20
 )
 
-// documents reads documents and remembers their texts. Clients send a document again with each request of a
-// conversation. The remembered text includes the random marks around it. So each request contains the same text, and
-// the providers' caches work.
+// documents reads documents and remembers their texts. A client sends the same document again with each request of a
+// conversation. The server then reuses the remembered text, including the random marks around the text. Since the
+// prompts of successive requests then begin with the same text, the model provider can use its prompt cache.
 type documents struct {
 	reader Documents
 
@@ -56,13 +56,13 @@ func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 		return t.text, t.ok
 	}
 	t.text, t.ok = d.reader.DocumentText(ctx, f)
-	if ctx.Err() == nil { // if ctx has ended, the document may have been unreadable only because of that
+	if ctx.Err() == nil { // if ctx has ended, the result may be wrong, so do not remember it
 		d.remember(key, t)
 	}
 	return t.text, t.ok
 }
 
-// remember stores a text and forgets the oldest texts if there are too many.
+// remember stores a text. If the stored texts then exceed maxKnownBytes, remember deletes the oldest ones.
 func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 	const overhead = 256
 	d.mu.Lock()
@@ -78,9 +78,9 @@ func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 	}
 }
 
-// replace replaces documents in messages with their texts. A file that can't be read remains, because some models
-// accept it. Providers accept files only in users' messages. So if a tool's file can't be read, a line mentions it
-// instead.
+// replace replaces the documents in messages with the texts of the documents. It keeps a file that the server can't
+// read, because some models can read the file. But providers accept files only in users' messages. In the result of a
+// tool, replace therefore replaces an unreadable file with a line that names it.
 func (d *documents) replace(ctx context.Context, messages []agent.Message) {
 	left := maxDocuments
 	for i := range slices.Backward(messages) {

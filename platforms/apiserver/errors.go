@@ -10,7 +10,7 @@ import (
 	"telex/agent"
 )
 
-// Types of errors (https://platform.openai.com/docs/guides/error-codes/api-errors).
+// These are types of errors in OpenAI's API (https://platform.openai.com/docs/guides/error-codes/api-errors).
 const (
 	invalidRequest = "invalid_request_error"
 	authentication = "authentication_error"
@@ -19,7 +19,7 @@ const (
 	serverError    = "server_error"
 )
 
-// apiError is an error as the client gets it.
+// apiError is an error in the form in which the server sends it to the client.
 type apiError struct {
 	status      int
 	kind        string // the type in the error's body
@@ -71,12 +71,12 @@ func errInternal(request string) *apiError {
 	return &apiError{status: http.StatusInternalServerError, kind: serverError, message: "The server had an error. Its log has the details, under " + request + "."}
 }
 
-// errRestarted ends a streamed turn if the model starts its answer over, because the text that was sent can't be
-// removed.
+// errRestarted ends a streamed turn if the model begins its answer again from the start. The server can't continue the
+// stream, because it can't remove the text that it has already sent.
 var errRestarted = errors.New("the answer restarted after a part of it was sent")
 
-// turnError converts the failure of a turn. A client sees details of a provider's error only if it can change
-// something about the cause.
+// turnError converts the error of a failed turn to the error for the client. The client gets the text of a model
+// provider's error only if the client's request caused the error.
 func turnError(ctx context.Context, err error, request string) *apiError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopping):
@@ -127,5 +127,6 @@ func errTooLong(param string) *apiError {
 	}
 }
 
-// clip shortens a text from outside, such as a provider's error message, so that it can be quoted.
+// clip shortens a text to one line of limited length, so that an error message can quote it. The text may come from a
+// client or a provider.
 func clip(s string) string { return agent.Clip(agent.OneLine(s), 300) }

@@ -54,7 +54,8 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	return s.runOnce(r, c, key, body, x)
 }
 
-// readBody reads the body of a request. It gives up on a client that sends too slowly.
+// readBody reads the body of a request. It returns an error if the client takes longer than bodyTimeout to send the
+// body.
 func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // an error means that there are no deadlines, as with the writers of some tests
 	body, err := io.ReadAll(http.MaxBytesReader(rp.w, r.Body, maxBody))
@@ -67,7 +68,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 	if err != nil {
 		return nil, badRequest("", "The request body could not be read.")
 	}
-	_ = rp.control.SetReadDeadline(time.Time{}) // from now on, net/http reads to notice when the client disconnects, which must not time out
+	_ = rp.control.SetReadDeadline(time.Time{}) // net/http's own read, which detects a disconnect, must not time out
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, badRequest("", "The request body is empty: want a JSON object.")
 	}
@@ -76,7 +77,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 
 func byteCount(n int64) string { return strconv.FormatInt(n>>20, 10) + " MB" }
 
-// exchange is one request for an answer that is in progress.
+// exchange is one request for an answer of a model, while the server handles it.
 type exchange struct {
 	*Server
 	answerHead
@@ -90,10 +91,10 @@ type exchange struct {
 	answer        answer
 	streamer      streamer
 	streamStarted bool // the stream has begun
-	repeating     bool // the next text repeats text that was already sent before a reset
+	repeating     bool // the next text repeats text that was sent before a reset
 }
 
-// run runs the turn and answers the request. The outcome is nil if there is an error.
+// run runs the turn and sends the answer to the client. If run returns an error, the outcome is nil.
 func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	defer func() { x.logEnd(failed) }()
 	if err := x.countTurn(ctx, x.client); err != nil {
@@ -161,8 +162,9 @@ func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *
 	}, past, nil
 }
 
-// asker identifies the asker: the key, and the user behind it if the client names one. So what telex remembers for
-// one user is not visible to other users of the same key.
+// asker returns the name of the person for whom the model answers. The name consists of the client's name and the
+// request's field user. telex stores what it remembers for a person under this name, so users of the same key can't see
+// each other's memories.
 func (x *exchange) asker() string {
 	person := x.personOf(x.client).String()
 	if x.query.user != "" {
@@ -171,7 +173,7 @@ func (x *exchange) asker() string {
 	return person
 }
 
-// handleEvent handles an event of the turn.
+// handleEvent handles one event of the turn, and writes it to the client if necessary.
 func (x *exchange) handleEvent(e agent.Event, cancel context.CancelCauseFunc) {
 	switch e := e.(type) {
 	case agent.Tool:
@@ -215,9 +217,9 @@ func (x *exchange) emit(e agent.Event) {
 	x.reply.flush()
 }
 
-// handleReset handles a reset, which means that the text sent so far is not part of the answer. A stream can't remove
-// text, so the turn fails. If the text was reasoning without a start tag, the client gets the end tag instead,
-// because many clients hide all text before it.
+// handleReset handles a reset in a stream. A reset means that the text so far is not part of the answer. The server
+// can't remove text that it has sent, so handleReset ends the turn with an error. If the text so far was reasoning
+// without a start tag, handleReset instead sends the end tag, because many clients hide all text before this tag.
 func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)
@@ -227,7 +229,7 @@ func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	x.repeating = true
 }
 
-// startStream starts the stream unless it has started.
+// startStream starts the stream. Further calls do nothing.
 func (x *exchange) startStream() {
 	if !x.streamStarted {
 		x.streamStarted = true
@@ -235,7 +237,7 @@ func (x *exchange) startStream() {
 	}
 }
 
-// send sends the end of the stream, or the whole answer.
+// send completes the reply. It sends the end of the stream, or the whole answer if the client did not request a stream.
 func (x *exchange) send(o outcome) {
 	if x.streamer == nil {
 		x.reply.document(http.StatusOK, x.api.document(x.answerHead, &x.answer, o))
@@ -246,7 +248,8 @@ func (x *exchange) send(o outcome) {
 	x.reply.flush()
 }
 
-// toolEvent reports the state of a call of one of telex's own tools. Only clients that request it get it.
+// toolEvent reports the state of a call of one of telex's own tools. The server sends this event only to clients that
+// request it with the header X-Telex-Events.
 type toolEvent struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
@@ -263,8 +266,8 @@ func newToolEvent(e agent.Tool) toolEvent {
 	return toolEvent{Type: "telex.tool", ID: e.ID, Name: e.Name, Display: e.Display, State: states[e.State]}
 }
 
-// store stores the turn's usage, and the history or response to which later requests may refer. The client sees the
-// end of the answer only afterwards.
+// store stores the turn's usage, and the history or response to which later requests may refer. run sends the end of
+// the answer only after store has returned, so a following request finds the stored data.
 func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result agent.Result, o outcome, usage []chat.Usage) *apiError {
 	save := chat.Exchange{Growth: chat.Growth{Usage: usage}}
 	if x.session.Thread != "" {
@@ -284,7 +287,7 @@ func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result
 	return nil
 }
 
-// save stores the turn. It continues after the client has disconnected, because the usage must be counted.
+// save stores the turn. If the client disconnects meanwhile, save continues, because the turn's usage must be counted.
 func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	const saveTime = 30 * time.Second
 	e.Turn, e.Conversation, e.User = x.reply.id, x.session, x.personOf(x.client).User
@@ -296,7 +299,7 @@ func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	return nil
 }
 
-// storeError logs an error of the store and returns the error for clients.
+// storeError logs an error of the store, and returns the error that the client gets.
 func (s *Server) storeError(ctx context.Context, what string, err error) *apiError {
 	if ctx.Err() == nil {
 		s.Log.Error(what, slog.Any("error", err)) //nolint:sloglint // one of a few constant texts

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits of the remembered answers to requests with an Idempotency-Key.
+// These constants limit the answers that the server remembers for requests with an Idempotency-Key.
 const (
 	maxCached         = 1000
 	maxCachedBytes    = 16 << 20
@@ -15,8 +15,8 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// idempotencyCache remembers the answers to requests with an Idempotency-Key, in memory. It drops the oldest ones
-// first.
+// idempotencyCache keeps the answers to requests with an Idempotency-Key in memory, so that the server can answer a
+// repeated request with the same answer. It drops the oldest answers first.
 type idempotencyCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedAnswer
@@ -36,8 +36,8 @@ type cachedAnswer struct {
 
 func newRepeats() idempotencyCache { return idempotencyCache{entries: make(map[string]*cachedAnswer)} }
 
-// begin returns the earlier request with a key. If there is no earlier request, it returns nil, and the caller must
-// call end later.
+// begin returns the earlier request with the same Idempotency-Key. If there is no earlier request, begin returns nil,
+// and the caller must call end when the new request has ended.
 func (p *idempotencyCache) begin(key string, digest [sha256.Size]byte) (*cachedAnswer, *apiError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,8 +63,8 @@ func (p *idempotencyCache) begin(key string, digest [sha256.Size]byte) (*cachedA
 	}
 }
 
-// end stores the answer to the first request with a key. If o is nil, the request failed. It may then be tried again
-// with the same key.
+// end stores the answer to the first request with an Idempotency-Key. If o is nil, the request failed. end then removes
+// the key, so that the client can repeat the request with the same key.
 func (p *idempotencyCache) end(key string, x *exchange, o *outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +103,8 @@ func (e echo) size() int {
 	return n
 }
 
-// runOnce answers a request with an Idempotency-Key: the first request by a turn, and repeated requests with the same
-// answer.
+// runOnce answers a request with an Idempotency-Key. For the first request with a key, it runs a turn. For a repeated
+// request, it sends the answer of the first request again.
 func (s *Server) runOnce(r *http.Request, c *client, key string, body []byte, x *exchange) *apiError {
 	if len(key) > maxIdempotencyKey {
 		return badRequest("Idempotency-Key", "Invalid Idempotency-Key: it is longer than %d bytes.", maxIdempotencyKey)
@@ -121,12 +121,12 @@ func (s *Server) runOnce(r *http.Request, c *client, key string, body []byte, x 
 		return nil
 	}
 	var o *outcome
-	defer func() { s.repeats.end(key, x, o) }() // deferred, so that it also happens after a panic
+	defer func() { s.repeats.end(key, x, o) }() // deferred, so that end is also called after a panic
 	o, err = x.run(r.Context())
 	return err
 }
 
-// replay sends an earlier answer.
+// replay sends the answer of an earlier request again.
 func (x *exchange) replay(said *answer, o outcome) {
 	x.reply.w.Header().Set("Idempotent-Replayed", "true")
 	if x.query.stream {

@@ -17,7 +17,7 @@ import (
 	"telex/agent"
 )
 
-// query is a decoded request for an answer, from either API.
+// query is a decoded request to either API, Chat Completions or Responses.
 type query struct {
 	model        string
 	stream       bool
@@ -33,16 +33,17 @@ type query struct {
 	echoed       echo   // only Responses API: fields that the response repeats
 }
 
-// Limits of OpenAI's API (https://platform.openai.com/docs/api-reference/chat/create).
+// These are the limits of OpenAI's API (https://platform.openai.com/docs/api-reference/chat/create).
 const (
 	maxTools   = 128
 	maxStop    = 4
 	maxUserID  = 512
-	maxNesting = 512 // maximum nesting depth of JSON values; no real schema comes near it
+	maxNesting = 512 // maximum nesting depth of JSON values; real schemas are far less deep
 	maxAddress = 8 << 10
 )
 
-// decodeJSON decodes a body. It ignores unknown fields, because clients send fields for many providers.
+// decodeJSON decodes the body of a request. It ignores unknown fields, because clients also send fields that only other
+// providers use.
 func decodeJSON(body []byte, into any) *apiError {
 	if nestingDepth(body) > maxNesting {
 		return badRequest("", "The request body is nested too deeply.")
@@ -56,7 +57,7 @@ func decodeJSON(body []byte, into any) *apiError {
 		err = errors.New("text after the JSON value")
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // removes the names of embedded types
+		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // removes the names of Go types
 		return badRequest(field, "Invalid type for %q: got %s.", field, mistyped.Value)
 	}
 	if invalid, ok := errors.AsType[*apiError](err); ok {
@@ -125,7 +126,7 @@ func (p *parts) UnmarshalJSON(data []byte) error {
 	return badRequest("content", "Invalid type for content: want a string or a list of parts.")
 }
 
-// text returns the text of the parts. Parts of other types are an error.
+// text returns the text of the parts. It returns an error if a part is not text.
 func (p parts) text(param string) (string, *apiError) {
 	var texts []string
 	for i, one := range p {
@@ -141,8 +142,8 @@ func (p parts) text(param string) (string, *apiError) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// userMessage returns a user's message. Its text counts as typed by the asker, but pictures and files are outside
-// content (ADR 11).
+// userMessage converts the parts of a user's message. It marks the text as typed by the asker, and pictures and files
+// as outside content (ADR 11).
 func userMessage(p parts, param string) (agent.Message, *apiError) {
 	m := agent.Message{Role: agent.User}
 	var texts []string
@@ -178,15 +179,17 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 	return m, nil
 }
 
-// isText reports whether a file is text that every model reads. A web page is not text but a document, because people
-// see only a part of its source.
+// isText reports whether a model can read the file's content without conversion. HTML does not count as text, because a
+// page's source contains much that people don't see. telex therefore extracts the text of a page as it does for
+// documents.
 func isText(f agent.File) bool {
 	plain := strings.HasPrefix(f.MediaType, "text/") && f.MediaType != "text/html" ||
 		slices.Contains([]string{"application/json", "application/x-ndjson", "application/xml", "application/yaml"}, f.MediaType)
 	return plain && utf8.Valid(f.Content)
 }
 
-// imageOf returns a picture, or its URL for the model's provider. telex never fetches URLs for clients.
+// imageOf returns the picture in a part of a message. If the part contains an http or https URL, imageOf passes the URL
+// to the model's provider, because telex itself never fetches URLs for clients.
 func imageOf(p part, param string) (agent.Image, *apiError) {
 	var object struct {
 		URL string `json:"url"`
@@ -195,7 +198,7 @@ func imageOf(p part, param string) (agent.Image, *apiError) {
 	if len(p.ImageURL) > 0 && p.ImageURL[0] == '{' && json.Unmarshal(p.ImageURL, &object) == nil {
 		address = object.URL
 	} else if len(p.ImageURL) > 0 && p.ImageURL[0] == '"' {
-		_ = json.Unmarshal(p.ImageURL, &address) // valid JSON: it is a string from a document that was decoded before
+		_ = json.Unmarshal(p.ImageURL, &address) // can't fail: ImageURL is valid JSON and begins with a quote
 	}
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(address) <= maxAddress {
 		return agent.Image{URL: address}, nil
@@ -272,9 +275,9 @@ func (q *query) addTool(f function, param string) *apiError {
 	return nil
 }
 
-// chooseTool applies a request's tool_choice. "none" removes only the client's tools, because the client does not
-// know telex's own tools. If a call is required, the model is offered only the client's tools, because the call ends
-// the turn. all says that none of the request's tools was left out.
+// chooseTool applies a request's tool_choice. "none" removes only the client's tools, because the client does not know
+// telex's own tools. If tool_choice requires a call, telex offers the model only the client's tools, because a call of
+// a client's tool ends the turn. all says whether the query contains all tools of the request.
 func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	if len(choice) == 0 || string(choice) == "null" {
 		return nil
@@ -299,7 +302,7 @@ func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 		q.tools = nil
 	case word == "required" && len(q.tools) > 0:
 		q.params.MustCall = true
-	case word == "required" && !all: // tools were left out, so the required call may be one of theirs
+	case word == "required" && !all: // the request may mean a tool that addResponseTools omitted
 	case object.Type == "function" && known:
 		q.params.MustCall, q.params.MustCallName = true, name
 	case word == "" && object.Type != "function" && !all:
@@ -327,7 +330,7 @@ func (s sampling) set(p *agent.Params) *apiError {
 	return nil
 }
 
-// setMaxTokens sets the limit of output tokens; nil: none.
+// setMaxTokens sets the maximum number of output tokens. If most is nil, there is no maximum.
 func (q *query) setMaxTokens(param string, most *int) *apiError {
 	if most == nil {
 		return nil
@@ -339,7 +342,7 @@ func (q *query) setMaxTokens(param string, most *int) *apiError {
 	return nil
 }
 
-// setTypedBy sets who typed the users' texts.
+// setTypedBy records which person typed the text of the users' messages.
 func (q *query) setTypedBy(person string) {
 	for _, m := range q.messages {
 		for i := range m.Sources {
@@ -350,10 +353,10 @@ func (q *query) setTypedBy(person string) {
 	}
 }
 
-// addContext adds the text of a system or developer message.
+// addContext adds the text of a system or developer message to the query.
 func (q *query) addContext(text string) { q.context = paragraphs(q.context, text) }
 
-// paragraphs joins texts, some of which may be empty.
+// paragraphs joins texts with an empty line between them. It omits empty texts.
 func paragraphs(texts ...string) string {
 	var out []string
 	for _, t := range texts {
@@ -374,7 +377,7 @@ func (q *query) check(models map[string]bool) *apiError {
 	case len(q.user) > maxUserID:
 		return badRequest("user", "Invalid value for user: it is longer than %d bytes.", maxUserID)
 	}
-	if all := paragraphs(q.instructions, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // models need a message to answer
+	if all := paragraphs(q.instructions, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // a model can only answer a message
 		q.messages, q.instructions, q.context = []agent.Message{agent.Typed("", all)}, "", ""
 	}
 	return nil

@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// commentInterval is the maximum silence of a stream before a comment follows, because clients and proxies close
-// connections that are silent for longer.
+// commentInterval is the time after which the server sends a comment in a stream that is otherwise silent. Clients and
+// proxies close connections on which they receive nothing for too long.
 const commentInterval = 15 * time.Second
 
 // reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with
-// its first event or comment; until then, an error is sent as an HTTP status. If the client does not read, a write
-// blocks its caller. After writeTimeout, the write fails and the turn ends.
+// its first event or comment. If the request fails earlier, reply sends the error with an HTTP status instead. If the
+// client does not read, writes to the client block. After writeTimeout, the blocked write fails and the turn ends.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	id      string // of the request
+	id      string // id of the request
 
 	mu           sync.Mutex
 	headerSent   bool            // the header was sent
 	closed       bool            // the handler has returned, or writing has failed
-	buffer       bytes.Buffer    // events that flush will write
+	buffer       bytes.Buffer    // events that the next flush writes
 	deadline     time.Time       // the current deadline for writes
 	lastWrite    time.Time       // when the last write ended
 	commentTimer *time.Timer     // nil: not a stream
 	onError      func(*apiError) // writes an error into the stream in the API's form
 }
 
-// stream makes the reply a stream.
+// stream prepares the reply for a stream of events, and starts the timer for comments.
 func (p *reply) stream(onError func(*apiError)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onError, p.lastWrite = onError, time.Now()
 	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
-	p.commentTimer.Reset(commentInterval)                 // The timer starts only after the field is set, because comment reads the field.
+	p.commentTimer.Reset(commentInterval)                 // only now, because comment reads the field commentTimer
 }
 
-// event adds an event to the buffer. Without a name, it has only data.
+// event adds a server-sent event to the buffer. If name is empty, the event has only data.
 func (p *reply) event(name string, data any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *reply) flush() {
 	p.write()
 }
 
-// comment writes a comment if nothing was written for commentInterval, and sets the timer again.
+// comment writes a comment if the reply wrote nothing for commentInterval. It also sets the timer for its next call.
 func (p *reply) comment() {
 	if !p.mu.TryLock() { // a write is in progress
 		p.commentTimer.Reset(commentInterval)
@@ -94,16 +94,16 @@ func (p *reply) write() {
 		return
 	}
 	now := time.Now()
-	if p.deadline.Sub(now) < writeTimeout*3/4 { // do not set the deadline for each piece
+	if p.deadline.Sub(now) < writeTimeout*3/4 { // setting the deadline for each piece would be slow
 		p.deadline = now.Add(writeTimeout)
-		_ = p.control.SetWriteDeadline(p.deadline) // an error means that there are no deadlines, as with the writers of some tests
+		_ = p.control.SetWriteDeadline(p.deadline) // the writers of some tests have no deadlines and return an error
 	}
 	if !p.headerSent {
 		p.headerSent = true
 		h := p.w.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-cache")
-		h.Set("X-Accel-Buffering", "no") // makes nginx pass on each event at once
+		h.Set("X-Accel-Buffering", "no") // nginx then passes on each event immediately
 		p.w.WriteHeader(http.StatusOK)
 	}
 	_, err := p.w.Write(p.buffer.Bytes())
@@ -115,7 +115,7 @@ func (p *reply) write() {
 	p.closed = err != nil // net/http then cancels the request's context, which ends the turn
 }
 
-// json sends a document.
+// json sends a JSON document with the status 200.
 func (p *reply) json(document any) *apiError {
 	p.document(http.StatusOK, document)
 	return nil
@@ -138,10 +138,11 @@ func (p *reply) document(status int, document any) {
 	p.w.Header().Set("Content-Type", "application/json")
 	p.w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	p.w.WriteHeader(status)
-	_, _ = p.w.Write(body.Bytes()) // an error means that the client has disconnected; it will ask again
+	_, _ = p.w.Write(body.Bytes()) // an error means that the client has disconnected, so nobody can get the document
 }
 
-// fail sends an error: as an HTTP status if nothing was sent yet, otherwise as an event.
+// fail reports an error to the client. If the reply has not begun, fail sends an HTTP status and a document. If the
+// reply is a stream that has begun, fail sends an event.
 func (p *reply) fail(err *apiError) {
 	p.mu.Lock()
 	begun, onError := p.headerSent, p.onError
@@ -157,7 +158,7 @@ func (p *reply) fail(err *apiError) {
 			h.Set("Retry-After", strconv.Itoa(int((err.retryAfter+time.Second-1)/time.Second)))
 		}
 		if err.noRetry {
-			h.Set("X-Should-Retry", "false") // for the official SDKs
+			h.Set("X-Should-Retry", "false") // the official SDKs read this header
 		}
 		if err.status == http.StatusUnauthorized {
 			h.Set("WWW-Authenticate", "Bearer")
@@ -166,7 +167,7 @@ func (p *reply) fail(err *apiError) {
 	}
 }
 
-// close ends the reply before the handler returns.
+// close prevents later writes, because a handler must not write after it has returned.
 func (p *reply) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"telex/agent"
 )
 
-// response is an answer in the form of the API, possibly in progress.
+// response is the response object of the Responses API. It describes a complete answer, or an answer in progress.
 type response struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"`
@@ -88,7 +88,7 @@ func (r *response) finish(output []any, o outcome) {
 	r.Usage = u
 }
 
-// outputMessage, outputCall and outputReasoning are items of an output.
+// outputMessage, outputCall and outputReasoning are the kinds of items in the output of a response.
 type outputMessage struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
@@ -139,15 +139,15 @@ func itemID(h answerHead, kind itemKind, index int) string {
 	return fmt.Sprintf("%s_%s_%d", prefix, h.id[len("resp_"):], index)
 }
 
-// Statuses of items.
+// These are the statuses of a response and of its output items.
 const (
 	inProgress = "in_progress"
 	completed  = "completed"
 	incomplete = "incomplete"
 )
 
-// endStatus returns the status of an item of a finished answer. If a limit or a filter ended the answer, its last
-// item is incomplete.
+// endStatus returns the status of one item of a finished answer. If the token limit or a content filter ended the
+// answer, the answer's last item is incomplete.
 func endStatus(index int, a *answer, o outcome) string {
 	if (o.stop == agent.StopLength || o.stop == agent.StopFiltered) && index == len(a.items)-1 {
 		return incomplete
@@ -155,7 +155,8 @@ func endStatus(index int, a *answer, o outcome) string {
 	return completed
 }
 
-// outputItem returns an item of an answer. An item in progress is still empty; any other item is complete.
+// outputItem returns an item of an answer in the form of the Responses API. If status is in_progress, the item is still
+// empty. With any other status, the item contains its whole text.
 func outputItem(h answerHead, it *item, index int, status string) any {
 	id, text, ended := itemID(h, it.kind, index), "", status != inProgress
 	if ended {
@@ -179,7 +180,8 @@ func outputItem(h answerHead, it *item, index int, status string) any {
 	}
 }
 
-// outputItems returns the items of a finished answer. A refusal is a separate message.
+// outputItems returns the items of a finished answer. If the model refused to answer, the text of the refusal is a
+// separate message.
 func outputItems(h answerHead, a *answer, o outcome) []any {
 	out := []any{}
 	for i, it := range a.items {

@@ -11,7 +11,7 @@ import (
 // responsesAPI is the Responses API (https://platform.openai.com/docs/api-reference/responses).
 type responsesAPI struct{}
 
-// responsesRequest is a request for an answer.
+// responsesRequest is the body of a request to the Responses API.
 type responsesRequest struct {
 	sampling
 	echo
@@ -46,7 +46,7 @@ type reasoningConfig struct {
 	Summary *string `json:"summary"`
 }
 
-// input is a text, or a list of items.
+// input is the input of a request. In JSON, it is one string or a list of items.
 type input []inputItem
 
 // UnmarshalJSON accepts a string, null, or a list of items.
@@ -68,7 +68,7 @@ func (in *input) UnmarshalJSON(data []byte) error {
 	return badRequest("input", "Invalid type for input: want a string or a list of items.")
 }
 
-// inputItem is a message, a call, or the output of a call.
+// inputItem is a message, a tool call, or the output of a tool call.
 type inputItem struct {
 	Type      string `json:"type"`
 	Role      string `json:"role"`
@@ -125,8 +125,9 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 	return q, q.chooseTool(r.ToolChoice, !left)
 }
 
-// addResponseTools adds the functions among the tools. It leaves out tools that OpenAI runs, such as web_search,
-// because some clients always offer them. left says that it left out at least one tool.
+// addResponseTools adds the tools of type function to the query. It omits tools that OpenAI itself runs, such as
+// web_search, because telex can't run them. This is not an error, because some clients always offer these tools. left
+// says whether it omitted any tool.
 func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiError) {
 	for i, raw := range tools {
 		var t struct {
@@ -148,7 +149,8 @@ func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiErro
 	return left, nil
 }
 
-// chatFormat converts a text.format to the response_format of Chat Completions, in which the schema is a nested object.
+// chatFormat converts a text.format of the Responses API to a response_format of Chat Completions, in which the schema
+// is a nested object.
 func chatFormat(format json.RawMessage) (json.RawMessage, *apiError) {
 	if len(format) == 0 || string(format) == "null" {
 		return nil, nil
@@ -186,7 +188,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the picture's URL counts as not typed by the asker
+		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the asker did not type the URL
 			return badRequest(param+".output", "Invalid image in an output: send it as a data URL with base64 data.")
 		}
 		result := toolResult(it.CallID, message.Text)
@@ -204,7 +206,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 			}
 			call.Arguments = string(input)
 		}
-		if n := len(q.messages); n > 0 && q.messages[n-1].Role == agent.Assistant { // a call belongs to the model's preceding message
+		if n := len(q.messages); n > 0 && q.messages[n-1].Role == agent.Assistant { // the call belongs to this message
 			q.messages[n-1].ToolCalls = append(q.messages[n-1].ToolCalls, call)
 			return nil
 		}

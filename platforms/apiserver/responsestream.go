@@ -25,8 +25,9 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event of an error. OpenAI documents the fields at the top level, but sends them inside the field
-// error, where the official SDKs read them (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
+// errorEvent is the event that reports an error in a stream. It contains the fields of the error twice: OpenAI
+// documents them at the top level, but sends them inside the field error, where the official SDKs read them
+// (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
 	Type     string    `json:"type"`
 	Sequence int       `json:"sequence_number"`
@@ -36,15 +37,15 @@ type errorEvent struct {
 	Error    errorBody `json:"error"`
 }
 
-// responseStream writes an answer as events of the Responses API. Each item is announced before its first piece. A
-// text or reasoning item ends when the next item begins. Calls end only with the answer, because the pieces of
-// several calls may alternate.
+// responseStream writes an answer as events of the Responses API. It sends an event that announces an item before the
+// first piece of the item. It ends a text or reasoning item when the next item begins. It ends tool calls only at the
+// end of the answer, because pieces of several calls may alternate.
 type responseStream struct {
 	answerHead
 	out      *reply
-	answer   *answer // includes the newest event
+	answer   *answer // the answer so far, including the newest event
 	sequence int
-	open     []int // indexes of the items that have begun and not ended
+	open     []int // indexes of the items that have begun but not ended
 }
 
 // stream implements api.
@@ -87,7 +88,7 @@ func (s *responseStream) event(e agent.Event, index int, isNew bool) {
 	s.send(piece)
 }
 
-// beginItem ends the preceding texts and reasoning, and begins an item.
+// beginItem ends the open text and reasoning items, and begins a new item.
 func (s *responseStream) beginItem(index int, it *item) {
 	for _, i := range slices.Clone(s.open) {
 		if s.answer.items[i].kind != callItem {
@@ -109,7 +110,7 @@ func (s *responseStream) beginItem(index int, it *item) {
 	s.send(part)
 }
 
-// endItem ends an item.
+// endItem sends the events that end an item.
 func (s *responseStream) endItem(index int, status string) {
 	s.open = slices.DeleteFunc(s.open, func(i int) bool { return i == index })
 	it := s.answer.items[index]
@@ -146,7 +147,7 @@ func (s *responseStream) end(o outcome) {
 	s.send(responseEvent{Type: "response." + r.Status, Response: &r})
 }
 
-// sendRefusal writes a refusal as a separate message.
+// sendRefusal writes the model's refusal to answer as a separate message.
 func (s *responseStream) sendRefusal(text string) {
 	index, zero := len(s.answer.items), 0
 	id := itemID(s.answerHead, textItem, index)

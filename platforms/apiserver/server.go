@@ -21,23 +21,24 @@ import (
 
 // Runner runs turns. *agent.Agent implements it.
 type Runner interface {
-	// Run runs one turn and returns its Result. It calls emit only from the goroutine that called Run, and continues
-	// only after emit has returned.
+	// Run runs one turn and returns the turn's Result. Run calls emit for each event, in the goroutine that called Run,
+	// and continues after emit has returned.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
-	// Models returns the names of the models, the default first.
+	// Models returns the names of the models. The first one is the default.
 	Models() []string
 }
 
-// Store holds what outlives a request.
+// Store stores sessions, responses and usage, which the server needs after a request has ended.
 type Store interface {
-	// Used returns the sum of the usage of turns.
+	// Used returns the sum of the tokens that the selected turns used.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
-	// Session returns a session and its entries that are not summarized, oldest first.
+	// Session returns a session and those of its entries that the session's summary does not replace, oldest first.
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
-	// SaveExchange stores a finished turn.
+	// SaveExchange stores the usage of a finished turn, and the turn's messages and response if the client wants them
+	// stored.
 	SaveExchange(ctx context.Context, x chat.Exchange) error
-	// Responses returns a person's response and the previous ones of its conversation, oldest first. The list is empty
-	// if the response does not exist.
+	// Responses returns a person's response and all earlier responses of the same conversation, oldest first. If the
+	// response does not exist, the list is empty.
 	Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error)
 	// DeleteResponse deletes one of a person's responses and reports whether it existed.
 	DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error)
@@ -50,7 +51,7 @@ type Options struct {
 	Keys           []Key           // one for each client; empty: everybody who reaches the address may use the server
 	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
 	MaxRequests    int             // maximum number of requests for answers at the same time
-	SessionsByUser bool            // the field user selects a session
+	SessionsByUser bool            // the field user of a request selects a session
 	ShowReasoning  bool            // clients get the model's reasoning
 	TokensPerDay   int             // maximum for all clients and all people of the daemon together; 0: no limit
 	Grace          time.Duration   // how long running requests may continue when the server stops
@@ -61,8 +62,8 @@ type Options struct {
 	Log            *slog.Logger
 }
 
-// Limits of connections. They bound how long a client can occupy a connection and a request by sending slowly or not
-// reading.
+// These are the limits of connections. They limit how long a client that sends slowly or does not read can occupy a
+// connection.
 const (
 	headerTimeout = 10 * time.Second // to read the headers of a request
 	bodyTimeout   = time.Minute      // to read the body
@@ -77,14 +78,15 @@ const (
 
 var errStopping = errors.New("the server is stopping")
 
-// Server is the OpenAI-compatible server. Its requests have only the limits and the store in common.
+// Server is the OpenAI-compatible server. Apart from limits, caches and the store, its requests are independent of each
+// other.
 type Server struct {
 	Options
 	*sharedState
 	clients   []*client
 	listener  net.Listener
 	models    map[string]bool
-	successor atomic.Pointer[Server] // the server that answers new requests instead of this one after Reload; nil: none
+	successor atomic.Pointer[Server] // after Reload: the Server that answers new requests; nil: this Server answers them
 }
 
 // sharedState is the state that survives a Reload.
@@ -108,8 +110,8 @@ func newServer(o Options, same *sharedState, clients []*client) *Server {
 	return s
 }
 
-// Reload answers new requests with other options. Running requests keep theirs. A client's counters continue if its key
-// and limits are unchanged. Listen and MaxRequests can't change.
+// Reload makes the server answer new requests with the options o. Running requests keep their options. A client keeps
+// its counters if its key and limits are unchanged. Listen and MaxRequests must be the same as before.
 func (s *Server) Reload(o Options) {
 	now := s.current()
 	clients := newClients(o.Keys)
@@ -129,7 +131,7 @@ func (s *Server) current() *Server {
 	return s
 }
 
-// Open opens the address. Requests wait until Serve is called.
+// Open opens the address on which the server listens. Connections to this address wait until Serve is called.
 func (s *Server) Open(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {
@@ -138,14 +140,15 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon closes the address. It is for a server whose Serve is never called.
-func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
+// Abandon closes the address that Open opened. Call Abandon only if Serve is never called, because Serve closes the
+// address itself.
+func (s *Server) Abandon() { _ = s.listener.Close() } // nothing depends on the error
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends, and then lets running requests continue for at most Options.Grace. At the
-// end it closes the address.
+// Serve answers requests until ctx ends. It then closes the address, and lets running requests continue for at most
+// Options.Grace.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
@@ -167,7 +170,7 @@ func (s *Server) Serve(ctx context.Context) {
 	grace, cancel := context.WithTimeout(requests, s.current().Grace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
-		end(errStopping) // clients of requests that still run get an error
+		end(errStopping) // the clients of requests that still run get errStopping
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if srv.Shutdown(last) != nil {

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// history is the conversation before a request, and the messages that the request adds.
+// history contains the conversation before a request, and the messages that the request adds to it.
 type history struct {
 	summary  string
 	context  string // the system and developer messages of earlier requests of the conversation
@@ -26,9 +26,9 @@ type history struct {
 
 var sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
 
-// sessionName returns the session of a request, or "" if the client sends the whole conversation. With byUser, the
-// request's field user selects the session. If the request contains answers of a model, it has its own history, so
-// the field selects none.
+// sessionName returns the name of the session to which a request belongs, or "" if the request contains the whole
+// conversation. If byUser is true, the request's field user selects the session. sessionName ignores this field if the
+// request contains answers of a model, because such a request contains its own history.
 func sessionName(header string, q *query, byUser bool) (string, *apiError) {
 	switch {
 	case header != "" && q.previous != "":
@@ -48,7 +48,7 @@ func sessionName(header string, q *query, byUser bool) (string, *apiError) {
 
 func isAnswer(m agent.Message) bool { return m.Role == agent.Assistant }
 
-// history reads the conversation before the request.
+// history reads the conversation before the request from the store.
 func (x *exchange) history(ctx context.Context) (history, *apiError) {
 	switch h := (history{added: x.query.messages}); {
 	case x.session.Thread != "":
@@ -62,8 +62,9 @@ func (x *exchange) history(ctx context.Context) (history, *apiError) {
 	}
 }
 
-// sessionHistory reads the session. A client may send the whole conversation again. Then only the messages after the
-// last answer are new.
+// sessionHistory reads the history of the session from the store. The client may nevertheless send the whole
+// conversation again. sessionHistory therefore keeps only those messages of the request that follow the last answer of
+// the model.
 func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *apiError) {
 	for i, m := range slices.Backward(h.added) {
 		if isAnswer(m) {
@@ -89,8 +90,8 @@ func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *api
 	return h, nil
 }
 
-// compaction converts a turn's compaction to the stored form. It returns nil if the compaction replaces no stored
-// entries.
+// compaction converts a turn's compaction, which replaces old messages with a summary, to its stored form. It returns
+// nil if the turn replaced no stored entries.
 func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
 		return nil
@@ -98,7 +99,7 @@ func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	return &chat.Compaction{Summary: c.Summary, Upto: h.entries[c.Messages-1].ID}
 }
 
-// storedTurn is the part of a conversation that is stored with a response.
+// storedTurn is what the store keeps of a conversation for each response: the messages of one turn.
 type storedTurn struct {
 	Context string `json:"context,omitempty"` // the request's system and developer messages, but not its instructions
 	// Summary replaces everything before Messages, including earlier responses; empty: nothing was summarized.
@@ -106,8 +107,8 @@ type storedTurn struct {
 	Messages []agent.Message `json:"messages"`
 }
 
-// newStoredTurn returns what a turn adds to its conversation. If the turn summarized messages, the result contains
-// the summary and all messages that were not summarized.
+// newStoredTurn returns the messages that a turn adds to its conversation. If the turn summarized older messages, the
+// result instead contains the summary and all messages that the summary does not replace.
 func (x *exchange) newStoredTurn(t agent.Turn, past history, result agent.Result) storedTurn {
 	l := storedTurn{Context: x.query.context, Messages: slices.Concat(past.added, result.Append)}
 	if c := result.Compaction; c != nil {
@@ -118,7 +119,7 @@ func (x *exchange) newStoredTurn(t agent.Turn, past history, result agent.Result
 
 func (l storedTurn) encode() []byte { return encode(l) }
 
-// responseHistory reads the conversation of the previous response.
+// responseHistory reads the conversation that ends with the previous response from the store.
 func (x *exchange) responseHistory(ctx context.Context, h history) (history, *apiError) {
 	chain, err := x.Store.Responses(ctx, x.personOf(x.client), x.query.previous)
 	if err != nil {
@@ -163,13 +164,14 @@ func encode(v any) []byte {
 	return data
 }
 
-// sessionLocks makes the requests of a session run one after the other. The zero value is ready to use.
+// sessionLocks makes requests to the same session run one after the other. The zero value of sessionLocks is ready to
+// use.
 type sessionLocks struct {
 	mu   sync.Mutex
 	held map[chat.Conversation]chan struct{} // closed when the lock is released
 }
 
-// lock waits until a session is free. A conversation without a session needs no lock.
+// lock waits until no other request to the session runs. If the conversation has no session, lock returns immediately.
 func (l *sessionLocks) lock(ctx context.Context, c chat.Conversation) (unlock func(), err error) {
 	if c.Thread == "" {
 		return func() {}, nil

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// handleStored answers a request about a stored response: GET or DELETE.
+// handleStored answers a request that reads (GET) or deletes (DELETE) a stored response.
 func (s *Server) handleStored(rp *reply, r *http.Request, c *client, id string) *apiError {
 	if err := checkMethod(rp, r, http.MethodGet, http.MethodDelete); err != nil {
 		return err
