@@ -12,24 +12,24 @@ import (
 	"telex/platforms/terminal"
 )
 
-// The first and the longest pause before the next attempt to connect. After its start, a daemon waits longer than the
-// longest pause for its clients.
+// firstWait is the pause before the first attempt to reconnect, and mostWait is the longest pause between two attempts.
+// A daemon that has started waits for its clients longer than mostWait, so clients can reconnect in time.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 2 * time.Second
 )
 
-// Events of the connection.
+// These are the events that listen reports about the connection.
 type (
-	awayMsg struct{ err error } // the connection has ended, or an attempt to make a new one failed
-	backMsg struct {            // there is a new connection
+	awayMsg struct{ err error } // the connection has ended, or an attempt to reconnect has failed
+	backMsg struct {            // the client has reconnected
 		client  hubConn
 		welcome terminal.Welcome
 	}
 )
 
-// listen passes the hub's frames to tell until ctx ends. When a connection ends, listen makes another one, unless
-// o.Again is nil.
+// listen passes the hub's frames to tell until ctx ends. When the connection ends, listen connects again. If o.Again is
+// nil, listen instead reports the end of the conversation and returns.
 func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Msg)) {
 	for {
 		err := read(ctx, c, tell)
@@ -75,36 +75,36 @@ func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client
 	}
 }
 
-// lose records that the connection has ended. All shown messages stay visible, and so does the text that the person
-// is typing.
+// lose records that the connection has ended. The screen continues to show all messages and the text that the person is
+// typing.
 func (m *model) lose(err error) {
-	if m.leaving { // the person is leaving, so nothing is worth waiting for
+	if m.leaving { // the person is leaving, so do not wait for a new connection
 		m.ended = err
 		m.settled()
 		return
 	}
 	if m.disconnected == "" {
-		m.gone, m.notice = err, "" // clear the notice only when the connection ends, not after each failed attempt
+		m.gone, m.notice = err, "" // not after each failed attempt to reconnect
 	}
 	m.disconnected, m.typing = "telex is away", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {
 		m.disconnected = refused.Reason
 	}
 	for i := range m.entries {
-		if e := &m.entries[i]; e.cursor != "" { // no answer grows while there is no connection
+		if e := &m.entries[i]; e.cursor != "" { // without a connection, no answer can grow
 			e.cursor = ""
 			e.lines = wrap(e.text, m.width)
 		}
 	}
 }
 
-// resume continues over a new connection. It repeats the unanswered inputs, because the hub accepts each of them only
-// once.
+// resume continues the conversation over a new connection. It sends all unanswered inputs again. This is safe, because
+// the hub accepts each input only once.
 func (m *model) resume(c hubConn, w terminal.Welcome) {
 	if m.leaving {
 		return
 	}
-	if !m.once || !w.Once { // one of the hubs may not recognize repeated inputs
+	if !m.once || !w.Once { // the old or the new hub may accept a repeated input twice
 		m.waiting = nil
 	}
 	m.client, m.once, m.name, m.offers, m.takesFiles, m.disconnected, m.notice = c, w.Once, terminal.Clean(w.Model), offers(w), w.Files, "", ""
@@ -119,14 +119,14 @@ func (m *model) resume(c hubConn, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that was completed while there was no connection, where its beginning is shown. Unfinished
-// answers need no catching up, because the hub sends them by itself.
+// catchUp shows an answer that the bot completed while the client was not connected. It replaces the beginning of the
+// answer on the screen. catchUp ignores unfinished answers, because the hub itself sends their messages to the client.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {
 		return
 	}
-	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the prefix that the ids of all messages of an answer share
+	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the common prefix of the ids of all messages of an answer
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
 		return answer != "" && strings.HasPrefix(e.id, answer) && e.id != l.ID
 	})

@@ -17,7 +17,7 @@ const attachCommand = "/attach"
 
 const attachHelp = attachCommand + " PATH attaches a file to your next message (here in the terminal only)."
 
-// cutAttach returns the path in a line that attaches a file; ok is false for other lines.
+// cutAttach returns the path in an /attach command. If line is not an /attach command, ok is false.
 func cutAttach(line string) (path string, ok bool) {
 	word, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if word != attachCommand {
@@ -30,7 +30,8 @@ func cutAttach(line string) (path string, ok bool) {
 	return path, true
 }
 
-// ReadFile reads a file to be attached together with others. Its error is shown to people.
+// ReadFile reads a file that a person attaches to a message. others are the files that are already attached to the same
+// message; they reduce the size that is left. The person sees the text of the error.
 func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if path == "" {
 		return terminal.File{}, errors.New("usage: " + attachCommand + " PATH")
@@ -40,7 +41,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 			path = filepath.Join(home, rest)
 		}
 	}
-	info, err := os.Stat(path) // check before opening, because opening a pipe would block
+	info, err := os.Stat(path) // check before opening the file, because opening a pipe would block
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}
@@ -55,7 +56,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}
-	defer func() { _ = f.Close() }() // reading needs no check of Close
+	defer func() { _ = f.Close() }() // after reading, an error of Close does not matter
 	data, err := io.ReadAll(io.LimitReader(f, int64(left)+1))
 	switch {
 	case err != nil:
@@ -66,7 +67,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	return terminal.File{Name: filepath.Base(path), Data: data}, nil
 }
 
-// ReadFiles reads the files of one question.
+// ReadFiles reads all files that a person attaches to one question.
 func ReadFiles(paths []string) (files []terminal.File, err error) {
 	for _, path := range paths {
 		f, err := ReadFile(path, files)
@@ -101,7 +102,7 @@ func (m *model) attach(path string) {
 	}
 }
 
-// note shows a line that the client itself wrote.
+// note shows a line from the client itself, neither from the person nor from the bot.
 func (m *model) note(text string) {
 	m.entries = append(m.entries, entry{text: text, lines: wrap(text, m.width)})
 }

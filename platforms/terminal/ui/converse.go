@@ -17,16 +17,17 @@ import (
 type Options struct {
 	Session string
 	Dialect terminal.Dialect // the client's dialect
-	In, Out *os.File         // both are a terminal
-	// Again attaches again under the same name after the connection has ended. If it is nil, the conversation ends with
-	// the connection.
+	In, Out *os.File         // both must be terminals
+	// Again opens a new connection to the hub after the connection has ended, and attaches under the same client name.
+	// If Again is nil, the conversation ends with the connection.
 	Again func(context.Context) (*terminal.Client, terminal.Welcome, error)
-	// Reflows says that the terminal wraps lines again when it gets narrower.
+	// Reflows says that the terminal wraps lines again when its window gets narrower.
 	Reflows bool
 }
 
-// Converse runs a conversation in a terminal until the person leaves, ctx ends, or the connection ends and can't be
-// replaced. The last case is an error. At the end, Converse restores the terminal and closes c.
+// Converse runs a conversation in a terminal until the person leaves, ctx ends, or the connection ends. If o.Again is
+// set, Converse connects again instead of ending. If the conversation ends because of the connection, Converse returns
+// an error. At the end, Converse restores the terminal and closes c.
 func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options) error {
 	width, _, err := term.GetSize(int(o.Out.Fd()))
 	if err != nil {
@@ -35,7 +36,7 @@ func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	return converse(ctx, c, w, o, linePrinter{o.Out, width}, tea.WithInput(o.In), tea.WithOutput(o.Out))
 }
 
-// linePrinter prints final lines, which are never redrawn.
+// linePrinter prints final lines, which the user interface never redraws.
 type linePrinter struct {
 	io.Writer
 	width int
@@ -55,14 +56,14 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	p := tea.NewProgram(m, append(on, tea.WithoutSignalHandler(), tea.WithFilter(before))...)
 	var others sync.WaitGroup
 	defer others.Wait()
-	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // after ctx ends, the end of an answer may still follow
+	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // after ctx ends, the end of an answer may still arrive
 	defer deaf()
 	over, end := context.WithCancel(ctx)
 	defer end()
 	others.Go(func() { listen(listening, c, o, p.Send) })
 	others.Go(func() {
 		<-over.Done()
-		p.Send(leaveMsg{}) // does nothing after the program has ended
+		p.Send(leaveMsg{}) // Send does nothing after the program has ended
 	})
 	if _, err := p.Run(); err != nil {
 		return fmt.Errorf("drive the terminal: %w", err)
@@ -70,8 +71,8 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	return m.ended
 }
 
-// Reflows reports whether the terminal that the environment describes wraps lines again when it gets narrower. Most
-// terminals do.
+// Reflows reports whether the terminal that the environment describes wraps lines again when its window gets narrower.
+// Most terminals do this.
 func Reflows(getenv func(string) string) bool {
 	return getenv("TERM") != "linux" && getenv("XTERM_VERSION") == "" && getenv("STY") == "" // exceptions: the Linux console, xterm, screen
 }

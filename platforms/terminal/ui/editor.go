@@ -15,8 +15,8 @@ type editor struct {
 	text  string
 	at    int      // offset of the cursor, in bytes
 	past  []string // earlier inputs, oldest first
-	back  int      // number of steps back in past; 0: the text is new
-	draft string   // the new text while an earlier one is shown
+	back  int      // number of inputs that the person went back in past; 0: text is a new input
+	draft string   // the new input, while the editor shows an earlier input
 }
 
 // insert inserts s, which may be a paste of many lines.
@@ -27,8 +27,8 @@ func (e *editor) insert(s string) {
 	e.at += len(s)
 }
 
-// complete completes the name of a command as far as it is unambiguous. If nothing can be completed, it returns the
-// possible names.
+// complete completes the name of a command in the input as far as the name is unambiguous. If complete can add no
+// letter, it returns the possible names.
 func (e *editor) complete(names []string) string {
 	begun, ok := strings.CutPrefix(e.text[:e.at], "/")
 	if !ok || e.at < len(e.text) || strings.ContainsAny(begun, " \n") {
@@ -60,10 +60,10 @@ func (e *editor) complete(names []string) string {
 	return "/" + strings.Join(possible, " /")
 }
 
-// set replaces the text.
+// set replaces the text, and moves the cursor to the end.
 func (e *editor) set(s string) { e.text, e.at = s, len(s) }
 
-// take returns the text, adds it to past and clears the input.
+// take returns the text, adds the text to past, and clears the input.
 func (e *editor) take() string {
 	text := e.text
 	if n := len(e.past); n == 0 || e.past[n-1] != text {
@@ -95,7 +95,7 @@ func (e *editor) after() int {
 // cut removes the text between two offsets.
 func (e *editor) cut(from, to int) { e.text, e.at = e.text[:from]+e.text[to:], from }
 
-// lineStart and lineEnd return the ends of the line with the cursor.
+// lineStart returns the start of the line that contains the cursor, and lineEnd returns its end.
 func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.at], '\n') + 1 }
 
 func (e *editor) lineEnd() int {
@@ -111,7 +111,7 @@ func (e *editor) wordStart() int {
 	return strings.LastIndexFunc(head, unicode.IsSpace) + 1
 }
 
-// up moves the cursor one line up. In the first line, it shows the previous input instead.
+// up moves the cursor one line up. If the cursor is in the first line, up shows the previous input instead.
 func (e *editor) up() {
 	if start := e.lineStart(); start > 0 {
 		e.at = start - 1
@@ -122,7 +122,7 @@ func (e *editor) up() {
 	}
 }
 
-// down moves the cursor one line down. In the last line, it shows the next input instead.
+// down moves the cursor one line down. If the cursor is in the last line, down shows the next input instead.
 func (e *editor) down() {
 	if end := e.lineEnd(); end < len(e.text) {
 		e.at = end + 1
@@ -133,7 +133,7 @@ func (e *editor) down() {
 	}
 }
 
-// recall shows the input that is back steps before the new text.
+// recall shows an earlier input. back is its number, counted from the newest input; 0 shows the new input again.
 func (e *editor) recall(back int) {
 	if e.back == 0 {
 		e.draft = e.text
@@ -145,10 +145,10 @@ func (e *editor) recall(back int) {
 	}
 }
 
-// view returns the visible rows of the text, whose number is at most the parameter most, and the position of the
-// cursor in them.
+// view returns the visible rows of the text, and the position of the cursor in these rows. view returns at most as many
+// rows as the parameter most allows.
 func (e *editor) view(width, most int) (rows []string, x, y int) {
-	room := max(1, width-len(prompt)-1) // the cursor needs a cell after the text
+	room := max(1, width-len(prompt)-1) // leaves a cell for the cursor after the text
 	for line := range strings.SplitSeq(e.text, "\n") {
 		rows = append(rows, strings.Split(ansi.Hardwrap(line, room, true), "\n")...)
 	}

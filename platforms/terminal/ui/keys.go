@@ -2,7 +2,7 @@ package ui
 
 import tea "charm.land/bubbletea/v2"
 
-// key handles a key. The returned command is for the renderer.
+// key handles the press of a key. It returns a command that Bubble Tea must execute, or nil.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch k.Keystroke() {
 	case "ctrl+c":
@@ -11,7 +11,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case m.editor.text != "":
 			m.editor.cut(m.editor.at, m.editor.after())
-		case m.leaving: // the second request to leave: leave at once
+		case m.leaving: // the second request to leave: do not wait for the answer
 			return tea.Quit
 		default:
 			m.leave()
@@ -30,8 +30,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt handles Ctrl-C. Without a connection it ends the program. Otherwise it stops the answer. If there is no
-// answer to stop, it clears the input. If there is no input either, it says how to leave.
+// interrupt handles Ctrl-C. It does the first of these that is possible: end the program if there is no connection,
+// stop the current answer, clear the input, or show how to leave.
 func (m *model) interrupt() {
 	switch {
 	case m.disconnected != "":

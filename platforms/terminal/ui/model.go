@@ -11,13 +11,13 @@ import (
 	"telex/platforms/terminal"
 )
 
-// hubConn is the part of a [terminal.Client] that the screen needs.
+// hubConn contains the methods of a [terminal.Client] that the model calls.
 type hubConn interface {
 	Say(id, text string, files ...terminal.File) error
 	Stop() error
 }
 
-// Events besides keys.
+// These are the events that the model handles, in addition to key presses.
 type (
 	frameMsg   struct{ terminal.Frame }
 	endedMsg   struct{ err error } // the connection has ended
@@ -30,8 +30,9 @@ type (
 // tick is the interval of the spinner.
 const tick = 120 * time.Millisecond
 
-// firstFrame is longer than it takes to draw the screen for the first time. Before its first frame, the renderer
-// would lose lines that are printed above the frame, because it assumes that the frame fills the terminal.
+// firstFrame is how long the model waits for the renderer to draw the screen for the first time. Before the first
+// frame, the renderer assumes that the frame fills the terminal, and would lose lines that the model prints above the
+// frame.
 const firstFrame = 100 * time.Millisecond
 
 // unansweredInput is an unanswered input.
@@ -40,33 +41,33 @@ type unansweredInput struct {
 	files    []terminal.File
 }
 
-// entry is a message that is not in the scrollback yet.
+// entry is a message on the screen that may still change or follows such a message.
 type entry struct {
-	id     string // of the bot's message
-	text   string // cleaned, or written by the dialect
+	id     string // id of the bot's message
+	text   string // already safe to print
 	cursor string // shown after a growing text
-	live   bool   // it may still change
-	held   bool   // the message is final, but another process may continue it, because the answer to the input is not complete
+	live   bool   // the message may still change
+	held   bool   // the message is final, but the answer is not; another process may continue the message
 	lines  []string
 }
 
-// model is the state of the screen. Each message is first in entries, while it or an earlier message may change. Its
-// final lines then move to above, and later to the terminal's scrollback. Lines stay on the screen until they are in
-// the scrollback, so that none disappears in between.
+// model is the state of the user interface. A message is in entries while the message or an earlier message may still
+// change. The message's final lines then move to above, and later to the terminal's scrollback. The screen shows a line
+// until it is in the scrollback, so that no line disappears in between.
 type model struct {
 	client       hubConn
 	dialect      terminal.Dialect
 	session      string
 	name         string          // name of the model
-	once         bool            // the hub accepts an input only once, even if it is repeated
-	offers       []string        // names of commands
+	once         bool            // the hub accepts an input only once, even if the client repeats it
+	offers       []string        // names of commands that Tab completes
 	files        []terminal.File // files for the next input
 	takesFiles   bool            // the hub accepts files
-	disconnected string          // why there is no connection now; empty: there is one
+	disconnected string          // why the client is not connected now; empty: it is connected
 	gone         error           // why the connection ended
 
 	width, height int
-	reflows       bool // the terminal wraps lines again when it gets narrower
+	reflows       bool // the terminal wraps lines again when its window gets narrower
 	begun, drawn  bool // drawing has begun; the first frame was drawn
 	entries       []entry
 	above         []string          // wrapped final lines, which move to the scrollback when there is no room for them
@@ -76,7 +77,7 @@ type model struct {
 	editor  editor
 	asked   int               // number of inputs so far
 	waiting []unansweredInput // unanswered inputs
-	typing  bool              // the bot works on a question that was not asked here, such as a question to an earlier process
+	typing  bool              // the bot answers a question that this client did not ask, such as a question to an earlier process
 	notice  string            // shown in the status line until the next key
 	phase   int               // of the spinner
 	turning bool              // the spinner's next tick is scheduled
@@ -91,7 +92,7 @@ func newModel(c hubConn, w terminal.Welcome, o Options) *model {
 	}
 }
 
-// history records the earlier messages and returns their text.
+// history records the session's earlier messages, and returns the text that Converse prints for them.
 func (m *model) history(lines []terminal.Line, width int) string {
 	var out strings.Builder
 	for _, l := range lines {
@@ -142,8 +143,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
-		// The renderer does not know its first row before a line was printed above it. Without this empty line, the
-		// renderer would leave old frames on the screen.
+		// The renderer learns the position of its first row only when a line is printed above it. If the model did not
+		// print this empty line, the renderer would leave old frames on the screen.
 		return m, tea.Batch(tea.Println(" "), m.next())
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
@@ -151,7 +152,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.next()
 }
 
-// next returns the commands that the state requires: to print lines, turn the spinner, or end the program.
+// next returns the Bubble Tea commands that the new state requires: to print lines, to schedule the spinner, or to end
+// the program.
 func (m *model) next() tea.Cmd {
 	if m.width == 0 || m.begun && !m.drawn {
 		return nil
@@ -187,8 +189,8 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps the lines that are not in the scrollback yet to a new width. Lines that are being printed are not
-// wrapped again.
+// rewrap wraps the final lines that are not in the scrollback yet to a new width. It does not change lines that are
+// being printed.
 func (m *model) rewrap() {
 	var lines []string
 	for _, l := range m.above[m.printing:] {
@@ -197,8 +199,8 @@ func (m *model) rewrap() {
 	m.above = append(m.above[:m.printing:m.printing], lines...)
 }
 
-// excess returns the number of final lines for which the screen has no room any more. When the program ends, it
-// returns the number of all final lines, so that the shell's prompt appears below them.
+// excess returns how many final lines must move to the scrollback, because the screen has no room for them. When the
+// program ends, it returns the number of all final lines, so that the shell's prompt appears below them.
 func (m *model) excess() int {
 	if m.leaving && len(m.entries) == 0 {
 		return len(m.above)
@@ -212,7 +214,7 @@ func (m *model) excess() int {
 
 func (m *model) busy() bool { return len(m.waiting) > 0 || m.typing }
 
-// left reports whether the program may end: everything is final and in the scrollback.
+// left reports whether the person has left and all messages are in the scrollback, so that the program may end.
 func (m *model) left() bool {
 	return m.leaving && len(m.above) == 0 && len(m.entries) == 0 && (len(m.waiting) == 0 || m.ended != nil)
 }
@@ -221,7 +223,7 @@ func (m *model) left() bool {
 func (m *model) leave() {
 	switch {
 	case m.leaving || len(m.waiting) == 0:
-	case m.disconnected != "": // there is no connection, so no stop can be sent
+	case m.disconnected != "": // without a connection, the client can't stop the answer
 		m.ended = m.gone
 		m.settled()
 	default:
@@ -239,7 +241,7 @@ func (m *model) stop() {
 	}
 }
 
-// settled makes all entries final.
+// settled marks all entries as final.
 func (m *model) settled() {
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -277,7 +279,7 @@ func (m *model) frame(f terminal.Frame) {
 	}
 }
 
-// show updates a message.
+// show updates the entry of a message with the message's newest state.
 func (m *model) show(s terminal.Message) {
 	e := entry{id: s.ID, text: s.Text, cursor: s.Cursor, live: s.Live, held: len(m.waiting) > 0}
 	e.lines = wrap(e.text+e.cursor, m.width)
@@ -325,7 +327,7 @@ func (m *model) submit() {
 
 func (m *model) say(s unansweredInput) {
 	if err := m.client.Say(s.id, s.text, s.files...); err != nil {
-		m.notice = "telex could not be told" // the next connection repeats the input, if there is one
+		m.notice = "telex could not be told" // resume repeats the input on the next connection
 	}
 }
 

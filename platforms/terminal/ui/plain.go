@@ -12,12 +12,12 @@ import (
 	"telex/platforms/terminal"
 )
 
-// FailedError is a question without a complete answer. The part of the answer that exists has been printed.
+// FailedError says that a question has no complete answer. Ask returns it after it has printed the incomplete answer.
 type FailedError struct {
-	Note string // the line with the reason; may be empty
+	Note string // the line that gives the reason; may be empty
 }
 
-// Error returns the line.
+// Error returns the note, or a general text if the note is empty.
 func (e *FailedError) Error() string {
 	if e.Note == "" {
 		return "there is no answer; the log says why"
@@ -25,20 +25,20 @@ func (e *FailedError) Error() string {
 	return e.Note
 }
 
-// only is the id of the input of a client that asks a single question.
+// only is the id of the input that Ask sends. The id is constant, because Ask sends only one input at a time.
 const only = "question"
 
-// Ask asks the question in and prints the answer on out while it grows, as Markdown. Before the end, it prints new
-// text only if that text continues the printed text. If the final answer differs, Ask says so on trouble and prints
-// the whole answer again. If ctx ends, it stops the answer.
+// Ask asks the question in and prints the answer on out while it grows, as Markdown. While the answer grows, Ask prints
+// new text only if the text continues the printed text. If the final answer does not begin with the printed text, Ask
+// reports this on trouble and prints the whole answer again. If ctx ends, Ask asks the hub to stop the answer.
 func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
 	in.ID = only
 	if err := c.Ask(in); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // if it fails, Next fails, too
+	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // if Stop fails, Next fails too
 	p := printer{out: out, source: make(map[string]string)}
-	ours := false // false while frames belong to an answer to another question, such as one to an earlier process
+	ours := false // false while frames belong to the answer to an earlier question of the session
 	for {
 		f, err := c.Next()
 		if err != nil {
@@ -55,13 +55,13 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 			return p.conclude(ctx, f.Done.Failed, trouble)
 		}
 		if err != nil {
-			_ = c.Stop() // nobody reads the rest
+			_ = c.Stop() // nobody can read the rest of the answer
 			return err
 		}
 	}
 }
 
-// printer prints a growing reply.
+// printer prints a growing reply as plain text.
 type printer struct {
 	out     io.Writer
 	order   []string          // ids of the reply's messages
@@ -70,7 +70,7 @@ type printer struct {
 	printed string
 }
 
-// take prints the new text of m.
+// take records the newest state of a message, and prints the text that is new in the reply.
 func (p *printer) take(m terminal.Message) error {
 	if !slices.Contains(p.order, m.ID) {
 		p.order = append(p.order, m.ID)
@@ -109,7 +109,8 @@ func (p *printer) print(text string) error {
 	return nil
 }
 
-// end prints the missing text and a line break.
+// end prints the part of the reply that is not printed yet, and a line break. If the printed text is not the beginning
+// of the reply, end prints the whole reply again.
 func (p *printer) end(trouble io.Writer) error {
 	text := p.text()
 	more, ok := strings.CutPrefix(text, p.printed)
@@ -139,10 +140,10 @@ func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) 
 	return nil
 }
 
-// prompt is shown where the person types.
+// prompt precedes the text that the person types.
 const prompt = "> "
 
-// Chat asks the lines of in, one after the other, until the end of the file.
+// Chat asks each line of in as a question and prints the answer before it reads the next line, until the end of in.
 func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, terminal.MaxInput)

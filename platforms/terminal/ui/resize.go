@@ -8,8 +8,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// follow adapts the model and the cursor to a new size, before the renderer learns of the size. The terminal may have
-// moved the drawn rows. So follow moves the cursor, to make the renderer erase the screen from the first drawn row.
+// follow adapts the model and the cursor to a new size of the terminal. Converse calls it before the renderer gets the
+// new size. The terminal may have moved the drawn rows. follow therefore moves the cursor, so that the renderer erases
+// the screen from the first drawn row on.
 func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 	if m.width == 0 || msg.Width <= 0 {
 		return
@@ -23,7 +24,7 @@ func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 		}
 	}
 	if up > y {
-		_, _ = io.WriteString(out, ansi.CursorUp(up-y)) // if it fails, the renderer fails, too
+		_, _ = io.WriteString(out, ansi.CursorUp(up-y)) // if writing fails, the renderer fails too
 	}
 	m.scrolledOff(heights, rows-msg.Height, msg.Width)
 }
@@ -44,11 +45,11 @@ func (m *model) drawnRows(width int) (heights []int, x, y int) {
 	return heights, x, y
 }
 
-// scrolledOff records that the terminal itself moved final lines to the scrollback. Together they had the given
-// number of rows of the given width. These lines must not be printed again. A part of the last line may still be on
-// the screen.
+// scrolledOff records that the terminal moved final lines to the scrollback when its size changed, so that the model
+// does not print these lines again. rows is the number of moved rows, and width is their width. A part of the last
+// moved line may still be on the screen.
 func (m *model) scrolledOff(heights []int, rows, width int) {
-	if m.printing > 0 || m.excess() > 0 { // the first drawn line is not the first line of above
+	if m.printing > 0 || m.excess() > 0 { // then the first drawn line is not the first line of above
 		return
 	}
 	for len(m.above) > 0 && len(heights) > 0 && heights[0] <= rows {

@@ -11,9 +11,9 @@ import (
 // maxInputRows is the maximum number of rows that show the input.
 const maxInputRows = 6
 
-// reserve is the number of rows of the screen that the drawing never uses. It allows the same number of lines to be
-// printed above the drawing. More lines would push a part of the drawing off the screen, where the renderer could not
-// redraw it.
+// reserve is the number of rows of the screen that the drawing never uses. The model may print the same number of lines
+// above the drawing. If it printed more lines, a part of the drawing would scroll off the screen, and the renderer
+// could not redraw that part.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
@@ -32,7 +32,7 @@ func (m *model) View() tea.View {
 
 func (m *model) inputRows() int { return max(1, min(maxInputRows, m.height/3)) }
 
-// room returns the number of rows for messages.
+// room returns the number of screen rows in which messages can be shown.
 func (m *model) room() int {
 	input := 0
 	if !m.leaving {
@@ -58,7 +58,7 @@ func (m *model) rows() []string {
 	return append(append(said, input...), m.dim(ansi.Truncate(m.status(), m.width, "…")))
 }
 
-// spinner turns while the bot is working.
+// spinner contains the frames of the animation that the status line shows while the bot is working.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 // status returns the status line, which is the last line of the screen.
@@ -89,7 +89,7 @@ func (m *model) growing() bool {
 	return slices.ContainsFunc(m.entries, func(e entry) bool { return e.live })
 }
 
-// mine formats the person's own text.
+// mine formats a text that the person at the terminal wrote.
 func (m *model) mine(text string) string {
 	text = prompt + strings.ReplaceAll(text, "\n", "\n  ")
 	if !m.dialect.Colour {

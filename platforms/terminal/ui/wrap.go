@@ -15,13 +15,13 @@ const (
 	noLink     = "\x1b]8;;\x1b\\"
 )
 
-// lead matches the beginning of a line that determines its indentation: quote bars, an indent, a list mark, and the
-// prompt.
+// lead matches the beginning of a line, which determines the indent of the rows that continue the line. It matches
+// quote bars, an indent, list marks and the prompt.
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
-// wrap cuts text into lines of at most width cells. Continued lines are indented like the first one. Each line is
-// complete by itself: a style or a link that continues is ended and begun again, so that any line can be shown
-// without the previous ones.
+// wrap cuts text into lines of at most width cells. It indents a line that continues another line like the first one.
+// If a style or a link continues in the next line, wrap ends it at the end of the line and begins it again in the next
+// line. Each line can therefore be shown without the previous lines.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
@@ -60,7 +60,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// cutAfter splits a line after the text begin, ignoring escape sequences.
+// cutAfter splits a line after the text begin. It ignores escape sequences in the line when it looks for this text.
 func cutAfter(line, begin string) (string, string) {
 	at := 0
 	for n := len(begin); n > 0; {
@@ -74,8 +74,8 @@ func cutAfter(line, begin string) (string, string) {
 	return line[:at], line[at:]
 }
 
-// blank returns the character for the indent of continued lines: a bar stays a bar, and any other character becomes a
-// space.
+// blank returns the character that replaces r in the indent of a continued line: a quote bar stays a bar, and any other
+// character becomes a space.
 func blank(r rune) rune {
 	if r == '│' {
 		return r
