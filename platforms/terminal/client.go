@@ -24,13 +24,14 @@ type RefusedError struct{ Reason string }
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Attach starts the protocol on conn and blocks until the hub answers. Closing conn ends the wait. On an error,
-// Attach closes conn. If the hub refuses the client, the error is a [RefusedError].
+// Attach asks the hub at the other end of conn to attach a client, and blocks until the hub answers. The caller can end
+// the wait by closing conn. If Attach fails, it closes conn. If the hub refuses the client, the error is a
+// [RefusedError].
 func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
 	w, err := c.attach(hello)
 	if err != nil {
-		_ = conn.Close() // the first error is the one to report
+		_ = conn.Close() // report the first error, not the error of Close
 		return nil, Welcome{}, err
 	}
 	return c, w, nil
@@ -53,13 +54,14 @@ func (c *Client) attach(hello Hello) (Welcome, error) {
 	return *f.Welcome, nil
 }
 
-// Say sends what the person typed and attached. It is safe for concurrent use, like Stop.
+// Say sends the text that the person typed and the files that the person attached. Say and Stop are safe for concurrent
+// use.
 func (c *Client) Say(id, text string, files ...File) error {
 	return c.write(Frame{Input: &Input{ID: id, Text: text, Files: files}})
 }
 
-// Ask is like Say, for a client that sends nothing more until the answer is complete. The bot can't ask such a client
-// questions.
+// Ask is like Say, for a client that sends no further input until the answer is complete. The bot asks such a client no
+// questions, because the client could not answer them.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})
@@ -78,7 +80,8 @@ func (c *Client) write(f Frame) error {
 	return err
 }
 
-// Next blocks for the next frame of the hub. Its error wraps ErrClosed when the connection has ended.
+// Next blocks until the hub sends the next frame, and returns the frame. If the connection has ended, Next returns an
+// error that wraps ErrClosed.
 func (c *Client) Next() (Frame, error) {
 	f, err := c.frames.next()
 	switch {
@@ -92,5 +95,5 @@ func (c *Client) Next() (Frame, error) {
 	return f, nil
 }
 
-// Close disconnects. A blocked Next returns.
+// Close closes the connection. A call of Next that is blocked then returns an error.
 func (c *Client) Close() error { return c.conn.Close() }

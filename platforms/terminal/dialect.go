@@ -9,18 +9,17 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with ANSI escape sequences. Without Colour it writes none, because of NO_COLOR
-// (https://no-color.org) or because the terminal supports none. The zero Dialect writes plain text. The length of a
-// text is measured in terminal cells.
+// Dialect writes text with ANSI escape sequences. If Colour is false, Dialect writes no styles, because the variable
+// NO_COLOR forbids them (https://no-color.org) or the terminal can't show them. The zero Dialect writes plain text. The
+// length of a text is measured in terminal cells.
 type Dialect struct {
 	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)
-	Links  bool `json:"links,omitempty"`  // clickable links (OSC 8); otherwise the address follows in brackets
+	Links  bool `json:"links,omitempty"`  // clickable links (OSC 8); false: the URL follows the link's text in brackets
 }
 
 var _ markup.Dialect = Dialect{}
 
-// For returns the dialect for the terminal that the environment describes. tty says whether the output is a terminal at
-// all.
+// For returns the dialect for the terminal that the environment describes. tty says whether the output is a terminal.
 func For(getenv func(string) string, tty bool) Dialect {
 	term := getenv("TERM")
 	if !tty || getenv("NO_COLOR") != "" || term == "" || term == "dumb" {
@@ -29,8 +28,8 @@ func For(getenv func(string) string, tty bool) Dialect {
 	return Dialect{Colour: true, Links: clickable(term, getenv)}
 }
 
-// clickable reports whether a terminal is known to support OSC 8. Others may show the sequence as text
-// (https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda).
+// clickable reports whether a terminal is known to support OSC 8, the escape sequence for links. Other terminals may
+// show the sequence as text (https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda).
 func clickable(term string, getenv func(string) string) bool {
 	for _, name := range []string{"kitty", "ghostty", "foot", "alacritty", "wezterm"} {
 		if strings.Contains(term, name) {
@@ -48,7 +47,7 @@ func clickable(term string, getenv func(string) string) bool {
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the usual symbols.
+// Shape returns the symbols of plain text, with a tab width of tabStop.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop
@@ -58,13 +57,13 @@ func (Dialect) Shape() markup.Shape {
 // Len counts cells, without escape sequences. A line break counts as one cell.
 func (Dialect) Len(r markup.Rendered) int { return cells(ansi.Strip(r.Text)) }
 
-// The characters before the lines of a quote and of a code block.
+// quoteBar begins each line of a quote, and codeIndent begins each line of a code block.
 const (
 	quoteBar   = "│ "
 	codeIndent = "  "
 )
 
-// Render returns the text with its formatting written into it.
+// Render returns the text with escape sequences for its formats.
 func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	w := writer{dialect: d, text: p.Text, line: true}
 	start := len(p.Text) - len(strings.TrimLeft(p.Text, "\n"))
@@ -83,7 +82,7 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: w.out.String()}
 }
 
-// Markdown renders a finished answer.
+// Markdown renders the Markdown source of a finished answer.
 func (d Dialect) Markdown(source string) string {
 	var parts []string
 	for _, p := range markup.Layout(source, markup.Options{Dialect: d, Limit: textLimit}) {

@@ -1,12 +1,15 @@
-// Package terminal connects terminals with the gateway. A [Hub] is the platform and a [Client] is one terminal. They
-// speak a small protocol of JSON lines, over a pipe in memory or over a daemon's socket.
+// Package terminal connects terminals with the gateway. A [Hub] is the daemon's side and a [Client] is the side of one
+// terminal. They exchange JSON lines over a pipe in memory or over the daemon's socket.
 //
-// A chat is a session with a name that the person chooses. At most one client is attached to a session. Without a
-// client, calls succeed and show nothing, since the answer is in the session's history. A client gets only the newest
-// state of each message. A slow terminal therefore makes a message grow in larger steps and delays nobody.
+// A chat is a session with a name that the person chooses. At most one client is attached to a session. If no client is
+// attached, a call to send or edit a message succeeds and shows nothing; the next client gets the answer from the
+// session's history. A client gets only the newest state of each message. If a terminal is slow, its messages therefore
+// grow in larger steps, but the hub never waits for the terminal.
 //
-// Clients survive a restart of the daemon. A new process waits a short time for the clients of the old one. Messages
-// keep their ids, and if a client repeats an input, the hub accepts it only once.
+// Clients reconnect after a restart of the daemon. The new process waits a short time for the clients of the old
+// process. Messages keep their ids across the restart. If a client sends an input again, the hub accepts the input only
+// once.
 //
-// The dialect formats text by ANSI escape sequences. It removes all escape sequences from a model's text.
+// The dialect formats text with ANSI escape sequences. It removes all escape sequences from a model's text, so that a
+// model can't control the terminal.
 package terminal

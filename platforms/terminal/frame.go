@@ -9,26 +9,28 @@ import (
 	"io"
 )
 
-// Version is the version of the protocol. A hub refuses clients with another version. Client and daemon are the same
-// program, so different versions mean that the daemon was not restarted after an update. The refusal tells the person
-// so.
+// Version is the version of the protocol. A hub refuses clients with another version. The client and the daemon are the
+// same program. If their versions differ, the daemon was not restarted after an update, and the hub's refusal tells the
+// person to restart it.
 //
-// Each side ignores unknown fields. So an older program of version 1 may lack these fields: Hello.Client and
-// Welcome.Once for reconnecting clients, Line.ID, Welcome.Commands, Welcome.Config, Input.Files and Welcome.Files.
+// Hub and client ignore unknown fields, so version 1 could get further fields later. An older program of version 1 does
+// not send these: Hello.Client and Welcome.Once for reconnecting clients, Line.ID, Welcome.Commands, Welcome.Config,
+// Input.Files and Welcome.Files.
 const Version = 1
 
-// maxFrame is the longest line that either side accepts, in bytes. It has room for the longest message as text and as
-// source, and for the files of an input, which base64 makes a third longer.
+// maxFrame is the length in bytes of the longest line that hub and client accept. Such a line can contain the longest
+// message both as text and as Markdown source. It can also contain the files of an input, which the base64 encoding
+// makes a third longer.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
-// Errors about frames.
+// These errors report an invalid frame.
 var (
 	errFrameTooLong = errors.New("frame is too long")
 	errFrame        = errors.New("frame is not one of the protocol")
 )
 
-// Frame is one line of the protocol. Exactly one of its fields is set. A client begins with Hello. The hub answers with
-// Welcome, or with Refused and then closes the connection.
+// Frame is one line of the protocol. Exactly one of its fields is set. A client first sends Hello. The hub answers with
+// Welcome, or answers with Refused and closes the connection.
 type Frame struct {
 	Hello *Hello `json:"hello,omitempty"` // from here on, frames that clients send
 	Input *Input `json:"input,omitempty"`
@@ -48,22 +50,24 @@ type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
 	Dialect Dialect `json:"dialect"`          // the dialect that the client wants for its messages
-	Client  string  `json:"client,omitempty"` // the client's random name, equal for all its connections; empty: the client does not reconnect
+	Client  string  `json:"client,omitempty"` // random; the same in all connections of the client; empty: it does not reconnect
 }
 
-// Input is what the person typed. The client chooses the ID, and Done contains it too. A client with a name uses an
-// ID again only to repeat an input on another connection. If that input was answered meanwhile, the hub sends Done at
-// once.
+// Input is a text that the person typed, with the attached files. The client chooses the ID, and the hub's Done
+// contains the same ID. A client with a name uses an ID again only to repeat an input on another connection. If the
+// gateway answered the repeated input meanwhile, the hub sends Done immediately.
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	Last bool   `json:"last,omitempty"` // the client sends nothing more until the answer is complete, so the bot can't ask it questions
-	// Piped says that the text came from standard input that is not a terminal, so nobody typed it.
+	Last bool   `json:"last,omitempty"` // the client sends no input until the answer is complete, so the bot can't ask questions
+	// Piped says that the client read the text from standard input, and that standard input is not a terminal. Nobody
+	// typed the text.
 	Piped bool   `json:"piped,omitempty"`
-	Files []File `json:"files,omitempty"` // what the person attached; at most MaxFiles bytes together
+	Files []File `json:"files,omitempty"` // files that the person attached; at most MaxFiles bytes together
 }
 
-// File is an attached file. The client reads it, with the permissions of the person who runs it.
+// File is an attached file. The client, not the daemon, reads the file, so the permissions of the person at the
+// terminal apply.
 type File struct {
 	Name string `json:"name"` // without a path
 	Data []byte `json:"data"`
@@ -72,7 +76,7 @@ type File struct {
 // Stop stops the answer that is being written.
 type Stop struct{}
 
-// Welcome says that the client is attached.
+// Welcome tells the client that the hub has attached it to the session.
 type Welcome struct {
 	Version int    `json:"version"`
 	Model   string `json:"model,omitempty"`   // name of the model; empty: unknown
@@ -81,17 +85,17 @@ type Welcome struct {
 	// Commands are the names of the commands, without the slash.
 	Commands []string `json:"commands,omitempty"`
 	Files    bool     `json:"files,omitempty"` // the hub accepts files
-	Once     bool     `json:"once,omitempty"`  // the hub accepts an input only once, even if a client with a name repeats it
+	Once     bool     `json:"once,omitempty"`  // the hub accepts an input only once, even if a named client repeats it
 }
 
 // Line is an earlier message, as Markdown.
 type Line struct {
-	Mine bool   `json:"mine,omitempty"` // from the person at the terminal
+	Mine bool   `json:"mine,omitempty"` // the person at the terminal wrote the message
 	Text string `json:"text"`
-	ID   string `json:"id,omitempty"` // id of the bot's message, the first one if there were several; empty: unknown
+	ID   string `json:"id,omitempty"` // id of the bot's message, or of its first message if the answer has several; empty: unknown
 }
 
-// Refused says why the client is not attached.
+// Refused tells the client why the hub did not attach it to the session.
 type Refused struct {
 	Reason string `json:"reason"`
 }
@@ -103,7 +107,7 @@ type Message struct {
 	Answer string `json:"answer,omitempty"` // id of the input, if this is the first message of its answer; otherwise empty
 	Text   string `json:"text"`             // in the client's dialect, without cursor
 	Source string `json:"source,omitempty"` // the model's Markdown, without the note
-	Note   string `json:"note,omitempty"`   // the last line of Text, if telex wrote it and not the model
+	Note   string `json:"note,omitempty"`   // the last line of Text, if telex wrote this line instead of the model
 	Cursor string `json:"cursor,omitempty"` // shown after Text while the message grows
 	Live   bool   `json:"live,omitempty"`   // the message will still change
 }
@@ -122,12 +126,12 @@ type Done struct {
 	Failed bool   `json:"failed,omitempty"` // the answer is missing or incomplete
 }
 
-// Closed is the last frame of the hub.
+// Closed is the last frame that the hub sends before it closes the connection.
 type Closed struct {
 	Reason string `json:"reason"`
 }
 
-// encodeFrame encodes a frame as a line.
+// encodeFrame encodes a frame as one line of JSON.
 func encodeFrame(f Frame) ([]byte, error) {
 	var line bytes.Buffer
 	e := json.NewEncoder(&line)
@@ -141,7 +145,7 @@ func encodeFrame(f Frame) ([]byte, error) {
 	return line.Bytes(), nil
 }
 
-// reader reads the frames of one side.
+// reader reads frames from a connection.
 type reader struct{ lines *bufio.Scanner }
 
 func newReader(r io.Reader) reader {
@@ -150,7 +154,7 @@ func newReader(r io.Reader) reader {
 	return reader{lines}
 }
 
-// next blocks for the next frame. At the end of the connection it returns io.EOF.
+// next blocks until the next frame arrives, and returns the frame. At the end of the connection, next returns io.EOF.
 func (r reader) next() (Frame, error) {
 	if !r.lines.Scan() {
 		switch err := r.lines.Err(); {
@@ -164,8 +168,8 @@ func (r reader) next() (Frame, error) {
 	return decodeFrame(r.lines.Bytes())
 }
 
-// decodeFrame decodes a line. It ignores unknown fields. A frame of an unknown kind is an error, because ignoring it
-// could lose content.
+// decodeFrame decodes a line. It ignores unknown fields. It returns an error for a frame of an unknown kind, because
+// ignoring such a frame could lose content.
 func decodeFrame(line []byte) (Frame, error) {
 	var f Frame
 	if err := json.Unmarshal(line, &f); err != nil {

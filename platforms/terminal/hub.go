@@ -20,8 +20,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Endpoint is the name of the terminal's endpoint. No platform can have this name, because it is also a key in the
-// configuration section streaming.
+// Endpoint is the name of the terminal's endpoint. An operator can't give this name to a platform, because the
+// configuration section streaming uses the name as a key for the terminal.
 const Endpoint chat.EndpointID = "cli"
 
 // operator is the person at a terminal: anybody who may start the program or reach the daemon's socket.
@@ -29,19 +29,20 @@ const operator chat.UserID = "operator"
 
 // HubOptions configures a Hub.
 type HubOptions struct {
-	Cursor string // shown by clients at the end of previews
-	// History returns the last messages of a session, oldest first; nil: clients show none.
+	Cursor string // clients show it at the end of a preview
+	// History returns the last messages of a session, oldest first. If History is nil, clients show no earlier
+	// messages.
 	History func(ctx context.Context, session string) ([]Line, error)
-	Model   string // name of the model, for people; empty: not shown
-	// Config is the path of the configuration file, for clients.
+	Model   string // name of the model that clients show; empty: clients show none
+	// Config is the path of the configuration file. The hub sends it to clients.
 	Config string
-	// Commands are the names of the commands, for completion in clients.
+	// Commands are the names of the chat commands, which clients complete.
 	Commands []string
 	Log      *slog.Logger
 }
 
-// Hub is the platform: it receives input from attached terminals and shows them the answers. Serve is called with each client's
-// connection.
+// Hub implements gateway.Platform for terminals: it receives input from attached clients, and sends them the answers. The
+// daemon calls Serve with the connection of each client.
 type Hub struct {
 	options  atomic.Pointer[HubOptions]
 	opened   chan struct{} // closed when Run has begun
@@ -58,7 +59,7 @@ type Hub struct {
 // attachedClient is a client that is attached to a session.
 type attachedClient struct {
 	out     *outbox
-	name    string // empty: it has no name
+	name    string // empty: the client has no name
 	dialect Dialect
 	inputs  map[chat.MessageID]string // ids that the client gave to its unanswered inputs
 	files   map[chat.MessageID][]File // files of the unanswered inputs
@@ -89,8 +90,8 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform. It returns the attached client's dialect. Without a client, it returns the most
-// common dialect, for messages that wait for a client to reconnect.
+// Dialect implements gateway.Platform. It returns the attached client's dialect. If no client is attached, it returns
+// the most common dialect, because the client that reconnects probably has this dialect.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,8 +101,8 @@ func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Colour: true}
 }
 
-// Run implements gateway.Platform: it passes input to accept until ctx ends. It needs no resume position, because
-// clients repeat inputs that were not accepted.
+// Run implements gateway.Platform. Until ctx ends, the hub passes input to accept. Run needs no resume cursor, because
+// clients repeat inputs that accept has not accepted.
 func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	h.mu.Lock()
 	h.accept = accept
@@ -125,7 +126,7 @@ func (h *Hub) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// Edit implements preview.Editor. It also edits messages of an earlier process.
+// Edit implements preview.Editor. It can also edit a message that an earlier process sent.
 func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	if err := h.await(ctx, ref.Target); err != nil {
 		return chat.Receipt{}, err
@@ -133,8 +134,8 @@ func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// await waits until a client is attached to a session, if clients of an earlier process may still reconnect. After
-// the first client of the session, or after returnsIn, it no longer waits.
+// await waits for a client of an earlier process to reconnect to a session. It returns immediately if a client of the
+// session has already attached to this process, or if this process has received for longer than returnsIn.
 func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	h.mu.Lock()
 	came := h.arrival(to.Chat)
@@ -150,8 +151,8 @@ func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	return nil
 }
 
-// arrival returns a channel that is closed when a client has been attached to a session, or when the wait is over. The
-// caller holds mu.
+// arrival returns a channel that is closed when a client has been attached to a session, or when the wait for old
+// clients is over. The caller holds mu.
 func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	select {
 	case <-h.waitOver:
@@ -164,7 +165,8 @@ func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	return h.arrived[session]
 }
 
-// show sends the state of a message to the attached client, if there is one.
+// show sends the newest state of a message to the client that is attached to the session. If there is no client, show
+// does nothing.
 func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 	shown := Message{ID: string(ref.ID), Text: m.Text, Source: m.Source, Note: m.Note, Live: m.Preview}
 	cursor := h.options.Load().Cursor
@@ -185,10 +187,10 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 		return nil
 	}
 	if !dialect.Colour {
-		shown.Text = ansi.Strip(shown.Text) // the text was rendered before this client attached, with another dialect
+		shown.Text = ansi.Strip(shown.Text) // the text was rendered with another dialect, before this client attached
 	}
 	shown.Answer = c.inputs[m.ReplyTo]
-	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only a message of at least this length can exceed a frame after JSON encoding
+	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // the JSON encoding of a shorter message always fits into a frame
 		if _, err := encodeFrame(Frame{Message: &shown}); err != nil {
 			return &chat.SendError{Kind: chat.TooLong, Err: err}
 		}
@@ -249,7 +251,7 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// Reasons why an input is refused.
+// These errors are the reasons for which the hub refuses an input. The person sees them.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
@@ -257,7 +259,7 @@ var (
 	errNotReceiving = errors.New("telex takes nothing just now: it stops, or it can't reach its database")
 )
 
-// take passes an input to the gateway and returns when the gateway has stored it.
+// take passes a client's input to the gateway. It returns when the gateway has stored the input.
 func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, in Input) error {
 	text := strings.TrimSpace(in.Text)
 	switch {

@@ -2,32 +2,32 @@ package terminal
 
 import "time"
 
-// Terminals have no published limits; these are telex's own.
+// These limits are telex's own, because terminals have no published limits.
 const (
-	// textLimit is the longest message, in cells. A longer reply continues in the next message, so that every message
-	// fits into a frame.
+	// textLimit is the maximum length of a message in terminal cells. A longer reply continues in the next message, so
+	// that every message fits into a frame.
 	textLimit = 100_000
-	// editInterval is the minimum time between two changes of a growing message. The preview loop does not look for
-	// new text more often.
+	// editInterval is the minimum time between two changes of a growing message. Within this time, the preview loop
+	// does not check again for new text.
 	editInterval = 100 * time.Millisecond
 	// typingFor is how long a client shows that the bot is working.
 	typingFor = 5 * time.Second
-	// keyFor is how long a create may be repeated. A message's key is its id, so that a repeated create makes no
-	// second message, even on the screen of a client that was attached to an earlier process.
+	// keyFor is how long the gateway may repeat a create with the same key. The hub uses the key as the message's id. A
+	// repeated create therefore shows no second message, even if the client was attached to an earlier process.
 	keyFor = 24 * time.Hour
 	// returnsIn is how long a new process waits for clients of an earlier one. Clients try to reconnect at shorter
-	// intervals. A call for a preview may wait that long.
+	// intervals. A call that shows a preview may block for returnsIn.
 	returnsIn = 10 * time.Second
-	// MaxInput is the longest input, in bytes.
+	// MaxInput is the maximum length of an input in bytes.
 	MaxInput = 64 << 10
-	// MaxFiles is the maximum size of an input's files together, in bytes.
+	// MaxFiles is the maximum total size in bytes of the files of one input.
 	MaxFiles = 12 << 20
-	// maxHeld is the maximum size of the files that a hub keeps for one client, in bytes. It keeps the files of
-	// unanswered inputs.
+	// maxHeld is the maximum total size in bytes of the files that a hub keeps for one client. The hub keeps the files
+	// of all unanswered inputs.
 	maxHeld = 32 << 20
 	// maxAttached is the maximum number of files of an input.
 	maxAttached = 10
-	// maxName is the longest name of a client, in bytes.
+	// maxName is the maximum length of a client's name in bytes.
 	maxName = 64
 )
 

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many frames may wait for a client. A waiting message counts once, however often it changes. So
-// only a client that reads nothing exceeds this number, and is disconnected.
+// maxWaiting is how many frames may wait for a client. If more frames wait, the hub disconnects the client. A waiting
+// message counts only once, however often it changes, so only a client that reads nothing exceeds this number.
 const maxWaiting = 1000
 
-// errSlow means that a client does not read.
+// errSlow means that a client does not read the frames that the hub sends.
 var errSlow = errors.New("the terminal does not keep up")
 
-// outbox contains the frames that wait for a client. Its methods don't block, except take.
+// outbox is the queue of frames that the hub will send to a client. Only its method take blocks.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame
@@ -23,7 +23,8 @@ type outbox struct {
 
 func newOutbox() *outbox { return &outbox{changed: make(chan struct{}, 1)} }
 
-// put adds a frame. The newest state of a message replaces an older state that still waits.
+// put adds a frame to the queue. If an older state of the same message still waits, the new state replaces the older
+// one.
 func (o *outbox) put(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,7 +55,8 @@ func (o *outbox) end(err error) {
 	}
 }
 
-// take blocks until there is a next frame.
+// take removes the oldest frame and returns it. If the queue is empty, take blocks until put adds a frame or the outbox
+// has ended.
 func (o *outbox) take() (Frame, error) {
 	for {
 		f, ok, err := o.first()

@@ -13,13 +13,14 @@ import (
 	"telex/internal/chat"
 )
 
-// errDetached means that a client has left.
+// errDetached means that a client has disconnected.
 var errDetached = errors.New("the client has left")
 
-// Serve serves one client until it leaves, is refused or is too slow, or until ctx ends, in which case the client is
-// informed. The hub owns conn and closes it. Serve returns no error if the client leaves.
+// Serve serves one client until the client disconnects, or until the hub refuses it or finds it too slow. If ctx ends,
+// Serve sends the frame Closed to the client and returns. Serve always closes conn. Serve returns nil if the client
+// disconnects.
 func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
-	defer func() { _ = conn.Close() }() // the client has closed it already, or learns in this way that the connection has ended
+	defer func() { _ = conn.Close() }() // an error means that the connection is closed already
 	frames := newReader(conn)
 	hello, err := h.greet(ctx, conn, frames)
 	if err != nil || hello == nil {
@@ -31,7 +32,8 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	// The outbox keeps all messages that arrive from now on, because the history in Welcome may not contain them.
+	// From now on, the outbox keeps all new messages for the client. The history in Welcome may not contain these
+	// messages.
 	if write(conn, Frame{Welcome: h.welcome(ctx, hello.Session)}) != nil {
 		return nil // the client left
 	}
@@ -39,7 +41,7 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	writing.Go(func() {
-		defer func() { _ = conn.Close() }() // ends the reading in listen
+		defer func() { _ = conn.Close() }() // makes the blocked read in listen return
 		send(conn, c.out)
 	})
 	stop := context.AfterFunc(ctx, func() {
@@ -51,14 +53,15 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	return h.listen(ctx, session, c, frames)
 }
 
-// greet reads the client's first frame. It returns nil if the client was refused or left.
+// greet reads the client's first frame and returns its Hello. It returns nil if it refused the client or if the client
+// disconnected.
 func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, error) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	_ = conn.SetReadDeadline(time.Now().Add(helloTimeout)) // if it fails, reading fails, too
+	_ = conn.SetReadDeadline(time.Now().Add(helloTimeout)) // if this call fails, reading fails too
 	f, err := frames.next()
 	switch {
 	case ctx.Err() != nil, errors.Is(err, io.EOF):
-		return nil, nil //nolint:nilnil // the client left, which is not a failure
+		return nil, nil //nolint:nilnil // the client disconnected, which is no error
 	case err != nil:
 		return nil, fmt.Errorf("attach a terminal: %w", err)
 	case f.Hello == nil:
@@ -94,7 +97,7 @@ func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
 	return w
 }
 
-// listen handles the frames of the client until it leaves.
+// listen handles the frames of the client until the client disconnects.
 func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient, frames reader) error {
 	for {
 		f, err := frames.next()
@@ -121,8 +124,8 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 	}
 }
 
-// notTaken returns the line for a person whose input was not accepted. It shows only known reasons; other errors are
-// only in the log.
+// notTaken returns the line that tells a person why the hub did not accept an input. The line contains only the reasons
+// that are listed here. All other errors are written only to the log.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {
@@ -132,7 +135,7 @@ func notTaken(err error) string {
 	return "That was not taken: it could not be stored."
 }
 
-// send writes the frames of the outbox until it ends or the connection fails.
+// send writes the frames of the outbox to the connection, until the outbox ends or the connection fails.
 func send(conn net.Conn, out *outbox) {
 	for {
 		f, err := out.take()
@@ -151,7 +154,7 @@ func write(conn net.Conn, f Frame) error {
 	if err != nil {
 		return err
 	}
-	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // if it fails, writing fails, too
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // if this call fails, writing fails too
 	if _, err := conn.Write(line); err != nil {
 		return fmt.Errorf("write frame: %w", err)
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// cells returns how many cells a text occupies; a line break counts as one. Appending text to s never reduces the
-// result.
+// cells returns how many terminal cells a text occupies. A line break counts as one cell. Appending text to s never
+// reduces the result.
 func cells(s string) int {
 	cond := runewidth.Condition{StrictEmojiNeutral: true}
 	n := 0
@@ -16,7 +16,8 @@ func cells(s string) int {
 	return n
 }
 
-// cluster returns the width of one grapheme: the width of its widest character, or two cells for flags and emoji.
+// cluster returns the width of one grapheme cluster in cells: two for flags and emoji, otherwise the width of its
+// widest character.
 func cluster(cond *runewidth.Condition, s string) int {
 	if len(s) == 1 || s == "\r\n" {
 		return 1

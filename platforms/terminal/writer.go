@@ -11,15 +11,16 @@ import (
 // reset ends all formatting; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
 const reset = "\x1b[0m"
 
-// writer writes one piece. It writes the end of a format where the format ends, and the beginning of a style only
-// before the next character. So when a text grows, the written text is only appended to.
+// writer writes one piece. It ends a format at the position where the format ends, but begins a style only immediately
+// before the next character. If a text grows, the output for the longer text therefore begins with the output for the
+// shorter text.
 type writer struct {
 	dialect Dialect
 	text    string
 	out     strings.Builder
-	active  []markup.Format // the open formats, outer ones before inner ones
+	active  []markup.Format // the open formats, from the outermost to the innermost
 	sgr     string          // the sequence of the current style
-	line    bool            // at the beginning of a line
+	line    bool            // the next character is the first of a line
 }
 
 func (w *writer) open(f markup.Format) {
@@ -55,7 +56,7 @@ func (w *writer) close(f markup.Format, n int) {
 	}
 }
 
-// says reports whether a link's text contains its address.
+// says reports whether a link's text already shows the link's URL.
 func says(text, url string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
@@ -104,7 +105,7 @@ func (w *writer) finish(end int) {
 	w.style("")
 }
 
-// sequence returns the sequence for the active formats.
+// sequence returns the escape sequence of the style for the active formats.
 func (w *writer) sequence() string {
 	if !w.dialect.Colour {
 		return ""
@@ -139,7 +140,7 @@ func (w *writer) sequence() string {
 	return "\x1b[" + strings.Join(params, ";") + "m"
 }
 
-// style writes the sequence of a style unless it is the current one.
+// style writes the escape sequence of a style, unless the style is already the current one.
 func (w *writer) style(sgr string) {
 	if sgr == w.sgr {
 		return
@@ -151,5 +152,5 @@ func (w *writer) style(sgr string) {
 	w.sgr = sgr
 }
 
-// osc8 returns the sequence that begins a link. An empty URL ends the link.
+// osc8 returns the escape sequence that begins a link to a URL. With an empty URL, the sequence ends the current link.
 func osc8(url string) string { return "\x1b]8;;" + url + "\x1b\\" }

@@ -13,10 +13,10 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// maxWait limits every wait. It is far longer than any wait takes unless a test fails.
+// maxWait limits how long Await waits. A test that succeeds never waits nearly so long.
 const maxWait = 60 * time.Second
 
-// Screen is a terminal. Each Write is processed at once.
+// Screen is an emulated terminal. A call of Write returns after the terminal has processed the written data.
 type Screen struct {
 	mu      sync.Mutex
 	vt      *vt.Emulator
@@ -25,18 +25,18 @@ type Screen struct {
 	watch   func(lines []string)
 }
 
-// New returns a screen. The terminal's answers to queries of the program are written to answers until the test ends.
-// watch is called with the visible lines after each write; it may be nil.
+// New returns a screen. Until the test ends, the screen writes the terminal's answers to the program's queries to the
+// writer answers. After each write, the screen calls watch with its lines, unless watch is nil.
 func New(t *testing.T, width, height int, answers io.Writer, watch func(lines []string)) *Screen {
 	s := &Screen{vt: vt.NewEmulator(width, height), changed: make(chan struct{}), watch: watch}
 	s.vt.SetCallbacks(vt.Callbacks{CursorVisibility: func(on bool) { s.hidden = !on }})
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, _ = io.Copy(answers, s.vt) // ends when the screen is closed
+		_, _ = io.Copy(answers, s.vt) // ends when the input pipe of the emulator is closed
 	}()
 	t.Cleanup(func() {
-		if c, ok := s.vt.InputPipe().(io.Closer); ok { // closing the emulator itself would race with its readers
+		if c, ok := s.vt.InputPipe().(io.Closer); ok { // closing the emulator itself would cause a data race with its readers
 			_ = c.Close()
 		}
 		<-answered
@@ -57,15 +57,16 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Resize changes the size.
+// Resize changes the size of the screen without wrapping lines again.
 func (s *Screen) Resize(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vt.Resize(width, height)
 }
 
-// Reflow changes the size like most terminals: it wraps lines that are too long now, and keeps the cursor at its
-// position in the text. Lines that no longer fit scroll off at the top. Styles are lost.
+// Reflow changes the size of the screen as most terminals do. It wraps lines that are longer than the new width, and
+// keeps the cursor at its position in the text. Lines for which the screen has no room move to the scrollback. Unlike a
+// real terminal, Reflow removes styles.
 func (s *Screen) Reflow(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +152,8 @@ func text(l uv.Line) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Await waits until ok returns true for the lines, and returns the lines.
+// Await waits until ok returns true for the lines of the screen, and returns these lines. If this takes longer than
+// maxWait, the test fails.
 func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
 	t.Helper()
 	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a failed test must end
@@ -171,7 +173,7 @@ func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) 
 	}
 }
 
-// Has reports whether a line contains part.
+// Has returns a condition for Await: a line of the screen contains part.
 func Has(part string) func(lines []string) bool {
 	return func(lines []string) bool { return Count(lines, part) > 0 }
 }
