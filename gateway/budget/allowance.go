@@ -6,11 +6,11 @@ import (
 	"telex/internal/chat"
 )
 
-// maxReset is the maximum accepted time to a reset.
+// maxReset limits the time until a reset that a platform may report.
 const maxReset = time.Hour
 
-// allowance is a rate limit as reported in the platform's answers: a number of calls until the limit is reset.
-// After a reset the full limit is available, for the same period as before.
+// allowance is a rate limit as the platform reports it in its responses: the number of calls that are left until the
+// time of the reset. After the reset, the full limit is available again for a period of the same length.
 type allowance struct {
 	ops    chat.Op
 	limit  int // calls per period; 0: unknown
@@ -19,8 +19,8 @@ type allowance struct {
 	period time.Duration // longest reported time to a reset
 }
 
-// UpdateLimits records the rate limits that the platform reported in its answer to c. It must be called before
-// the ticket's Done. It can only tighten the limits that the adapter declares.
+// UpdateLimits records the rate limits that the platform reported in its response to call c. The caller must call
+// UpdateLimits before the ticket's Done. Reported limits can only tighten the limits that the adapter declares.
 func (b *Budget) UpdateLimits(c chat.Call, reported []chat.RateLimitInfo) {
 	if len(reported) == 0 {
 		return
@@ -50,7 +50,8 @@ func (s *scope) allowance(ops chat.Op) *allowance {
 	return a
 }
 
-// report applies a reported limit; others is the number of other running calls.
+// report updates the allowance with the limit w that the platform reported. others is the number of running calls that
+// the reported number may not include yet.
 func (a *allowance) report(w chat.RateLimitInfo, others int, now time.Time) {
 	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
@@ -60,7 +61,7 @@ func (a *allowance) report(w chat.RateLimitInfo, others int, now time.Time) {
 	a.limit, a.left, a.until, a.period = max(0, w.Limit), left, until, max(a.period, reset)
 }
 
-// wait returns how long a call must wait if it must leave keep calls to others.
+// wait returns how long a call must wait if keep calls must be left to more urgent calls.
 func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	if d := a.until.Sub(now); d > 0 && a.left <= keep {
 		return d
@@ -68,8 +69,8 @@ func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	return 0
 }
 
-// take counts a call that begins while others are running. The first call after a reset begins a new period, until its
-// response reports a better value.
+// take counts a call that begins while other calls are running. The first call after a reset begins a new period. The
+// response to this call may then report the exact time of the next reset.
 func (a *allowance) take(others int, now time.Time) {
 	switch {
 	case now.Before(a.until):

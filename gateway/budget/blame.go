@@ -7,25 +7,26 @@ import (
 	"telex/internal/chat"
 )
 
-// If suspectChats chats are refused within suspectFor, and their own limits don't explain it, the endpoint's
-// limit was exceeded.
+// If the platform refuses calls in suspectChats chats within suspectFor, and the limits of these chats don't explain
+// the refusals, the endpoint's limit must have been exceeded.
 const (
 	suspectChats = 3
 	suspectFor   = 5 * time.Second
 )
 
-// suspect is a chat that was refused although it had used less of its own limits than of the endpoint's.
+// suspect is a chat in which the platform refused a call although the chat had used less of its own limits than of the
+// endpoint's limits.
 type suspect struct {
 	chat chat.ChatID
 	at   time.Time
 }
 
-// blame is called after a refusal of c that names no scope. It returns which scope to block, and which scope's limits
-// to slow down. By default both are the chat. If c used less of its chat's and message's limits than of the endpoint's
-// limits, the chat is a suspect. Enough suspects show that the endpoint refuses. While the endpoint is known to refuse,
-// each suspect slows down the endpoint's limits.
+// blame is called when the platform refuses call c with a rate limit but does not say in which scope. It returns which
+// scope to block, and which scope's limits to slow down. By default both are the chat. If less of the limits of c's
+// chat and message is used than of the endpoint's limits, the chat is a suspect. When there are suspectChats suspects,
+// blame returns the endpoint. While the endpoint's limits are slowed down, each further suspect slows them down more.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
-	var own, endpoint float64 // usage of the most used limit
+	var own, endpoint float64 // usage of the most used limit, of the chat or message and of the endpoint
 	known := false
 	for _, l := range c.Limits {
 		if l.Ops&c.Op == 0 {
@@ -50,8 +51,8 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 	return chat.ScopeChat, chat.ScopeChat
 }
 
-// suspect records a suspect chat, and reports whether there are enough of them to blame the endpoint. If so, it
-// ends their own slowdowns.
+// suspect records a suspect chat, and reports whether there are enough suspects to blame the endpoint. If so, suspect
+// ends the slowdowns of these chats.
 func (b *Budget) suspect(id chat.ChatID, now time.Time) bool {
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
 		return now.Sub(s.at) >= suspectFor || s.chat == id

@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// blockMemory is how long the end of a past block is remembered.
+	// blockMemory is how long the Budget remembers a block after its end.
 	blockMemory = time.Minute
-	// minBlock is the duration of a block if the refusal gives none.
+	// minBlock is the duration of a block if the platform's refusal contains no duration.
 	minBlock = time.Second
-	// maxRestored limits a block of an earlier process: its end is in wall-clock time, which may have been wrong
-	// then or be wrong now.
+	// maxRestored limits the duration of a block that an earlier process stored. The end of a stored block is a
+	// wall-clock time, and the clock may have been wrong then or be wrong now.
 	maxRestored = 24 * time.Hour
 	// restoreMargin is added to a block of an earlier process, because the store keeps only milliseconds, and the wall
 	// clock may be adjusted by a few milliseconds between the two processes.
 	restoreMargin = 50 * time.Millisecond
 )
 
-// Block records a refusal of c: for d, no call of the kinds in ops or of c's kind is granted in the scope, and
-// the scope's limits slow down. If ops is 0, all kinds are blocked. A scope of 0 means that the platform named
-// none: blame chooses the chat or the endpoint. If it chooses the chat, the message's and thread's limits slow
-// down too. A create has no message yet, so its message scope means the chat. Block returns the resulting block,
-// so that the caller can store it.
+// Block records that the platform refused call c with a rate limit. For the duration d, the Budget grants no call in
+// scope s whose kind is in ops or is the kind of c. If ops is 0, all kinds of calls are blocked. The limits of the
+// scope slow down. If s is 0, the platform named no scope, and blame chooses the chat or the endpoint. If blame chooses
+// the chat, the limits of the message and the thread slow down too. A create call has no message yet, so for create
+// calls chat.ScopeMessage means the chat. Block returns the resulting block, so that the caller can store it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
 		d = minBlock
@@ -52,8 +52,8 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 	return chat.Block{Scope: k.scope, Ops: ops, Chat: k.chat, Thread: k.thread, Message: k.message, Until: until}
 }
 
-// Assume records that an earlier process may have made as many calls like c as the limits allow, so that calls
-// which the platform still counts are not granted again.
+// Assume records that an earlier process may have made as many calls like c as the limits allow. The platform may still
+// count those calls, so this process must not make the same number of calls again.
 func (b *Budget) Assume(c chat.Call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,28 +67,28 @@ func (b *Budget) Assume(c chat.Call) {
 	}
 }
 
-// AssumeChat is like Assume, for a chat that another process called until now. It leaves out the endpoint's limits,
-// which the processes share by their claims (see Claims).
+// AssumeChat is like Assume, for a chat in which another process made the calls until now. AssumeChat does not change
+// the endpoint's limits, which the processes divide by their claims (see Claims).
 func (b *Budget) AssumeChat(c chat.Call) {
 	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l chat.Limit) bool { return l.Scope == chat.ScopeEndpoint })
 	b.Assume(c)
 }
 
-// Restore restores a block of an earlier process, for a day at most.
+// Restore restores a block that an earlier process stored. The restored block lasts at most maxRestored.
 func (b *Budget) Restore(k chat.Block) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, thread: k.Thread, message: k.Message})
 	ops := k.Ops
-	if ops == 0 { // stored by a version whose blocks had no kinds
+	if ops == 0 { // older versions stored blocks without kinds of calls
 		ops = chat.OpAll
 	}
 	sc.block(ops, now.Add(min(k.Until.Sub(now), maxRestored)+restoreMargin))
 }
 
-// BlockedUntil returns the end of the last block that applies to c, including blocks that ended within the last
-// minute. It returns the zero time if there is none.
+// BlockedUntil returns the end of the last block that applies to call c, including blocks that ended within the last
+// minute. It returns the zero time if no block applies.
 func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,14 +101,14 @@ func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	return until
 }
 
-// block is a refusal in one scope: no call of these kinds is granted before until.
+// block records that the Budget grants no call of the kinds ops in one scope before the time until.
 type block struct {
 	ops   chat.Op
 	until time.Time
 }
 
-// block blocks calls of these kinds until a time, or longer if an existing block ends later, and returns the
-// end.
+// block blocks calls of the kinds ops until a time, or longer if an existing block ends later. It returns the end of
+// the block.
 func (s *scope) block(ops chat.Op, until time.Time) time.Time {
 	for i := range s.blocks {
 		if b := &s.blocks[i]; b.ops == ops {
@@ -120,7 +120,7 @@ func (s *scope) block(ops chat.Op, until time.Time) time.Time {
 	return until
 }
 
-// blockedUntil returns the end of the last block for a kind of call, which may be in the past.
+// blockedUntil returns the end of the last block for a kind of call. The end may be in the past.
 func (s *scope) blockedUntil(op chat.Op) (until time.Time) {
 	for _, b := range s.blocks {
 		if b.ops&op != 0 {

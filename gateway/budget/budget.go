@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// untilEvent is a wait that only an event can end.
+// untilEvent is the duration of a wait that no timer ends, only an event such as the end of another call.
 const untilEvent = time.Duration(math.MaxInt64)
 
 // sweepEvery is the number of requests between two sweeps of unused scopes.
@@ -19,19 +19,19 @@ const sweepEvery = 1024
 type Budget struct {
 	mu       sync.Mutex
 	scopes   map[scopeKey]*scope
-	waiting  []*Ticket   // in the order in which they are granted
+	waiting  []*Ticket   // tickets that wait, in the order in which they are granted
 	timer    *time.Timer // runs dispatch at due
-	due      time.Time   // zero: only an event can make room for waiting tickets
+	due      time.Time   // zero: only an event, such as the end of a call, can make room for waiting tickets
 	trips    roundTrips
 	suspects []suspect
 	requests uint64
-	shares   *shares // nil: no other process calls for the endpoint
+	shares   *shares // nil: no other process makes calls for the endpoint
 }
 
-// New returns a Budget with nothing used.
+// New returns a Budget that has not granted any call.
 func New() *Budget { return &Budget{scopes: make(map[scopeKey]*scope)} }
 
-// Request queues a call and returns its ticket, which must be ended with Done or Cancel.
+// Request queues a call and returns its ticket. The caller must end the ticket with Done, Lost or Cancel.
 func (b *Budget) Request(c chat.Call) *Ticket {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +41,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		b.sweep(now)
 	}
 	if !b.due.IsZero() && !now.Before(b.due) {
-		b.dispatch(now) // tickets that have become ready go first
+		b.dispatch(now) // grant waiting tickets that have become ready before the new one
 	}
 	t := b.ticket(c, now)
 	d, _ := t.wait(now)
@@ -49,7 +49,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		t.grant(now)
 		return t
 	}
-	// Waiting tickets can't go yet, so the queue need not be searched.
+	// None of the other waiting tickets can be granted yet, so the queue need not be searched.
 	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
 	b.waiting = slices.Insert(b.waiting, i, t)
 	if d < untilEvent && (b.due.IsZero() || now.Add(d).Before(b.due)) {
@@ -58,9 +58,9 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 	return t
 }
 
-// dispatch grants ready tickets in order, and sets the timer to the time when the next ticket may become ready.
-// If a scope has no room for a call, it has none for a less urgent one either, so granting in queue order is
-// fair. Once the endpoint's limits block a kind of call, all later tickets of that kind are skipped.
+// dispatch grants ready tickets in the order of the queue, and sets the timer to the time when the next ticket may
+// become ready. If a scope has no room for a call, it has no room for a less urgent call either, so a less urgent call
+// can't overtake it. Once the endpoint's limits block a kind of call, dispatch skips all later tickets of that kind.
 func (b *Budget) dispatch(now time.Time) {
 	next := untilEvent
 	var held chat.Op
@@ -103,7 +103,7 @@ func (b *Budget) onTimer() {
 	b.dispatch(time.Now())
 }
 
-// sweep removes scopes without information, so that the memory does not grow with time.
+// sweep removes scopes whose state no longer affects any call, so that memory use does not grow without bound.
 func (b *Budget) sweep(now time.Time) {
 	for k, s := range b.scopes {
 		if s.idle(now) {

@@ -1,38 +1,41 @@
-// Package budget decides when a call to a platform may be made. Every call to one endpoint requests a ticket
-// here first and waits until it is granted.
+// Package budget decides when a call to a platform may be made. Before each call to an endpoint, the caller requests a
+// ticket from the endpoint's Budget and waits until the Budget grants the ticket.
 //
-// A call counts in up to four scopes: its message, its thread, its chat, and the endpoint. It is granted when all of
-// them have room. Finals go first, then first displays, then previews, then typing indicators. Within a class the call
-// whose content has waited longest goes first, so that none starves.
+// A call counts in up to four scopes: its message, its thread, its chat, and the endpoint. A call is granted when all
+// its scopes have room. Finals come first, then first displays, then previews, then typing indicators. Among calls of
+// the same class, the call whose content has waited longest comes first, so that every call is made in the end.
 //
-// Each limit of a scope has a meter: it never grants more than Count calls in any Window, and a token bucket of size
-// Burst spreads them over time. A platform counts a call when the call arrives. We can't observe this moment, but it
-// lies between the call's start and its end. So
+// Each limit of a scope has a meter. A meter never allows more than Count calls in any Window, and a token bucket of
+// size Burst spreads the calls over time. A platform counts a call when the call arrives there. The Budget can't
+// observe the time of arrival, which is between the start and the end of the call. So
 //
 //   - a running call counts already, and
 //   - a call that ended counts from its latest possible arrival: its end minus three quarters of the
 //     shortest round trip; or its end, if there was no response.
 //
-// If one call ends at e and the next starts at s, the first arrived before e minus the time of the way back, and the
-// second arrives after s plus the time of the way there. The gap between the arrivals is thus longer than s-e by at
-// least the shortest possible round trip, whatever delays the network adds. So no window at the platform exceeds the
-// limit, as long as the shortest observed round trip is at most a third longer than the shortest possible. If a round
-// trip is even shorter, a few calls arrive too early by the difference, and at worst a 429 follows.
+// Suppose one call ends at time e and the next call starts at time s. The first call arrived at the platform before e
+// minus the travel time of its response. The second call arrives after s plus its own travel time. So the time between
+// both arrivals is longer than s-e by at least the shortest possible round trip, even if the network delays calls. The
+// calls that arrive at the platform therefore stay within the limit if the shortest observed round trip is at most a
+// third longer than the shortest possible one. If the shortest possible round trip is shorter than that, a few calls
+// arrive too early, and the platform may answer with a 429.
 //
-// Previews leave one call of each limit to finals and first displays. Typing indicators leave two. While replies wait
-// in a scope, its previews go one at a time at the limit's rate. So if the call that previews leave is used, a final
-// waits for one interval of the limit. When the endpoint's limits block kinds of calls, the search through the queue
-// skips those kinds. A final of many parts announces how many calls it needs. Younger finals don't overtake it: they
-// leave room for those announced calls that the limit would otherwise delay.
+// Previews leave one call of each limit to finals and first displays, and typing indicators leave two calls. While
+// calls wait in a scope, previews there are spread evenly over the limit's window. So even if the call that previews
+// leave is already used, a final waits for only one interval of the limit. When the endpoint's limits block some kinds
+// of calls, the search through the queue skips those kinds. A final of many parts announces how many calls it needs.
+// Later finals leave room for those announced calls that the limit would otherwise delay.
 //
-// After a 429 no call of the refused kinds is granted in the blocked scope until the block ends. Then previews slow
-// down to the number of calls that the platform accepted, or to half of the limit, and return to the full rate within a
-// minute. If the true limit is lower than declared, the platform refuses again at the same number of calls. Each time,
-// the slowdown lasts longer, up to an hour. Finals and first displays are never slowed down. If previews filled the
-// lower limit, finals would be refused. So previews leave up to half of it unused while the slowdown lasts.
+// After a 429, no call of the refused kinds is granted in the blocked scope until the block ends. After the block,
+// previews slow down to the number of calls that the platform accepted, or to half of the limit, and return to the full
+// rate within a minute. If the platform's true limit is lower than the declared one, the platform refuses calls again
+// at the same number of calls. Each such refusal makes the slowdown longer, up to an hour. Finals and first displays
+// are never slowed down. If previews used all calls of the lower limit, the platform would refuse finals. So during a
+// slowdown, previews leave up to half of the lower limit unused.
 //
-// A refusal that names no scope blocks the chat. If several chats are refused that used less of their own limits than
-// of the endpoint's limits, the endpoint is blocked as well. Further refusals of this kind slow down the endpoint's
-// limits. Rate limits reported in answers tighten the limits at once, but never loosen them beyond the adapter's
-// declaration. An adapter that trusts its platform's answers therefore declares the loosest limits.
+// If a 429 does not say which scope it concerns, the Budget blocks the chat. If the platform refuses calls in several
+// chats that have used less of their own limits than of the endpoint's limits, the Budget blocks the endpoint as well.
+// Further refusals of this kind slow down the endpoint's limits. Rate limits that the platform reports in its responses
+// tighten the limits at once, but never loosen them beyond the limits that the adapter declares. An adapter that relies
+// on the reported limits therefore declares the loosest limits that are possible.
 package budget

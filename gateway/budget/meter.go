@@ -10,27 +10,28 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is the longest window that counts as full after a restart. Up to this length, Count holds for the calls
-// of all processes together.
+// shortWindow is the longest window that counts as full after a restart. In windows up to this length, the calls of the
+// old and the new process together never exceed Count.
 const shortWindow = 5 * time.Second
 
 // meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
 // than Count calls. The bucket spreads the calls over time.
 //
-// A call takes its token from the bucket when it ends, dated to its arrival: a call that is delayed on its way
-// must not arrive together with the next one. Until then it counts as running.
+// A call takes its token from the bucket when the call ends, and the bucket treats the token as taken at the call's
+// latest possible arrival. Otherwise, a call that the network delays could arrive at the platform together with the
+// next call. Until a call ends, the meter counts it as running.
 type meter struct {
 	limit chat.Limit
 	scope *scope
-	part  int // calls per window that this process may make; the limit's Count unless it shares the limit
-	pace  int // calls per window at which this process spreads its calls; the same as part unless it shares the limit
+	part  int // calls per window that this process may make: the limit's Count, or less if processes share the limit
+	pace  int // calls per window at which this process spreads its calls: part, or more if processes share the limit
 	slow  slowdown
 
 	running      int         // number of running calls
 	arrived      []time.Time // latest possible arrival times of the calls in the window, oldest first
-	refused      []time.Time // times of the refused calls among them, oldest first
+	refused      []time.Time // times of the refused calls in the window, oldest first
 	bucket       *rate.Limiter
-	nextPaced    time.Time // earliest time at which the next preview or typing indicator may go while others wait
+	nextPaced    time.Time // earliest time of the next preview or typing indicator while other calls wait
 	reservations []reservation
 }
 
@@ -43,11 +44,12 @@ func newMeter(l chat.Limit, s *scope, part, pace int) *meter {
 // burst returns the size of the bucket.
 func (m *meter) burst() int { return max(1, m.limit.Burst) }
 
-// interval returns the time in which the bucket regains one call.
+// interval returns the time in which the bucket gains one token.
 func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.pace)) }
 
-// capacity returns how many of count calls of a window the class of t may use. A slowdown applies only to previews and
-// typing indicators. They leave up to half of the reduced limit to finals, which would be refused otherwise.
+// capacity returns how many of count calls in a window the class of t may use. A slowdown applies only to previews and
+// typing indicators. Previews and typing indicators leave up to half of the reduced limit to finals, which the platform
+// would refuse otherwise.
 func (m *meter) capacity(t *Ticket, count int, now time.Time) int {
 	count = max(1, count)
 	if t.call.Class < chat.ClassPreview {
@@ -57,7 +59,7 @@ func (m *meter) capacity(t *Ticket, count int, now time.Time) int {
 	return left - min(left, count-left)/2
 }
 
-// wait returns how long t must wait in this meter; see Ticket.wait.
+// wait returns how long ticket t must wait because of this meter; see Ticket.wait.
 func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	if m.part == 0 && m.limit.Count > 0 {
 		return untilEvent
@@ -76,13 +78,13 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 		lapse = min(lapse, due.Sub(now))
 	}
 	if d > 0 {
-		d = min(d, lapse) // conditions may have changed by then
+		d = min(d, lapse) // compute the wait again when a reservation ends or the ticket becomes more urgent
 	}
 	return d
 }
 
-// waitForWindow returns the wait until a window of count calls has room for one more call besides the kept ones. While
-// a slowdown ends, the count grows, so the wait is short and then recomputed.
+// waitForWindow returns the wait until a window of count calls has room for one more call and the kept calls. While a
+// slowdown ends, count grows, so waitForWindow returns a short wait after which it is called again.
 func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	over := m.running + len(m.arrived) - (count - kept)
 	if over < 0 {
@@ -98,8 +100,8 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	return d
 }
 
-// waitForBucket returns the wait until the bucket has one more call besides the kept ones. Running calls are assumed to
-// arrive just before it, so a call that hangs keeps its place until it ends.
+// waitForBucket returns the wait until the bucket has tokens for one more call, for the kept calls, and for the running
+// calls. Running calls count because they take their tokens only when they end.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	need := m.running + 1 + kept
 	if need > m.burst() {
@@ -109,7 +111,7 @@ func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	return max(0, time.Duration(math.Ceil(missing*float64(m.interval()))))
 }
 
-// prune removes the calls that have left the window.
+// prune removes the calls that are too old to be in the window.
 func (m *meter) prune(now time.Time) {
 	m.arrived = m.recent(m.arrived, now)
 	m.refused = m.recent(m.refused, now)
@@ -124,26 +126,26 @@ func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 	return list[:copy(list, list[gone:])]
 }
 
-// refuse records that the platform refused a counted call, and that the block ends at until.
+// refuse records that the platform refused a call that this meter counts, and that the block ends at the time until.
 func (m *meter) refuse(until, now time.Time) {
 	m.prune(now)
 	m.refused = append(m.refused, now)
 	m.slow.refuse(max(0, m.running+len(m.arrived)-len(m.refused)), m.part, until, now)
 }
 
-// take counts the call of t, which begins now.
+// take counts the call of ticket t, which begins now.
 func (m *meter) take(t *Ticket, now time.Time) {
 	m.running++
 	m.reserveNext(t, now)
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, m.pace, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
-		// A grant that was late because of the timer does not delay the following ones.
+		// If the timer was late, the next calls are not delayed as well.
 		m.nextPaced = latest(m.nextPaced, now.Add(-apart)).Add(apart)
 	}
 }
 
-// end records that the call of t has ended; arrived is its latest possible arrival.
+// end records that the call of ticket t has ended. arrived is the latest possible time of its arrival at the platform.
 func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.running--
 	i := len(m.arrived)
@@ -157,12 +159,13 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume counts the calls that an earlier process may have made, of which nothing is known. It empties the bucket. It
-// fills a short window (see shortWindow) with calls that are as late as the bucket allows.
+// assume counts calls that an earlier process may have made, since nothing is known about its calls. assume empties the
+// bucket. It fills a window that is not longer than shortWindow with calls that are as late as the bucket allows.
 //
-// The earlier process kept to the bucket too, so the calls of both processes together keep to it. A window may then
-// have up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow for these calls
-// (see chat.Limit). Filling a long window here instead would stop all calls for Burst intervals.
+// The earlier process used an equal bucket, so the calls of both processes together comply with one bucket. A window
+// may then contain up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow for
+// these additional calls (see chat.Limit). If assume filled long windows too, no call could be made for Burst
+// intervals.
 func (m *meter) assume(now time.Time) {
 	m.prune(now)
 	if m.limit.Window <= shortWindow {
@@ -172,11 +175,11 @@ func (m *meter) assume(now time.Time) {
 			if n == len(m.arrived) {
 				m.arrived = append(m.arrived, at)
 			}
-			m.arrived[n] = latest(m.arrived[n], at) // the other process came later than this one's calls
+			m.arrived[n] = latest(m.arrived[n], at) // the earlier process's calls may be later than those of this process
 		}
 		slices.Reverse(m.arrived)
 	}
-	if m.bucket.TokensAt(now) > 0 { // the fraction of a call, too
+	if m.bucket.TokensAt(now) > 0 { // remove fractions of a token, too
 		m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
 		m.bucket.ReserveN(now, m.burst())
 	}
@@ -188,12 +191,13 @@ func (m *meter) undo(t *Ticket) {
 	m.withdraw(t)
 }
 
-// usage returns how much of the limit is used, in the window or in the bucket, whichever is larger. It leaves out one
-// running call. A usage of 1 means that only one more call is possible.
+// usage returns the fraction of the limit that is used, in the window or in the bucket, whichever is larger. usage does
+// not count one running call, which is the refused one. A usage of 1 means that the refused call was the last one that
+// the limit allows.
 func (m *meter) usage(now time.Time) float64 {
 	m.prune(now)
 	share := func(calls float64, capacity int) float64 {
-		if calls < 0.5 { // a call whose token is not fully refilled
+		if calls < 0.5 { // less than half a call: a token that the bucket has not refilled completely
 			return 0
 		}
 		return calls / float64(max(1, capacity-1))
@@ -205,7 +209,7 @@ func (m *meter) usage(now time.Time) float64 {
 	)
 }
 
-// idle reports whether removing the meter would change nothing.
+// idle reports whether the meter can be removed, because it no longer delays any call.
 func (m *meter) idle(now time.Time) bool {
 	m.prune(now)
 	return !m.slow.active(now) && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(m.burst())

@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	// reserveTime is how long a final's reservation lasts after the end of a call, if the final's next call does not
-	// come.
+	// reserveTime is how long a final's reservation lasts after the end of a call, if the final requests no further
+	// call.
 	reserveTime = 500 * time.Millisecond
-	// reserveRunningTime is how long a reservation lasts while the final's call is running. It is limited so that others
-	// don't wait for a call that hangs.
+	// reserveRunningTime is how long a reservation lasts while the final's call is running. The time is limited so that
+	// other replies don't wait for a call that hangs.
 	reserveRunningTime = 2 * time.Second
 )
 
-// reservation is the number of calls that a final has announced and that are still to come after its last granted call.
+// reservation is a number of calls that other replies must leave to a final: calls that the final has announced and not
+// requested yet.
 type reservation struct {
 	holder *Ticket
 	calls  int
 	until  time.Time
 }
 
-// reserved returns the number of calls reserved for finals that precede t, and the time until it may change without an
-// event.
+// reserved returns the number of calls that are reserved for finals before ticket t in the queue. lapse is the time
+// until the first of these reservations ends.
 func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Duration) {
 	lapse = untilEvent
 	m.reservations = slices.DeleteFunc(m.reservations, func(r reservation) bool { return !now.Before(r.until) })
@@ -38,9 +39,9 @@ func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Durati
 	return calls, lapse
 }
 
-// reserveNext replaces the reservation of t's reply. It reserves the calls that would otherwise wait in this meter
-// while the reply continues at its own pace. If the limit keeps up with that pace, no reservation is needed, since the
-// reply's next call is first in the queue anyway.
+// reserveNext replaces the reservation of t's reply. It reserves those calls of the reply that this meter would
+// otherwise delay, if the reply makes its calls as fast as round trips and other limits allow. If this meter's limit is
+// no slower than that, reserveNext reserves nothing, since the reply's next call will be first in the queue anyway.
 func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	if t.call.Class != chat.ClassFinal {
 		return
@@ -54,8 +55,8 @@ func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	m.reservations = append(m.reservations, reservation{t, calls, now.Add(reserveRunningTime)})
 }
 
-// pace returns the minimum time between the calls of t's reply, ignoring one meter: a round trip, or the
-// interval of another limit.
+// pace returns the minimum time between two calls of t's reply: the shortest round trip or the longest interval of a
+// limit, ignoring the meter without.
 func (t *Ticket) pace(without *meter) time.Duration {
 	d := t.budget.trips.shortest
 	for _, m := range t.meters {
@@ -66,7 +67,7 @@ func (t *Ticket) pace(without *meter) time.Duration {
 	return d
 }
 
-// lapse makes the reservation of t end soon unless the next call comes.
+// lapse makes the reservation of t end after reserveTime, unless the reply requests its next call before that.
 func (m *meter) lapse(t *Ticket, now time.Time) {
 	for i := range m.reservations {
 		if m.reservations[i].holder == t {

@@ -3,19 +3,20 @@ package budget
 import "time"
 
 const (
-	// After minSamples calls in minSampleTime, the shortest round trip counts as known, because the first calls may all
-	// include the time to connect.
+	// The shortest round trip counts as known only after at least minSamples calls and minSampleTime, because the round
+	// trips of the first calls may all include the time to connect.
 	minSamples    = 32
 	minSampleTime = 3 * time.Second
-	// epoch is the minimum time for which a round trip is remembered; the maximum is twice as long.
+	// epoch is the length of the periods in which the shortest round trip is measured. The shortest round trip of the
+	// current and of the previous period counts.
 	epoch = time.Minute
 )
 
 // roundTrips tracks the shortest recent round trip. The zero value has no data.
 type roundTrips struct {
 	began    time.Time     // start of the current epoch
-	calls    int           // number of calls in it
-	shortest time.Duration // shortest round trip in it
+	calls    int           // number of calls in the current epoch
+	shortest time.Duration // shortest round trip in the current epoch
 	previous time.Duration // shortest round trip of the previous epoch; 0: unknown
 }
 
@@ -35,8 +36,9 @@ func (t *roundTrips) full(now time.Time, after time.Duration) bool {
 	return t.calls >= minSamples && now.Sub(t.began) >= after
 }
 
-// lowerBound returns a lower bound of all round trips: three quarters of the shortest observed one. So the bound still
-// holds if round trips become shorter by a quarter. It is 0 while too few round trips were observed.
+// lowerBound returns a lower bound of all round trips: three quarters of the shortest observed round trip. So the bound
+// stays valid even if round trips become shorter by a quarter. lowerBound returns 0 while too few round trips were
+// observed.
 func (t *roundTrips) lowerBound(now time.Time) time.Duration {
 	d := t.previous
 	if d == 0 && t.full(now, minSampleTime) {

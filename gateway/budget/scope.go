@@ -17,15 +17,15 @@ type scopeKey struct {
 
 // scope is the state of one message, one thread, one chat or the endpoint.
 type scope struct {
-	blocks     []block // one for each set of kinds that was refused
+	blocks     []block // one for each set of kinds of calls that the platform refused
 	meters     []*meter
 	allowances []*allowance
 	queued     int // number of waiting tickets
 	running    int // number of running calls
 }
 
-// key returns the key of c's scope of kind s. It returns the key of the chat in three cases: for the message of a
-// create, which does not exist yet; for a thread, if no limit counts per thread; and for an unknown scope.
+// key returns the key of the scope of kind s in which call c counts. key returns the key of the chat in three cases: if
+// s is the message and c creates one, if s is the thread and no limit counts per thread, and if s is an unknown scope.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
 	case s == chat.ScopeThread && countsPerThread(c):
@@ -79,7 +79,8 @@ func (b *Budget) meter(s *scope, l chat.Limit) *meter {
 	return m
 }
 
-// wait returns how long t must wait because of blocks and reported limits of the scope.
+// wait returns how long ticket t must wait because of the scope's blocks and the limits that the platform reported for
+// it.
 func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	d := s.blockedUntil(t.call.Op).Sub(now)
 	for _, a := range s.allowances {
@@ -90,7 +91,7 @@ func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	return d
 }
 
-// idle reports whether removing the scope would change nothing relevant.
+// idle reports whether the scope can be removed, because its state no longer affects any call.
 func (s *scope) idle(now time.Time) bool {
 	return s.queued+s.running == 0 && now.Sub(s.blockedUntil(chat.OpAll)) > blockMemory &&
 		!slices.ContainsFunc(s.meters, func(m *meter) bool { return !m.idle(now) }) &&

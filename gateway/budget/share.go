@@ -10,42 +10,45 @@ import (
 	"telex/internal/chat"
 )
 
-// Several processes may call one endpoint. Each process then has a share of every limit of the whole endpoint: the
-// number of calls per window that it may make. Each process publishes a claim for each limit: the process's share, the
-// calls that the others must leave to it, and the calls that it wants. A process lowers its share at once, but raises
-// it only to what the others leave. So the sum of all calls never exceeds the limit, and no call waits for other
-// processes.
+// Several processes may make calls for one endpoint. Each process then has a share of every limit that counts all calls
+// of the endpoint. The share is the number of calls per window that the process may make. Each process publishes a
+// claim for each limit. The claim contains the process's share, the number of calls that other processes must leave to
+// it, and the number of calls that it wants to make. A process lowers its share at once, but raises the share only by
+// calls that no other process claims. So all processes together never exceed the limit, and no call waits for a
+// response of another process.
 //
-// A share limits the number of calls, not their pace. A process that has just started has a small share, because the calls of
-// its predecessor still count, and its share grows with the calls that it wants. At the pace of this share, its calls would be
-// too far apart. The pace is therefore an equal share among the processes that call at present, or the process's own share if
-// that is larger. Each process may also use the whole burst.
+// A share limits the number of calls in a window, not the time between them. A process that has just started has a
+// small share, because the platform still counts the calls of other processes. If the process spread only these few
+// calls over the whole window, its first calls would be too far apart. So the process spreads its calls as if the limit
+// were divided equally among the processes that make calls at present, or by its own share if that is larger. Each
+// process may also use the whole burst.
 
-// leaveSteps is the number of steps in which the calls of a stopped process expire over one window.
+// leaveSteps is the number of steps in which other processes may reuse the calls of a stopped process, over one window.
 const leaveSteps = 30
 
-// limitKey identifies a limit of an endpoint in the claims of all processes, which may know different counts.
+// limitKey identifies a limit of an endpoint in the claims of all processes. The key does not contain the count,
+// because processes with different configurations may use different counts.
 type limitKey struct {
 	ops    chat.Op
 	window time.Duration
 }
 
-// shares are the shares of a process.
+// shares contains this process's share of each limit of the endpoint.
 type shares struct {
 	of      map[limitKey]*share
-	unknown func() // called when a call uses a limit without a share; must not block
+	unknown func() // called when a call counts toward a limit without a share; must not block
 }
 
 // share is the share of one limit.
 type share struct {
-	count int // of the whole limit
+	count int // calls per window that all processes together may make
 	part  int // calls per window that this process may make
-	pace  int // calls per window at which it spreads them
+	pace  int // calls per window at which this process spreads its calls
 }
 
-// Divide begins to share the endpoint's limits with other processes. It forgets earlier shares: until Claims and Grant
-// have been called, it grants no call that counts toward a limit of the endpoint. The budget calls unknown when a call uses a
-// limit for the first time.
+// Divide begins to divide the endpoint's limits among several processes. It discards earlier shares. Until Claims and
+// Grant have been called, the Budget grants no call that counts toward a limit of the endpoint. The Budget calls
+// unknown when a call counts toward a limit that has no share yet.
 func (b *Budget) Divide(known []chat.Limit, unknown func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +63,7 @@ func (b *Budget) Divide(known []chat.Limit, unknown func()) {
 	}
 }
 
-// part returns how many calls of a limit this process may make, and at which pace.
+// part returns how many calls per window this process may make under limit l, and at which pace it spreads them.
 func (b *Budget) part(l chat.Limit) (part, pace int) {
 	if b.shares == nil || l.Scope != chat.ScopeEndpoint {
 		return l.Count, l.Count
@@ -76,17 +79,20 @@ func (b *Budget) part(l chat.Limit) (part, pace int) {
 	return s.part, s.pace
 }
 
-// setPart gives a meter the current share and pace. The bucket keeps its tokens, because shares change all the time.
+// setPart gives a meter the current share and pace. The bucket keeps its tokens, because shares may change every
+// second.
 func (b *Budget) setPart(m *meter, now time.Time) {
 	m.part, m.pace = b.part(m.limit)
-	// SetLimitAt adds tokens for the time until now. The next call to end takes its token at an earlier time, so the
-	// bucket would count the time in between twice. Therefore the rate is set only if it changes.
+	// SetLimitAt adds the tokens for the time until now. The next call that ends takes its token at an earlier time, so
+	// the bucket adds tokens for the time between both moments twice. Therefore setPart calls SetLimitAt only if the
+	// rate changes.
 	if each := rate.Every(m.interval()); each != m.bucket.Limit() {
 		m.bucket.SetLimitAt(now, each)
 	}
 }
 
-// Claims returns the calls that this process has made and wants to make under each shared limit.
+// Claims returns this process's claim for each limit that the processes divide: its share, and the calls that it has
+// made and wants to make.
 func (b *Budget) Claims() (list []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,9 +115,9 @@ func (b *Budget) Claims() (list []chat.Claim) {
 	return list
 }
 
-// Retire gives up all shares: the budget grants no more calls that count toward a limit of the endpoint. It returns
-// claims for the calls that the platform still counts. The Window of such a claim is the remaining time for which the
-// platform counts them.
+// Retire gives up all shares. After that, the Budget grants no call that counts toward a limit of the endpoint. Retire
+// returns claims for the calls that the platform still counts. The Window of such a claim is the time until the
+// platform no longer counts its calls.
 func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,8 +142,8 @@ func (b *Budget) Retire() (left []chat.Claim) {
 	return left
 }
 
-// leave adds to held the calls that the platform still counts, grouped by the remaining time for which it counts them. It
-// rounds the times up, so that there are few groups.
+// leave adds the calls that the platform still counts to held, grouped by the time until the platform no longer counts
+// them. leave rounds these times up, so that there are few groups.
 func (m *meter) leave(held map[limitKey]int, now time.Time) {
 	m.prune(now)
 	if m.running > 0 {
@@ -150,7 +156,7 @@ func (m *meter) leave(held map[limitKey]int, now time.Time) {
 	}
 }
 
-// demand adds a meter's used and wanted calls to a claim.
+// demand adds to claim c the calls that this process has made and wants to make under the meter's limit.
 func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	m.prune(now)
 	used := m.running + len(m.arrived)
@@ -163,7 +169,7 @@ func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	}
 }
 
-// Grant makes the shares in claims the current shares of this process. others are the claims of all other processes.
+// Grant sets the shares of this process to those in claims. others are the claims of all other processes.
 func (b *Budget) Grant(claims, others []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,7 +190,8 @@ func (b *Budget) Grant(claims, others []chat.Claim) {
 	b.dispatch(now)
 }
 
-// Divided returns a process's claims with new shares, given the claims of all others. It is pure.
+// Divided returns a process's claims with new shares, computed from the claims of all other processes. It changes no
+// state.
 func Divided(mine, others []chat.Claim) []chat.Claim {
 	out := slices.Clone(mine)
 	for i := range out {
@@ -200,7 +207,7 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 		shares := fairShares(*c, same)
 		fair := shares[c.Replica]
 		if fair > c.Share {
-			for _, o := range same { // calls that become free go first to processes that have waited longer
+			for _, o := range same { // calls that nobody claims go first to processes whose calls have waited longer
 				if byWaiting(o, *c) < 0 {
 					left -= max(0, shares[o.Replica]-o.Held)
 				}
@@ -213,16 +220,18 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 	return out
 }
 
-// counts reports whether the calls in another process's claim count toward the limit of claim c. A claim from Retire also
-// counts toward limits with longer windows, because its Window is only the remaining time of its calls.
+// counts reports whether the calls in another process's claim count toward the limit of claim c. A claim that Retire
+// returned also counts toward limits with longer windows, because its Window is only the time until the platform no
+// longer counts its calls.
 func counts(other, c chat.Claim) bool {
 	return other.Ops == c.Ops && (other.Window == c.Window || other.Window < c.Window && isLeft(other))
 }
 
-// isLeft reports whether a claim is one of those that Retire returned.
+// isLeft reports whether c is a claim that Retire returned.
 func isLeft(c chat.Claim) bool { return c.Held > 0 && c.Share+c.Wanted == 0 }
 
-// calling returns how many processes make calls under the limit of a claim at present, including the claim's own process.
+// calling returns how many processes want to make calls under the limit of claim mine, including the process of mine
+// itself.
 func calling(mine chat.Claim, others []chat.Claim) int {
 	n := 1
 	for _, o := range others {
@@ -233,14 +242,14 @@ func calling(mine chat.Claim, others []chat.Claim) int {
 	return n
 }
 
-// byWaiting orders claims, the longest waiting first.
+// byWaiting orders claims by how long their oldest call has waited, the longest wait first.
 func byWaiting(x, y chat.Claim) int {
 	return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(x.Replica, y.Replica))
 }
 
-// fairShares returns the share that each process should have. It divides the calls that the limit allows evenly among the
-// processes that want them; a remainder goes to those that have waited longest. It divides calls that no process wants among
-// all processes, so that each can start calling at once.
+// fairShares returns the share that each process should have. It divides the calls that the limit allows evenly among
+// the processes that want calls, and gives the remainder to the processes that have waited longest. It divides the
+// calls that no process wants among all processes, so that each process can make its next call at once.
 func fairShares(mine chat.Claim, others []chat.Claim) map[chat.ReplicaID]int {
 	left := mine.Count
 	live := []chat.Claim{mine}

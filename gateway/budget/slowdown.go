@@ -3,36 +3,37 @@ package budget
 import "time"
 
 const (
-	// firstHold is how long the first slowdown lasts in full after a refusal, and rampUp how long the return to the
-	// declared limit takes. So a single refusal costs at most a minute.
+	// firstHold is how long the reduced limit applies after a first refusal. rampUp is how long the return to the
+	// declared limit then takes. So a single refusal slows down previews for at most a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
-	// holdFactor multiplies the hold each time calls are refused again at the same level, since a lower,
-	// undeclared limit is then in force. maxHold limits the hold.
+	// holdFactor multiplies the hold each time the platform refuses calls again at the same level, because its true
+	// limit is then lower than the declared one. maxHold limits the hold.
 	holdFactor = 4
 	maxHold    = time.Hour
-	// proofCalls is how many calls must be accepted above the level to prove that no lower limit is in force. It is
-	// larger than the counting error of a window.
+	// proofCalls is how many calls the platform must accept above the level to prove that its true limit is not at the
+	// level. proofCalls is larger than the error in the number of counted calls.
 	proofCalls = 3
-	// minShare is the smallest part of the declared limit that a slowdown leaves, in percent.
+	// minShare is the smallest level that a slowdown may have, in percent of the declared limit.
 	minShare = 10
 )
 
-// slowdown reduces a limit after the platform refused a call although the declared limit was kept. It applies to
-// previews and typing; finals and first displays may always use the declared limit.
+// slowdown reduces a limit after the platform refused a call although the calls were within the declared limit. A
+// slowdown applies to previews and typing indicators. Finals and first displays may always use the declared limit.
 //
-// A single refusal may be temporary, so it costs little: half a minute at the level, and half a minute of small steps
-// back. The level is the number of accepted calls in the window, or half of the limit. If the true limit is lower than
-// the declared one, the platform refuses again at the level each time the slowdown has ended. It does not refuse
-// earlier, or after it has accepted calls above the level. Only refusals that match this pattern make slowdowns longer.
+// A slowdown first reduces the limit to a level: the number of accepted calls in the window, or half of the limit. A
+// single refusal may be temporary, so the level applies for only half a minute, and the limit rises again within
+// another half minute. If the platform's true limit is lower than the declared one, the platform refuses calls near the
+// level each time the slowdown has ended. It never refuses below the level, and never accepts several calls above the
+// level. Only refusals that match this pattern make slowdowns longer.
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
-	began time.Time     // end of the last refusal's block
-	hold  time.Duration // duration of the level, starting at began
-	above int           // number of calls accepted above the level after the hold
+	began time.Time     // end of the block that followed the last refusal
+	hold  time.Duration // how long the level applies, starting at began
+	above int           // number of calls that the platform accepted above the level after the hold
 }
 
-// capacity returns the allowed calls per window; count is the declared limit.
+// capacity returns the number of calls per window that the slowdown allows. count is the declared limit.
 func (s *slowdown) capacity(count int, now time.Time) int {
 	over := now.Sub(s.began) - s.hold
 	switch {
@@ -44,21 +45,21 @@ func (s *slowdown) capacity(count int, now time.Time) int {
 	return s.level + int(int64(count-s.level)*int64(over)/int64(rampUp))
 }
 
-// active reports whether the level applies, or is remembered for comparison with the next refusal.
+// active reports whether the level still applies or is still compared with the next refusal.
 func (s *slowdown) active(now time.Time) bool {
 	return s.level > 0 && now.Sub(s.began) < s.hold+maxHold
 }
 
-// accept records an accepted call; used is the number of calls in the window including it.
+// accept records that the platform accepted a call. used is the number of calls in the window, including this call.
 func (s *slowdown) accept(used int, now time.Time) {
 	if used > s.level && now.Sub(s.began) >= s.hold {
 		s.above++
 	}
 }
 
-// refuse records a refusal. accepted is the number of accepted calls in the window, count the declared limit, and until
-// the end of the block. If the refused call had begun before the previous block was known, it only makes the level more
-// precise.
+// refuse records that the platform refused a call. accepted is the number of accepted calls in the window, count is the
+// declared limit, and until is the end of the block. If the refused call began before the previous block, refuse only
+// adjusts the level.
 func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	switch over := now.Sub(s.began) - s.hold; {
 	case s.active(now) && now.Before(s.began):
@@ -74,8 +75,8 @@ func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	s.began, s.above = until, 0
 }
 
-// isNear reports whether a refusal came at about the same number of calls as the one that set the level. If a lower
-// limit is in force, that number is equal within the counting error of a window.
+// isNear reports whether the platform refused a call at about the same number of accepted calls as when the level was
+// set. If the platform's true limit is lower than the declared one, both numbers differ only by the error in counting.
 func isNear(accepted, level int) bool {
 	return accepted > 0 && level-accepted <= max(1, level/20) && accepted-level <= max(1, level/4)
 }

@@ -10,26 +10,26 @@ import (
 
 // Standing is the state of a Budget at one moment.
 type Standing struct {
-	Waiting int          // waiting calls
+	Waiting int          // number of waiting calls
 	Limits  []Use        // the endpoint's own limits
 	Blocks  []chat.Block // current blocks, the longest first
 }
 
-// Use is how much of a limit is used.
+// Use is a limit and the number of calls that currently count toward it.
 type Use struct {
 	Limit chat.Limit
 	Used  int // calls that are running, or that the platform still counts
 }
 
-// Waiting returns how many calls wait.
+// Waiting returns how many calls wait for the budget.
 func (b *Budget) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.waiting)
 }
 
-// Standing returns the state of the budget. It looks at every recently used scope, so it is only for display and not
-// for each call.
+// Standing returns the state of the budget for display. It is too slow to be called for each call to the platform,
+// because it visits every recently used scope.
 func (b *Budget) Standing() Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()

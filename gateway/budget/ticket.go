@@ -8,20 +8,21 @@ import (
 	"telex/internal/chat"
 )
 
-// Ticket is a place in the queue. Its holder waits for Ready, makes the call, and calls Done or Lost; or it gives up
-// with Cancel. Only the first of these three calls has an effect.
+// Ticket is the place of one call in the Budget's queue. The caller waits for Ready, makes the call to the platform,
+// and then calls Done or Lost. To give up, the caller calls Cancel. Only the first call of Done, Lost or Cancel has an
+// effect.
 type Ticket struct {
 	budget *Budget
 	call   chat.Call
-	since  time.Time // time from which the age of the content counts, on the monotonic clock
+	since  time.Time // time when the content of the call was written, on the monotonic clock
 	seq    uint64
 	ready  chan struct{}
 	scopes []*scope
-	meters []*meter // meters that count the call
+	meters []*meter // meters of the limits toward which the call counts
 	state  ticketState
-	began  time.Time // time when it was granted
+	began  time.Time // time when the call was granted
 
-	scopeArray [4]*scope // backing arrays of the slices above, so that a ticket is one allocation
+	scopeArray [4]*scope // backing arrays of scopes and meters, so that a ticket needs only one allocation
 	meterArray [4]*meter
 }
 
@@ -37,7 +38,7 @@ const (
 func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 	t := &Ticket{budget: b, call: c, since: now, seq: b.requests, ready: make(chan struct{})}
 	if !c.Since.IsZero() {
-		// A time from the store is in wall-clock time, which may jump.
+		// If c.Since comes from the store, it is a wall-clock time, and the wall clock may jump.
 		t.since = now.Add(-max(0, now.Sub(c.Since)))
 	}
 	t.scopes, t.meters = t.scopeArray[:0], t.meterArray[:0]
@@ -54,18 +55,18 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 	return t
 }
 
-// Ready is closed when the call may be made. The call must start at once.
+// Ready returns a channel that is closed when the call may be made. The caller must then make the call at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
 // Done records that the call has ended with a response. Block and UpdateLimits must be called first, so that no refused
 // call is granted again.
 func (t *Ticket) Done() { t.leave(t.answered) }
 
-// Lost records that the call has ended without a response. Its end tells nothing about the way back: the call may have
-// arrived only just now.
+// Lost records that the call has ended without a response. The call may have arrived at the platform just before its
+// end, so the meters count it from its end.
 func (t *Ticket) Lost() { t.leave(t.arrive) }
 
-// Cancel leaves the queue. If the call was granted meanwhile, its place becomes free again.
+// Cancel removes the ticket from the queue. If the call was already granted, another call may be made in its place.
 func (t *Ticket) Cancel() { t.leave(t.undo) }
 
 // leave ends the ticket. If the call was granted, leave also calls end.
@@ -95,9 +96,10 @@ func (t *Ticket) leave(end func(now time.Time)) {
 	}
 }
 
-// wait returns how long t must wait for the slowest of its scopes: 0 if it may go now, untilEvent if only an event can
-// make room. If only the endpoint blocks it, wait also returns the kinds of calls that the endpoint blocks: these are
-// blocked for all later tickets in the queue too.
+// wait returns how long ticket t must wait until all its scopes have room. It returns 0 if the call may be made now,
+// and untilEvent if the wait ends only with an event, such as the end of another call. If the message, thread and chat
+// have room, and only the endpoint has none, held contains the kinds of calls that the endpoint's limits block. These
+// kinds are blocked for all later tickets in the queue too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -126,7 +128,7 @@ func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 // patience is the age of a preview's content at which its call becomes as urgent as a first display.
 const patience = 30 * time.Second
 
-// due returns the time from which the ticket is as urgent as any ticket except a final's.
+// due returns the time from which the ticket is as urgent as a first display.
 func (t *Ticket) due() time.Time {
 	if t.call.Class == chat.ClassPreview {
 		return t.since.Add(patience)
@@ -134,7 +136,8 @@ func (t *Ticket) due() time.Time {
 	return t.since
 }
 
-// headroom returns how many calls of a capacity t leaves to more urgent calls. A capacity of one can't be shared.
+// headroom returns how many calls of a capacity ticket t must leave to more urgent calls. If the capacity is only one
+// call, headroom returns 0.
 func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
 	switch {
@@ -164,17 +167,17 @@ func (t *Ticket) grant(now time.Time) {
 	close(t.ready)
 }
 
-// answered ends a granted call that had a response now.
+// answered ends a granted call whose response has arrived now.
 func (t *Ticket) answered(now time.Time) {
 	trips := &t.budget.trips
 	trips.add(now.Sub(t.began), now)
 	t.end(now.Add(-trips.lowerBound(now)), now)
 }
 
-// arrive ends a granted call that may have arrived only now.
+// arrive ends a granted call that had no response. The call may have arrived at the platform only now.
 func (t *Ticket) arrive(now time.Time) { t.end(now, now) }
 
-// end ends a granted call; arrived is its latest possible arrival.
+// end ends a granted call. arrived is the latest possible time of its arrival at the platform.
 func (t *Ticket) end(arrived, now time.Time) {
 	for _, m := range t.meters {
 		m.end(t, arrived, now)
@@ -195,8 +198,8 @@ func (t *Ticket) undo(now time.Time) {
 	}
 }
 
-// compare orders tickets: finals, then first displays and previews by due time, then all others. Equally urgent
-// tickets are ordered by arrival.
+// compare orders tickets by urgency: finals first, then first displays and previews, then all others. Tickets of the
+// same group are ordered by due time, and then by the order of their requests.
 func compare(a, b *Ticket) int {
 	return cmp.Or(
 		cmp.Compare(a.tier(), b.tier()),
@@ -205,7 +208,8 @@ func compare(a, b *Ticket) int {
 	)
 }
 
-// tier returns the class of a call; previews are in the class of first displays.
+// tier returns the class of a call for the order of the queue. Previews have the class of first displays, since only
+// their due time is later.
 func (t *Ticket) tier() chat.Class {
 	if t.call.Class == chat.ClassPreview {
 		return chat.ClassFirst

@@ -156,9 +156,9 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// A stream omits the end of the text if it may still change. An edited message can show all of the text. This
-		// matters above a question, since people may take long to answer. The longer text is used only if it fits into
-		// this part.
+		// A stream omits the end of the text if it may still change. An edited message can show all of the text. The
+		// complete text matters above a question, since people may take long to answer. The longer text is used only if
+		// it fits into this part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole

@@ -139,7 +139,7 @@ func (m *message) renew() {
 	m.gen++
 }
 
-// resolution is the way to learn the outcome of a create.
+// resolution is the way to learn whether a create call without a response made its message.
 type resolution uint8
 
 const (
