@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// Limits of a document that is an archive of XML files. A file may be a thousand times larger when it is uncompressed.
+// Limits of a document that is an archive of compressed XML files. The limits are needed because a file can become a
+// thousand times larger when it is uncompressed.
 const (
 	maxDirectory = 1 << 20  // bytes read for the archive's list of files
-	maxUnpacked  = 48 << 20 // bytes of all files together
+	maxUnpacked  = 48 << 20 // uncompressed bytes of all files together
 )
 
 var errUnpacked = errors.New("the document unpacks to too much")
@@ -24,7 +25,7 @@ var errUnpacked = errors.New("the document unpacks to too much")
 type archive struct {
 	ctxErr    func() error // the Err method of the context
 	files     map[string]*zip.File
-	remaining int64 // bytes that may still be unpacked
+	remaining int64 // number of bytes that may still be uncompressed
 }
 
 // openArchive reads an archive's list of files.
@@ -34,7 +35,7 @@ func openArchive(ctx context.Context, data []byte) (*archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	at.left = maxFetched + maxUnpacked // remaining limits the contents instead
+	at.left = maxFetched + maxUnpacked // from now on, archive.remaining limits what is read
 	a := &archive{ctxErr: ctx.Err, files: make(map[string]*zip.File, len(r.File)), remaining: maxUnpacked}
 	for _, f := range r.File {
 		a.files[f.Name] = f
@@ -42,7 +43,7 @@ func openArchive(ctx context.Context, data []byte) (*archive, error) {
 	return a, nil
 }
 
-// directoryReader limits how many bytes are read.
+// directoryReader limits how many bytes of the archive are read.
 type directoryReader struct {
 	data *bytes.Reader
 	left int
@@ -58,7 +59,8 @@ func (r *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-// open opens a file of the archive. Reads count against the limit, and fail after ctx has ended.
+// open opens a file of the archive. Reading the file reduces archive.remaining, and fails when that is used up or after
+// the context has ended.
 func (a *archive) open(name string) (io.ReadCloser, error) {
 	f := a.files[name]
 	if f == nil {
@@ -71,7 +73,7 @@ func (a *archive) open(name string) (io.ReadCloser, error) {
 	return &unpacking{ReadCloser: r, archive: a}, nil
 }
 
-// unpacking reads a file of an archive.
+// unpacking reads one file of an archive and uncompresses it.
 type unpacking struct {
 	io.ReadCloser
 	archive *archive
@@ -93,9 +95,9 @@ func (u *unpacking) Read(p []byte) (int, error) {
 // errEnough ends the reading of a file early without an error.
 var errEnough = errors.New("enough was read")
 
-// walk reads an XML file of the archive and calls visit for each start, end and text; [attribute] reads attributes. It
-// stores nothing, so nesting costs no memory, and it ignores entities that the file declares. visit ends the walk with
-// errEnough.
+// walk reads an XML file of the archive and calls visit for each start, end and text; [attribute] reads attributes.
+// walk keeps no tree of elements, so deeply nested elements need no memory. It ignores entities that the file declares.
+// If visit returns errEnough, the walk ends without an error.
 func (a *archive) walk(name string, visit func(xml.Token) error) error {
 	r, err := a.open(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxChapters = 2000
-	maxHTMLText = 1 << 20 // bytes between two tags
+	maxHTMLText = 1 << 20 // maximum number of bytes of text between two tags
 )
 
 // book reads the text of an EPUB file (https://www.w3.org/TR/epub-33/), chapter by chapter. rest describes what the text
@@ -53,7 +53,7 @@ func (a *archive) book(out *bounded) (rest string, err error) {
 
 // chapters returns the names of a book's chapters in reading order.
 func (a *archive) chapters(root string) ([]string, error) {
-	files := make(map[string]string) // by their ids
+	files := make(map[string]string) // the names of the files, by their ids
 	var order, all []string
 	err := a.walk(root, func(t xml.Token) error {
 		e, ok := t.(xml.StartElement)
@@ -74,14 +74,14 @@ func (a *archive) chapters(root string) ([]string, error) {
 		}
 		return nil
 	})
-	if len(order) == 0 { // AbiWord's reading order lists chapters that don't exist
+	if len(order) == 0 { // AbiWord writes a reading order of chapters that don't exist
 		order = all
 	}
 	return order, err
 }
 
-// readHTML reads the text of a web page without building a tree, so that nesting costs no memory. It marks headings and
-// lists as in Markdown.
+// readHTML reads the text of a web page. It writes headings and lists as in Markdown. It keeps no tree of elements, so
+// deeply nested elements need no memory.
 func readHTML(r io.Reader, out *bounded, title bool) error {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxHTMLText)
@@ -106,7 +106,7 @@ func readHTML(r io.Reader, out *bounded, title bool) error {
 			}
 			page.startTag(tag)
 		case html.SelfClosingTagToken:
-			z.NextIsNotRawText() // as in XHTML
+			z.NextIsNotRawText() // XHTML has no elements whose content is raw text
 			name, _ := z.TagName()
 			page.startTag(atom.Lookup(name))
 		case html.EndTagToken:
@@ -131,7 +131,7 @@ func isHidden(tag atom.Atom, title bool) bool {
 	return false
 }
 
-// webPage is the text of a web page during reading.
+// webPage is the state of reading the text of a web page.
 type webPage struct {
 	*bounded
 	inRow      bool // a cell of a table row has begun
@@ -165,7 +165,7 @@ func (p *webPage) startTag(tag atom.Atom) {
 	case atom.Li:
 		p.separate("\n- ")
 	case atom.Td, atom.Th:
-		if p.inRow { // replaces a separator at the end of the previous cell
+		if p.inRow { // the separator between cells replaces one at the end of the previous cell
 			p.separator = " | "
 		}
 		p.inRow, p.beginsCell = true, true

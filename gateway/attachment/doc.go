@@ -1,10 +1,11 @@
-// Package attachment converts attachments for a model: text and documents into clean UTF-8, and pictures into small
-// ones without metadata such as place and author. It trusts no file. The type of a file depends on its content; the
-// sender's claim counts only if the content is ambiguous. The decoded size of a picture is checked before decoding.
-// Documents are read as a stream, with limits of size and time.
+// Package attachment converts attachments into a form that a model can read. It converts text files and documents to
+// clean UTF-8, and reduces pictures and removes their metadata, such as place and author. Attachments may be malicious.
+// So the package determines the type of a file from its content, and uses the sender's media type only if the content
+// is ambiguous. It checks the decoded size of a picture before decoding it. It reads documents as a stream, with limits
+// of size and time.
 //
-// A Reader converts messages and their attachments into a question for the model. To limit memory, it handles only a few
-// questions at a time.
+// A Reader converts messages and their attachments into a question for the model. To limit memory, a Reader reads the
+// attachments of only a few questions at a time.
 package attachment
 
 import "errors"

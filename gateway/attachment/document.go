@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	readTime = 5 * time.Second // for one document
-	maxPages = 300             // number of pages of a PDF
+	readTime = 5 * time.Second // timeout for reading one document
+	maxPages = 300             // maximum number of pages that are read of a PDF
 )
 
-// errOtherKind means that an archive is not a document of a supported kind.
+// errOtherKind means that a ZIP archive is not a DOCX, XLSX or EPUB file.
 var errOtherKind = errors.New("not a kind that can be read")
 
-// document is the text of a document.
+// document is the text that was read from a PDF, DOCX, XLSX or EPUB file.
 type document struct {
 	text string
-	rest string // describes what the text leaves out; "" if nothing
+	rest string // describes which part of the document is missing in text; "": nothing is missing
 	thin bool   // there is hardly any text, so the document probably consists of pictures
 }
 
 // readDocument returns at most limit bytes of the text of a PDF, DOCX, XLSX or EPUB file. If the file turns out to be
-// damaged or too large, it returns the text up to that point. Its use of memory is large, though limited, so the caller
-// must limit concurrent calls.
+// damaged or too large, readDocument returns the text before that point. One call may use much memory, so the caller
+// must limit the number of concurrent calls.
 func readDocument(ctx context.Context, data []byte, limit int) (d document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -89,7 +89,7 @@ type bounded struct {
 	text      strings.Builder
 	limit     int
 	separator string // a separator, such as a line break, that is written before the next text
-	truncated bool   // there was more text
+	truncated bool   // the document had more text than the limit
 }
 
 // add appends a text without control characters. It cuts the text at the limit, between characters.
@@ -113,8 +113,8 @@ func (b *bounded) add(s string) {
 	}
 }
 
-// separate writes s, such as a line break, before the next text. Of several separators the longest counts, but one
-// with a line break replaces one without.
+// separate makes add write s, such as a line break, before the next text. If separate is called several times before
+// add, the longest separator is written, but a separator with a line break replaces one without.
 func (b *bounded) separate(s string) {
 	if len(s) > len(b.separator) || strings.HasPrefix(s, "\n") && !strings.HasPrefix(b.separator, "\n") {
 		b.separator = s

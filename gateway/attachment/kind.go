@@ -16,9 +16,9 @@ type Kind uint8
 // The kinds. The zero value is Other, which can't be used.
 const (
 	Other    Kind = iota
-	Image         // for Shrink
-	Text          // for Decode
-	Audio         // can be transcribed
+	Image         // a picture that Shrink converts
+	Text          // a text file that Decode converts
+	Audio         // speech that a Transcriber converts
 	HTML          // a web page
 	Document      // a PDF, or an archive that may be a DOCX, XLSX or EPUB file
 )
@@ -39,7 +39,8 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 		return Image
 	case "audio/mpeg", "audio/wave", "audio/aiff":
 		return Audio
-	case "application/ogg", "video/mp4", "video/webm": // may be audio or video; the sender's type decides
+	case "application/ogg", "video/mp4", "video/webm":
+		// These formats contain audio or video, so the sender's media type decides.
 		if declaredKind(a) == Audio || isAudio(head) {
 			return Audio
 		}
@@ -64,7 +65,7 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 	return Other
 }
 
-// isPDF reports whether a file is a PDF. Some PDFs begin with a few other bytes.
+// isPDF reports whether a file is a PDF. Some PDF files contain a few other bytes before their header.
 func isPDF(head []byte) bool { return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")) }
 
 // isAudio reports whether the content is in an audio format that [http.DetectContentType] does not know or does not
@@ -82,11 +83,12 @@ func isAudio(head []byte) bool {
 		return !bytes.Contains(head, []byte("theora")) &&
 			(bytes.Contains(head, []byte("OpusHead")) || bytes.Contains(head, []byte("\x01vorbis")))
 	}
-	// An MPEG frame of layer III without a tag before it, or an ADTS frame.
+	// The content is an MPEG frame of layer III without an ID3 tag before it, or an ADTS frame.
 	return head[0] == 0xff && (head[1]&0xe6 == 0xe2 || head[1]&0xf6 == 0xf0)
 }
 
-// declaredKind returns an attachment's kind according to the sender's media type, or else its name.
+// declaredKind returns an attachment's kind according to the sender's media type. If the media type says nothing,
+// declaredKind uses the file name.
 func declaredKind(a chat.Attachment) Kind {
 	mediaType, _, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || mediaType == "application/octet-stream" {

@@ -9,8 +9,8 @@ import (
 // errDamaged means that the structure of a file is invalid.
 var errDamaged = errors.New("damaged file")
 
-// bareJPEG returns a JPEG file with only the data needed to show it. It removes place, time and device,
-// previews, comments and trailing bytes. exif is the EXIF data, needed for the orientation.
+// bareJPEG returns a JPEG file with only the data needed to show it. It removes the place, time and device of a photo,
+// previews, comments and trailing bytes. exif is the removed EXIF data, from which the caller reads the orientation.
 // https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
 func bareJPEG(data []byte) (bare, exif []byte, err error) {
 	const exifHead = "Exif\x00\x00"
@@ -70,8 +70,8 @@ func progressive(data []byte) bool {
 	return true
 }
 
-// neededInJPEG reports whether a segment affects how the picture looks. Of the application segments, only those about
-// colours do.
+// neededInJPEG reports whether a segment affects how the picture looks. Among the application segments, only those that
+// define colours affect it.
 func neededInJPEG(marker byte, body []byte) bool {
 	switch marker {
 	case 0xe0, 0xee: // JFIF and Adobe define the colour encoding
@@ -92,7 +92,7 @@ func scanLength(data []byte) int {
 	return len(data)
 }
 
-// barePNG is like bareJPEG: it keeps only the chunks needed to show the picture.
+// barePNG returns a PNG file with only the chunks that are needed to show the picture.
 // https://www.w3.org/TR/png-3/#11Chunks
 func barePNG(data []byte) (bare, exif []byte, err error) {
 	const signature, overhead = "\x89PNG\r\n\x1a\n", 12 // bytes of a chunk's length, type and checksum
@@ -121,8 +121,8 @@ func barePNG(data []byte) (bare, exif []byte, err error) {
 	}
 }
 
-// bareWebP is like bareJPEG. It treats an animation as damaged.
-// https://developers.google.com/speed/webp/docs/riff_container
+// bareWebP returns a WebP file with only the chunks that are needed to show the picture. If the file is an animation,
+// bareWebP returns errDamaged. https://developers.google.com/speed/webp/docs/riff_container
 func bareWebP(data []byte) (bare, exif []byte, err error) {
 	const head, chunkHead, flagExif, flagXMP, flagAnimated = 12, 8, 1 << 3, 1 << 2, 1 << 1
 	if len(data) < head || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// orientation is the value of the EXIF tag of that name, which tells how to rotate or mirror a picture: Exif
-// 2.32, 4.6.4 A, https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf
+// orientation is the value of the EXIF tag Orientation, which tells how to rotate or mirror a picture: Exif 2.32, 4.6.4
+// A, https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf
 type orientation uint16
 
 // upright is the orientation of a picture that needs no rotation.
@@ -62,7 +62,7 @@ func (o orientation) rotate(src *image.RGBA) *image.RGBA {
 	if o <= upright || o > lastOrientation {
 		return src
 	}
-	onSide := o >= 5 // these orientations need the picture mirrored along its diagonal first
+	onSide := o >= 5 // in these orientations, width and height are exchanged
 	flipX, flipY := slices.Contains([]orientation{2, 3, 6, 7}, o), slices.Contains([]orientation{3, 4, 7, 8}, o)
 	w, h := src.Rect.Dx(), src.Rect.Dy()
 	size := image.Pt(w, h)

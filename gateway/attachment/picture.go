@@ -16,8 +16,8 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// Limits of input and output pictures. Models use pictures of about this size and reduce larger ones themselves:
-// https://platform.claude.com/docs/en/build-with-claude/vision and
+// Limits of input and output pictures. Models use pictures of about longestSide pixels and reduce larger ones
+// themselves: https://platform.claude.com/docs/en/build-with-claude/vision and
 // https://platform.openai.com/docs/guides/images-vision.
 const (
 	longestSide = 1568      // output: longest side in pixels
@@ -26,7 +26,7 @@ const (
 
 	maxPixels  = 50_000_000
 	maxSide    = 30_000      // pixels
-	maxDecoded = 200_000_000 // bytes; four for each of maxPixels
+	maxDecoded = 200_000_000 // bytes: four for each of maxPixels
 )
 
 // Picture is a picture in a format that models accept: JPEG, PNG or WebP, without metadata.
@@ -35,10 +35,10 @@ type Picture struct {
 	Data      []byte
 }
 
-// Shrink returns a picture for a model: at most 1568 pixels wide and high, never enlarged, upright, and without metadata
-// such as the place. A small picture is not decoded; only its metadata is removed. Other pictures become a JPEG, or a
-// PNG if they are transparent and small. Of a GIF, the first picture is converted in the same way, since models refuse
-// animations.
+// Shrink returns a picture for a model: at most 1568 pixels wide and high, never enlarged, upright, and without
+// metadata such as the place. A small picture is not decoded; only its metadata is removed. Other pictures become a
+// JPEG, or a PNG if they are transparent and small. If the file is a GIF, only its first picture is converted, since
+// models refuse animations.
 //
 // Shrink reads JPEG, PNG, GIF and WebP. Anything else, including an animated WebP, fails with ErrUnreadable. A picture
 // of more than 50 megapixels, or one that would take more than 200 MB, fails with ErrTooBig before it is decoded. A call
@@ -77,11 +77,12 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	return encode(turned.rotate(small))
 }
 
-// format holds the functions for one file type.
+// format contains the functions for one type of picture file.
 type format struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	bare   func(data []byte) (bare, exif []byte, err error) // nil: the file is always converted
+	// Returns the file without metadata; nil: such files are always decoded and encoded again.
+	bare func(data []byte) (bare, exif []byte, err error)
 }
 
 func formatOf(mediaType string) (format, bool) {
@@ -138,13 +139,12 @@ func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	}
 	const interlaced = 28 // offset of the interlace flag in a PNG
 	if len(data) > interlaced && data[interlaced] != 0 {
-		need += need / 2 // the decoder allocates the last pass besides the whole picture
+		need += need / 2 // the decoder allocates the last pass of an interlaced PNG in addition to the whole picture
 	}
 	return need
 }
 
-// decodeAll decodes the picture, or the first one of an animation. A panic of the decoder means that the file is
-// damaged.
+// decodeAll decodes a picture, or the first picture of an animation. If the decoder panics, the file counts as damaged.
 func (f format) decodeAll(ctx context.Context, data []byte) (img image.Image, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -177,7 +177,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.data.Read(p)
 }
 
-// fit returns the size of a w by h picture after limiting its longest side.
+// fit returns the size to which a picture of w by h pixels is reduced, so that its longest side is within the limit.
 func fit(w, h int) (int, int) {
 	longest := max(w, h)
 	if longest <= longestSide {

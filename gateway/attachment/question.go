@@ -17,16 +17,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits for the attachments of one question. The question only mentions further attachments.
+// Limits for the attachments of one question. If there are more than maxAttached, the question tells the model only how
+// many are missing.
 const (
-	maxAttached   = 10               // attachments
+	maxAttached   = 10               // number of attachments that are read
 	maxFetched    = 20 << 20         // bytes per attachment; Telegram's limit for downloads
 	maxFetchedAll = 32 << 20         // bytes of all attachments
 	maxText       = 48 << 10         // bytes of text from one file
 	maxHTML       = 4 << 20          // bytes of a web page that are read
 	maxFile       = 8 << 20          // bytes of a file that the model gets unchanged
 	fetchTime     = 20 * time.Second // timeout per attachment
-	fetchTimeAll  = 40 * time.Second // timeout for all attachments; messages that arrive meanwhile have to wait
+	fetchTimeAll  = 40 * time.Second // timeout for all attachments; new messages of the conversation wait during this time
 	maxHeavy      = 4                // maximum number of questions whose attachments are in memory
 )
 
@@ -34,7 +35,7 @@ const (
 // decoded at a time.
 const maxDecoding = 1
 
-// Fetch returns the content of an attachment, at most limit bytes. If the content is longer, the error wraps
+// Fetch returns the content of an attachment, at most limit bytes. If the content is longer than limit, the error wraps
 // chat.ErrTooLarge.
 type Fetch func(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 
@@ -66,13 +67,13 @@ type question struct {
 	texts   []string
 	images  []agent.Image
 	files   []agent.File
-	notes   []string       // notes to the model about content that it does not see
-	sources []agent.Source // sources of all the content
-	out     Question       // the result, except its message
+	notes   []string       // notes to the model about content that the question does not contain
+	sources []agent.Source // where the content of the question comes from
+	out     Question       // the result of Read, without its message
 	bytes   int64
 }
 
-// Any reports whether a message, or a quoted one, has attachments.
+// Any reports whether one of the messages, or a message that one of them quotes, has attachments.
 func Any(messages []chat.Inbound) bool {
 	return slices.ContainsFunc(messages, func(m chat.Inbound) bool {
 		return len(m.Attachments) > 0 || slices.ContainsFunc(m.Quotes, func(q chat.Quote) bool { return len(q.Attachments) > 0 })
@@ -89,8 +90,8 @@ type Sources struct {
 	Log      *slog.Logger
 }
 
-// Read converts messages into a question for the model. Quoted messages come first. It downloads the attachments within
-// limits of number, size and time. The question mentions attachments that fail and contains the others.
+// Read converts messages into a question for the model. Quoted messages come first. Read downloads the attachments
+// within limits of number, size and time. If an attachment can't be read, the question contains a note about it.
 func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	var q question
 	first := chat.Inbound{Quotes: s.Thread}
@@ -102,7 +103,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
-	own, others, left := maxAttached, maxAttached, 0 // how many more attachments are read; the asker's own come first
+	// How many more attachments are read; the asker's attachments take precedence over quoted ones.
+	own, others, left := maxAttached, maxAttached, 0
 	for _, m := range s.Messages {
 		others = max(0, others-len(m.Attachments))
 	}
@@ -144,8 +146,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	return q.out
 }
 
-// DocumentText returns the text of a document in the form in which a question contains it. It returns false if the
-// file is not a document or has no readable text.
+// DocumentText returns the text of a document exactly as Read writes it into a question. It returns false if the file
+// is not a document or has no readable text.
 func (r *Reader) DocumentText(ctx context.Context, f agent.File) (text string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -171,8 +173,8 @@ func (q *question) add(text string, source agent.Source) {
 	}
 }
 
-// inFrame puts the additions of read into a frame, so that a quote does not look as if the asker had written or attached
-// it. If the frame would contain only notes about missing content, the notes stay outside and there is no frame.
+// inFrame puts everything that read adds to the question into a frame. The frame shows the model that the asker has not
+// written or attached a quote. If read adds only notes about missing content, inFrame adds the notes without a frame.
 func (q *question) inFrame(read func(), frame func(inside string) (string, agent.Source)) {
 	texts, notes, sources := len(q.texts), len(q.notes), len(q.sources)
 	read()
@@ -249,7 +251,7 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 		q.skip(at, "it could not be transcribed")
 		return err
 	}
-	if from != chat.Typed { // otherwise the sender spoke it, which counts as typed
+	if from != chat.Typed { // a voice message that the sender spoke counts as typed, so only a forwarded one needs a frame
 		text = history.Frame("forwarded voice message", "", text)
 	}
 	q.texts, q.sources = append(q.texts, text), append(q.sources, agent.Source{Origin: agent.OriginSpeech})
@@ -270,7 +272,8 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 	return nil
 }
 
-// addFramed adds the text of a file. rest describes what the text leaves out; "": nothing.
+// addFramed adds the text of a file to the question. rest describes which part of the file is missing in the text; "":
+// nothing is missing.
 func (q *question) addFramed(at chat.Attachment, text, what, rest string) {
 	if rest != "" {
 		text += fmt.Sprintf("\n[the %s goes on: %s]", what, rest)
@@ -291,13 +294,14 @@ func (q *question) addHTML(at chat.Attachment, data []byte) error {
 		rest = fmt.Sprintf("its first %d bytes are shown", out.text.Len())
 	}
 	if out.text.Len() == 0 {
-		return q.addText(at, data) // the file has only markup
+		return q.addText(at, data) // the file contains only markup, so show the markup
 	}
 	q.addFramed(at, out.text.String(), "document", rest)
 	return nil
 }
 
-// addDocument adds the text of a document. A PDF without readable text is added as a file, since some models read it.
+// addDocument adds the text of a document to the question. If a PDF has no readable text, addDocument adds the file
+// itself, since some models can read PDF files.
 func (q *question) addDocument(ctx context.Context, decoding *semaphore.Weighted, at chat.Attachment, data []byte) error {
 	if err := decoding.Acquire(ctx, 1); err != nil {
 		return err
@@ -323,9 +327,10 @@ func (q *question) addDocument(ctx context.Context, decoding *semaphore.Weighted
 	return err
 }
 
-// skip notes for the model why an attachment is missing.
+// skip adds a note that tells the model why an attachment is missing.
 func (q *question) skip(at chat.Attachment, why string) {
-	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile}) // the sender chose its name
+	// The note contains the file name, which the sender chose.
+	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
 	q.notes = append(q.notes, fmt.Sprintf("[attached: %s, which you are not shown: %s]", name(at), why))
 	q.out.Failed = append(q.out.Failed, name(at)+" ("+why+")")
 }

@@ -9,16 +9,16 @@ import (
 // band is the number of picture lines processed at a time.
 const band = 64
 
-// reduce scales src down to w by h pixels, neither of which may exceed the size of src. Each pixel is the mean of the
-// area that it covers, so that thin lines fade instead of vanishing. Besides the result, it allocates only a few lines
-// of src. It fails only when ctx ends.
+// reduce scales src down to w by h pixels. w and h must not exceed the size of src. Each pixel of the result is the
+// mean of the area that it covers in src, so thin lines become paler instead of vanishing. In addition to the result,
+// reduce allocates only a few lines of src. It fails only when ctx ends.
 func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
 	bounds := src.Bounds()
 	sw, sh := bounds.Dx(), bounds.Dy()
 	dst := image.NewRGBA(image.Rect(0, 0, w, h))
 	lines := image.NewRGBA(image.Rect(0, 0, sw, min(band, sh)))
-	// Each pixel of src covers w by h units, and each pixel of dst sw by sh units. A sum is at most 255 * sw * sh, far
-	// below the range of uint64.
+	// Divide the picture into units so that each pixel of src covers w by h units, and each pixel of dst covers sw by
+	// sh units. So all weights are integers. A sum is at most 255 * sw * sh and can't overflow uint64.
 	row, sums := make([]uint64, 4*w), make([]uint64, 4*w)
 	for y := range sh {
 		if y%band == 0 {
@@ -30,7 +30,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 		clear(row)
 		addLine(row, lines.Pix[y%band*lines.Stride:][:4*sw], sw, w)
 		to := y * h / sh
-		here := min(h, (to+1)*sh-y*h) // the rest belongs to the next line of dst
+		// Units of this line of src that belong to line to of dst; the others belong to the next line.
+		here := min(h, (to+1)*sh-y*h)
 		for i, v := range row {
 			sums[i] += v * uint64(here)
 		}
@@ -45,7 +46,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 	return dst, nil
 }
 
-// addLine adds the sw pixels of a line to the w pixels of row, weighted by their overlap.
+// addLine adds the sw pixels of a line of the source to the w pixels of row. Each source pixel is weighted by the width
+// that it shares with a pixel of row.
 func addLine(row []uint64, line []byte, sw, w int) {
 	for x := range sw {
 		to := x * w / sw

@@ -10,9 +10,9 @@ import (
 	utf16 "golang.org/x/text/encoding/unicode"
 )
 
-// A text may have one stray character in strayEvery: a log may contain a stray NUL, but a binary file contains many. A
-// single-byte file is read as Latin-1 if at most one character in latinEvery is not ASCII; otherwise Cyrillic text would
-// become gibberish.
+// A file counts as text if at most one character in strayEvery is a stray control character. A log may contain a stray
+// NUL, but a binary file contains many. A file that is not UTF-8 or UTF-16 is read as Latin-1 if at most one character
+// in latinEvery is not ASCII. Without this limit, Cyrillic text in another encoding would become gibberish.
 const (
 	strayEvery = 20
 	latinEvery = 3
@@ -20,9 +20,10 @@ const (
 
 const byteOrderMark = '\ufeff'
 
-// Decode returns a text file as clean UTF-8: without byte order mark and control characters, and with line feeds as line
-// ends. It reads UTF-8, even if slightly damaged, UTF-16 with a byte order mark, and probable Latin-1. The text is cut at
-// limit bytes, between characters; cut reports whether it was. If the file is not text, Decode returns ErrUnreadable.
+// Decode returns a text file as clean UTF-8: without byte order mark and control characters, and with line feeds as
+// line ends. It reads UTF-8, even if slightly damaged, UTF-16 with a byte order mark, and probable Latin-1. Decode cuts
+// the text after limit bytes, between characters. cut reports whether the text was longer. If the file is not text,
+// Decode returns ErrUnreadable.
 func Decode(data []byte, limit int) (text string, cut bool, err error) {
 	data, ok := toUTF8(data)
 	if !ok || !looksLikeText(data) {
@@ -65,10 +66,10 @@ func toUTF8(data []byte) ([]byte, bool) {
 		rest = rest[size:]
 	}
 	switch {
-	case broken <= multiple: // valid multi-byte UTF-8 hardly ever occurs by chance
+	case broken <= multiple: // valid multi-byte UTF-8 hardly ever occurs in files of another encoding
 		return data, true
 	case high <= len(data)/latinEvery:
-		data, err := charmap.Windows1252.NewDecoder().Bytes(data) // a superset of Latin-1's printable characters
+		data, err := charmap.Windows1252.NewDecoder().Bytes(data) // Windows-1252 contains all printable characters of Latin-1
 		return data, err == nil
 	}
 	return nil, false

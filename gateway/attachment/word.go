@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// word reads the text of a DOCX file (ISO/IEC 29500-1, WordprocessingML). It marks headings and lists as in Markdown,
-// and writes a row of a table in one line. It leaves out deleted text, headers, footers and comments.
+// word reads the text of a DOCX file (ISO/IEC 29500-1, WordprocessingML). It writes headings and lists as in Markdown,
+// and each row of a table as one line. It leaves out deleted text, headers, footers and comments.
 func (a *archive) word(out *bounded) error {
 	w := wordReader{out: out}
 	return a.walk("word/document.xml", func(t xml.Token) error {
@@ -31,18 +31,19 @@ func (a *archive) word(out *bounded) error {
 type wordReader struct {
 	out     *bounded
 	inText  bool
-	skipped int    // number of enclosing elements whose text is left out
-	mark    string // the mark at the beginning of the paragraph
+	skipped int    // number of enclosing elements that hide their text
+	mark    string // the Markdown mark at the beginning of the paragraph
 	cells   []int  // number of cells in the current row of each enclosing table
 }
 
-// hidden reports whether an element's text is not part of the document: it was moved away, or repeated for old programs.
+// hidden reports whether the text of an element is not part of the document, because the text was moved to another
+// place or is a copy for old programs.
 func hidden(element string) bool {
 	return element == "moveFrom" || element == "del" || element == "Fallback"
 }
 
 func (w *wordReader) start(e xml.StartElement) {
-	const maxTables = 100 // nested tables
+	const maxTables = 100 // maximum depth of tables in tables
 	switch e.Name.Local {
 	case "t":
 		w.inText = true
@@ -113,7 +114,7 @@ func (w *wordReader) end(element string) {
 	}
 }
 
-// breakLine breaks the line. In a table it only separates words, since a row is one line.
+// breakLine writes a line break. In a table, it writes a space instead, since each row is one line.
 func (w *wordReader) breakLine(s string) {
 	if len(w.cells) > 0 {
 		s = " "

@@ -15,10 +15,10 @@ import (
 const (
 	maxSheets  = 100
 	maxColumns = 200
-	maxRows    = 20_000   // per sheet
-	maxShared  = 100_000  // texts that cells share
+	maxRows    = 20_000   // rows that are read of each sheet
+	maxShared  = 100_000  // number of shared texts, to which cells refer
 	maxSharing = 16 << 20 // bytes of the shared texts
-	maxCell    = 2000     // bytes of one cell
+	maxCell    = 2000     // bytes of text that are read of one cell
 )
 
 // workbook is an XLSX file (ISO/IEC 29500-1, SpreadsheetML).
@@ -26,12 +26,12 @@ type workbook struct {
 	*archive
 	out    *bounded
 	shared []string
-	dates  []bool // which of the cell formats are dates
+	dates  []bool // for each cell format, whether it shows a date
 	epoch  time.Time
 }
 
-// workbook reads the sheets of an XLSX file: a row becomes a line, with tabs between its cells. Formulas are replaced by
-// their values. rest describes what the text leaves out.
+// workbook reads the sheets of an XLSX file: a row becomes a line, with tabs between its cells. Cells with formulas
+// contain the values of the formulas. rest describes which part of the workbook is missing in the text.
 func (a *archive) workbook(out *bounded) (rest string, err error) {
 	w := workbook{archive: a, out: out, epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
 	sheets, err := w.sheets()
@@ -146,7 +146,7 @@ func addCell(cell *strings.Builder, text []byte) {
 
 // readStyles finds the cell formats that are dates.
 func (w *workbook) readStyles() error {
-	isDate := make(map[string]bool) // by the number of the format
+	isDate := make(map[string]bool) // by the number of the number format
 	for _, n := range []int{14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47} {
 		isDate[strconv.Itoa(n)] = true
 	}
@@ -193,7 +193,8 @@ func writesDate(format string) bool {
 	return false
 }
 
-// readSheet writes a sheet's rows. It returns the number of rows, and whether these are all rows of the sheet.
+// readSheet writes the rows of a sheet to the text. It returns the number of written rows, and whether these are all
+// rows of the sheet.
 func (w *workbook) readSheet(name string) (rows int, all bool, err error) {
 	all = true
 	var c cell
@@ -249,7 +250,8 @@ type cell struct {
 	value              strings.Builder
 }
 
-// columnOf returns the column of a reference such as "BC12", from 0; other if the reference is invalid.
+// columnOf returns the column of a cell reference such as "BC12", counted from 0. It returns other if the reference is
+// invalid.
 func columnOf(place string, other int) int {
 	column := 0
 	for _, r := range place {
@@ -266,7 +268,7 @@ func columnOf(place string, other int) int {
 	return column - 1
 }
 
-// text returns a cell as people see it.
+// text returns the text of a cell as a spreadsheet program shows it.
 func (w *workbook) text(c *cell) string {
 	value := c.value.String()
 	number, err := strconv.ParseFloat(value, 64)
@@ -284,12 +286,13 @@ func (w *workbook) text(c *cell) string {
 	case index >= 0 && index < len(w.dates) && w.dates[index]:
 		return w.date(number)
 	default:
-		return strconv.FormatFloat(number, 'g', 15, 64) // shows 0.1+0.2 as the spreadsheet program does
+		// 15 digits, as in spreadsheet programs, so that 0.1+0.2 is shown as 0.3.
+		return strconv.FormatFloat(number, 'g', 15, 64)
 	}
 	return strings.Join(strings.Fields(value), " ")
 }
 
-// date formats a number of days as a date, or as a time if it is less than a day.
+// date formats a number of days as a date, or as a time of day if the number is less than 1.
 func (w *workbook) date(days float64) string {
 	const lastDay = 3_000_000 // in the year 10113
 	if days < 0 || days > lastDay {

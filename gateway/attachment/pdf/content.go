@@ -40,23 +40,23 @@ type writer struct {
 
 	state
 	saved []state
-	// The end of the last character in the units of the page, its direction, and its size.
+	// The position where the last character ended, in the units of the page, and the character's direction and size.
 	x, y, dirX, dirY, height float64
-	drawn                    bool // the page has text already
+	drawn                    bool // the page already has text
 	short                    bool // the current text is short; see shortText
-	unknownChars             int  // characters that the file does not identify
-	accent                   rune // an accent that was drawn and may belong to the next character; 0: none
+	unknownChars             int  // number of characters whose meaning the file does not say
+	accent                   rune // an accent that was drawn before and may belong to the next character; 0: none
 }
 
-// The distances between two characters that count as a space, a new line and a new paragraph, relative to the size of
-// the text.
+// The minimum distances between two characters that count as a space, a new line and a new paragraph, relative to the
+// size of the text.
 const (
 	spaceFrom     = 0.17
 	lineFrom      = 0.5
 	paragraphFrom = 1.9
 )
 
-// shortText is the maximum length of a text whose character spacing may replace a space.
+// shortText is the maximum length, in bytes, of a text whose character spacing may stand for a space (see glyph).
 const shortText = 3
 
 // draw interprets the content of a page or a form.
@@ -145,7 +145,7 @@ func matrixOf(v any) (m matrix, ok bool) {
 	return m, true
 }
 
-// operate executes an operator. Missing operands are 0.
+// operate executes an operator of the page's content. Operands that are missing count as 0.
 func (w *writer) operate(operator keyword, operands array) {
 	arg := func(i int) float64 {
 		if i < len(operands) {
@@ -231,8 +231,9 @@ func (w *writer) show(v any) {
 
 func (w *writer) advance(by float64) { w.inLine = matrix{1, 0, 0, 1, by, 0}.times(w.inLine) }
 
-// glyph draws one character. Two habits of Ghostscript matter. It writes the gap between two words as the character
-// spacing of a short text. It corrects the distance between two letters by a space with a negative word spacing.
+// glyph draws one character. It takes into account how Ghostscript writes text: the space between two words is the
+// character spacing of a short text, and a space with a negative word spacing only corrects the distance between two
+// letters.
 func (w *writer) glyph(g glyph) {
 	w.spend(1)
 	drawn, by := g.width*w.size, g.width*w.size+w.char
@@ -256,7 +257,7 @@ func (w *writer) glyph(g glyph) {
 	w.advance(by * w.stretch)
 }
 
-// write writes a character. If its position requires it, a space or a line break precedes it.
+// write writes a character. If the character is far from the previous one, write first writes a space or a line break.
 func (w *writer) write(text string) {
 	at := w.inLine.times(w.matrix)
 	dirX, dirY := at[0], at[1]
@@ -291,7 +292,7 @@ func (w *writer) add(text string) {
 	}
 }
 
-// writeAccent writes an accent that belongs to no letter.
+// writeAccent writes an accent that was drawn without a letter.
 func (w *writer) writeAccent() {
 	if w.accent != 0 {
 		w.add(string(w.accent))
@@ -302,8 +303,8 @@ func (w *writer) writeAccent() {
 // overlap is the distance from the end of an accent to the beginning of its letter, relative to the size of the text.
 const overlap = -0.1
 
-// combining returns the combining form of an accent. TeX draws an accent before its letter if the font has no accented
-// letters. For all other characters, combining returns 0.
+// combining returns the combining form of an accent, or 0 if the character is not an accent. It is needed because TeX
+// draws an accent before its letter if the font has no accented letters.
 func combining(accent rune) rune {
 	const alone, combined = "`´ˆ^˜~¯˘˙¨˚˝ˇ¸", "\u0300\u0301\u0302\u0302\u0303\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327"
 	i := slices.Index([]rune(alone), accent)
@@ -328,7 +329,7 @@ func accented(letter string, mark rune) string {
 func (w *writer) separate(dx, dy, height float64) {
 	along := dx*w.dirX + dy*w.dirY
 	across := math.Abs(dy*w.dirX - dx*w.dirY)
-	const backwards = -1.5 // relative to the text's size; a smaller step back is kerning or an accent
+	const backwards = -1.5 // relative to the text's size; smaller steps back are caused by kerning and accents
 	switch {
 	case across > paragraphFrom*height:
 		w.separator("\n\n")
@@ -339,7 +340,8 @@ func (w *writer) separate(dx, dy, height float64) {
 	}
 }
 
-// separator writes a separator, unless the text ends with one of the same or greater strength.
+// separator writes a space, a line break or an empty line, unless the text already ends with the same separator or a
+// stronger one.
 func (w *writer) separator(s string) {
 	text := w.out.String()
 	switch {

@@ -1,17 +1,18 @@
-// Package pdf reads the text of a PDF file. Its time, memory and output are limited for any file.
+// Package pdf reads the text of a PDF file. It limits the time, the memory and the amount of text for every file, even
+// a malicious one.
 //
-// It reads each file as if its tables were damaged: it searches for the objects and ignores the tables with their
-// positions. The text has the order in which the file draws it. Nearly all programs draw it in reading order. Encrypted
-// files are not read.
+// The package ignores the tables that contain the positions of the objects, because they may be damaged. Instead, it
+// searches the file for objects. It returns the text in the order in which the file draws it, which nearly always is
+// the reading order. It does not read encrypted files.
 //
-// Every step and every decoded byte is charged to one budget. So no file can keep the reader busy or make it use more
-// than about 100 MB besides the file. Streams that unpack to gigabytes, circular references and deep nesting only
-// exhaust the budget. ADR 17 says why no library is used.
+// Every step and every decoded byte counts toward the limit maxWork. So no file can keep the reader busy for long or
+// make it use more than about 100 MB in addition to the file. If a file contains streams that decode to gigabytes,
+// circular references or deep nesting, reading ends when it reaches the limit. ADR 17 says why no library is used.
 package pdf
 
 import "errors"
 
-// ErrUnreadable means that the file is no PDF, is damaged beyond repair or is encrypted.
+// ErrUnreadable means that the file is not a PDF file, is too damaged to be read, or is encrypted.
 var ErrUnreadable = errors.New("the PDF can't be read")
 
 // Limits of one file.
@@ -20,10 +21,10 @@ const (
 	maxObjects  = 200_000
 	maxStream   = 8 << 20  // bytes of one decoded stream
 	maxKept     = 16 << 20 // bytes of decoded object streams, which stay in memory
-	maxElements = 1 << 16  // of an array or a dictionary; the rest is ignored
-	maxDepth    = 64       // of nested objects, pages and forms
+	maxElements = 1 << 16  // elements of an array or a dictionary; further elements are ignored
+	maxDepth    = 64       // depth of nested objects, pages and forms
 	maxRefs     = 16       // references that follow each other
-	maxFilters  = 4        // of one stream
+	maxFilters  = 4        // filters of one stream
 	maxFonts    = 256
 	maxMapped   = 200_000 // characters in the tables of all fonts
 	maxTree     = 20_000  // pages that are counted

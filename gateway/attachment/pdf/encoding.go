@@ -89,7 +89,7 @@ func names() map[string]rune {
 	return all
 }
 
-// runeNamed returns the character with a glyph name; 0: unknown.
+// runeNamed returns the character that a glyph name stands for, or 0 if the name is unknown.
 func (t *tables) runeNamed(s string) rune {
 	s, _, _ = strings.Cut(s, ".") // "a.alt" is an alternative form of a
 	if r, ok := t.glyphs[s]; ok {
@@ -114,8 +114,8 @@ func standardWidths(base string) func(int) float64 {
 	if strings.Contains(base, "Times") {
 		scale = 0.0009
 	}
-	// The widths from space to tilde of Helvetica, in 1/1000 (https://github.com/adobe-type-tools/font-metrics).
-	// Many files use Helvetica without describing it.
+	// The widths from space to tilde of Helvetica, in 1/1000 (https://github.com/adobe-type-tools/font-metrics). The
+	// widths are needed because many files use Helvetica and do not contain its widths.
 	helvetica := [...]int{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556,
 		278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// place is the position of an object: in the file, or in a decoded object stream.
+// place is the position of an object in the file or in a decoded object stream.
 type place struct {
 	data []byte
 	at   int
@@ -27,8 +27,8 @@ type file struct {
 	mapped int // number of characters in the tables of the fonts
 }
 
-// open finds all objects. If an object occurs more than once in the file, the last one counts, because programs change a
-// file by appending.
+// open finds all objects. If the file contains several versions of an object, open uses the last one, because programs
+// change a file by appending new versions.
 func open(b *budget, data []byte) *file {
 	f := &file{budget: b, data: data, places: make(map[ref]place), tables: newTables(), fonts: make(map[ref]*font)}
 	type found struct {
@@ -142,7 +142,7 @@ func (f *file) parse(p place) any {
 	v, _ := l.next()
 	d, ok := v.(dict)
 	if !ok {
-		if n, isNumber := v.(float64); isNumber { // it may be a reference to another object
+		if n, isNumber := v.(float64); isNumber { // the number may be the beginning of a reference to another object
 			l.next()
 			if k, _ := l.next(); k == keyword("R") {
 				return ref(n)
@@ -162,7 +162,8 @@ func (f *file) parse(p place) any {
 	return stream{d, f.content(d, l.data[min(l.at, len(l.data)):])}
 }
 
-// content returns the content of the stream at the start of rest. The length that the file states may be wrong.
+// content returns the content of the stream that begins at the start of rest. It checks the length that the file
+// states, because that length may be wrong.
 func (f *file) content(d dict, rest []byte) []byte {
 	if length, ok := f.length(d["Length"]); ok && length >= 0 && length <= len(rest) {
 		after := bytes.TrimLeft(rest[length:min(len(rest), length+16)], "\r\n\t ")
@@ -263,7 +264,7 @@ func (f *file) pages() []page {
 	if len(out) > 0 {
 		return out
 	}
-	// The tree is damaged, so take the pages in the order of their numbers.
+	// The page tree is damaged, so return the pages in the order of their object numbers.
 	var numbers []ref
 	for number := range f.places {
 		numbers = append(numbers, number)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/image/tiff/lzw"
 )
 
-// decode returns the content of a stream, at most maxStream bytes. Of damaged content it returns the part before the
-// damage. Of pictures it returns nothing.
+// decode returns the decoded content of a stream, at most maxStream bytes. If the content is damaged, decode returns
+// the part before the damage. If the stream is a picture, decode returns nothing.
 func (f *file) decode(s stream) []byte {
 	filters := f.resolve(s.dict["Filter"])
 	list, ok := filters.(array)
@@ -32,7 +32,7 @@ func (f *file) decode(s stream) []byte {
 	return data[:min(len(data), maxStream)]
 }
 
-// filterReader returns a reader that decodes data; nil for pictures and unknown filters.
+// filterReader returns a reader that decodes data. It returns nil if the filter is unknown or is used for pictures.
 func (f *file) filterReader(filter name, data []byte) io.Reader {
 	switch filter {
 	case "FlateDecode", "Fl":
@@ -57,7 +57,8 @@ func (f *file) filterReader(filter name, data []byte) io.Reader {
 	return nil
 }
 
-// readAll reads at most maxStream bytes and charges them. It ignores errors and returns the data before them.
+// readAll reads at most maxStream bytes and counts them toward maxWork. If reading fails, readAll returns the data
+// before the error.
 func (f *file) readAll(r io.Reader) []byte {
 	var out bytes.Buffer
 	for out.Len() < maxStream {

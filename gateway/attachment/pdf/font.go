@@ -8,12 +8,12 @@ import (
 
 // font converts the codes of a text into characters and widths.
 type font struct {
-	wide     bool              // codes have two bytes
+	wide     bool              // each code has two bytes
 	utf16    bool              // codes are UTF-16
-	mapped   map[int]string    // from the font's ToUnicode table
-	encoding *[256]rune        // for one-byte codes that are not in mapped
+	mapped   map[int]string    // texts of codes, from the font's ToUnicode table
+	encoding *[256]rune        // characters of one-byte codes that mapped does not contain
 	named    map[int]rune      // characters of codes that differ from encoding
-	widths   map[int]float64   // in units of the text's size
+	widths   map[int]float64   // widths of codes, in units of the text's size
 	missing  float64           // the width of codes that are not in widths
 	standard func(int) float64 // the widths of a font that the file does not contain
 }
@@ -22,7 +22,7 @@ type font struct {
 type glyph struct {
 	text  string // "" if it is unknown
 	width float64
-	space bool // it is the one-byte code 32, to which word spacing applies
+	space bool // the code is the one-byte code 32, to which word spacing applies
 }
 
 // font parses a font.
@@ -165,7 +165,7 @@ func (t *font) glyphs(text string, show func(glyph)) {
 	}
 }
 
-// character returns the character of a one-byte code; "" if it is unknown.
+// character returns the character of a one-byte code, or "" if the character is unknown.
 func (t *font) character(code int) string {
 	if s, ok := t.mapped[code]; ok {
 		return s
@@ -220,7 +220,7 @@ func (f *file) readTable(data []byte, into map[int]string) {
 
 func (f *file) setCharacter(into map[int]string, code int, text string) {
 	f.spend(1)
-	const longest = 32 // bytes; a ligature has a few
+	const longest = 32 // maximum length of the text of one code, in bytes; a ligature has only a few
 	if f.mapped < maxMapped && code >= 0 && len(text) <= longest {
 		f.mapped++
 		into[code] = text

@@ -19,15 +19,15 @@ type (
 	}
 )
 
-// budget limits the work on one file. If the budget is exceeded or the context ends, spend panics with a stop,
-// which [Read] recovers.
+// budget limits the work on one file. If the work exceeds the limit or the context ends, spend panics with a value of
+// type stop, which [Read] recovers.
 type budget struct {
 	ctxErr  func() error // the Err method of the context
 	left    int
 	checked int
 }
 
-// stop is why the reading ended early.
+// stop is the panic value that ends the reading of a file early. It contains the reason.
 type stop struct{ err error }
 
 const checkEvery = 1 << 16 // steps between two checks of the context
@@ -78,7 +78,7 @@ func (l *lexer) skipSpace() {
 	}
 }
 
-// next returns the next object or keyword; a closing bracket is a keyword, too. ok is false at the end.
+// next returns the next object or keyword. A closing bracket counts as a keyword. ok is false at the end of the data.
 func (l *lexer) next() (v any, ok bool) {
 	l.skipSpace()
 	if l.end() {
@@ -244,7 +244,7 @@ func (l *lexer) nested(read func(v any) bool) {
 	}
 }
 
-// array reads the rest of an array. "1 0 R" in it is a reference.
+// array reads an array after its opening bracket. It converts three elements such as "1 0 R" to a reference.
 func (l *lexer) array() array {
 	var a array
 	l.nested(func(v any) bool {
@@ -261,7 +261,7 @@ func (l *lexer) array() array {
 	return a
 }
 
-// reference replaces the two numbers at the end of a list by a reference.
+// reference replaces the two numbers at the end of a list by a reference to the object with the first number.
 func reference(a array) array {
 	if n := len(a); n >= 2 {
 		if number, ok := a[n-2].(float64); ok && number >= 0 && number < math.MaxInt32 {
@@ -271,7 +271,7 @@ func reference(a array) array {
 	return a
 }
 
-// dict reads the rest of a dictionary.
+// dict reads a dictionary after its opening brackets.
 func (l *lexer) dict() dict {
 	d := make(dict)
 	var key name

@@ -15,17 +15,19 @@ type Text struct {
 	Text  string
 	Pages int  // number of pages in the file
 	Shown int  // number of pages in Text, of which the last one may be incomplete
-	Cut   bool // there was more text
-	// Thin says that there is hardly any text for the number of pages. The pages are pictures, as in a scan, or use
-	// fonts that don't identify their characters.
+	Cut   bool // the file contains more text
+	// Thin reports whether the pages contain hardly any readable text. Such pages are pictures, as in a scan, or use
+	// fonts that don't say which characters they show.
 	Thin bool
 }
 
-// thinPage is the number of letters below which a page counts as a picture, perhaps with a stamp or a page number.
+// thinPage is the minimum number of letters on a page. A page with fewer letters counts as a picture, perhaps with a
+// stamp or a page number.
 const thinPage = 30
 
-// Read reads the text of the first pages of a file: at most pages pages and limit bytes of text. It takes a few seconds
-// at most. If ctx ends earlier, it returns the text so far, or an error if there is none.
+// Read reads the text of the first pages of a file: at most pages pages and limit bytes of text. Read takes a few
+// seconds at most. If ctx ends earlier, Read returns the text that it has read until then, or an error if it has read
+// no text.
 func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error) {
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return Text{}, fmt.Errorf("%w: no PDF", ErrUnreadable)
