@@ -7,8 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// attachments lists m's attachments. A location or a poll has no content to fetch. If such a message has no text, the
-// list has one entry without an id, named after the kind of content. The bot can then say that it can't read it.
+// attachments lists the attachments of the message m. A location or a poll has no content that telex could fetch. If
+// a message contains nothing else, attachments returns one entry without an id, named after the kind of content. With
+// this entry, the bot can tell the person that it can't read such content.
 func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {
@@ -21,7 +22,7 @@ func attachments(m *media, text string) []chat.Attachment {
 		})
 	}
 	if n := len(m.Photo); n > 0 {
-		add(&m.Photo[n-1], "photo", "image/jpeg") // sizes ascend; photos are always JPEG
+		add(&m.Photo[n-1], "photo", "image/jpeg") // Telegram lists sizes in ascending order; photos are JPEG
 	}
 	if m.Animation == nil {
 		add(m.Document, "document", "")
@@ -52,8 +53,8 @@ func (s *sticker) mediaType() string {
 	return "image/webp"
 }
 
-// extension returns the file extension for a media type that Telegram's apps send without a file name. Transcription
-// services choose the decoder by the name.
+// extension returns the file extension for a media type that Telegram's apps send without a file name. The file name
+// needs an extension, because transcription services choose their decoder by it.
 func extension(mediaType string) string {
 	switch strings.ToLower(mediaType) {
 	case "image/jpeg":
@@ -76,7 +77,7 @@ func extension(mediaType string) string {
 	return ""
 }
 
-// kind returns the name of the first field that is present, or "".
+// kind returns the kind of unreadable content that a message contains, such as "poll", or "" if there is none.
 func (w *unreadable) kind() string {
 	for _, t := range []struct {
 		name  string

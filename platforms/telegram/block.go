@@ -9,9 +9,10 @@ import (
 	"telex/internal/chat"
 )
 
-// The parts of a rich message that telex uses, see https://core.telegram.org/bots/api#inputrichmessage. Because they
-// are objects, Telegram can't mistake text for markup. A value of the API's type RichText is a string, a list, or a
-// richText.
+// The following types are the parts of Telegram's rich messages that telex uses. telex sends a rich message as JSON
+// objects, not as Markdown or HTML, so Telegram can't mistake text for markup. A field of the API's type RichText
+// contains a string, a list, or a richText.
+// https://core.telegram.org/bots/api#inputrichmessage
 type (
 	richMessage struct {
 		Blocks []richBlock `json:"blocks"`
@@ -55,7 +56,7 @@ const typeFormula = "mathematical_expression"
 // blankText fills a block that has no text, because Telegram requires a text in every block.
 const blankText = "\u00a0"
 
-// richContent converts a message to blocks.
+// richContent converts a message to the blocks of a rich message.
 func richContent(m chat.Outgoing) richMessage {
 	w := blockWriter{text: m.Text, spans: toByteSpans(m.Text, m.Spans), paragraphs: maxParagraphs}
 	blocks := w.blocks(0, len(m.Text), false)
@@ -65,7 +66,8 @@ func richContent(m chat.Outgoing) richMessage {
 	return richMessage{Blocks: blocks, SkipDetection: true}
 }
 
-// toByteSpans converts the offsets of spans to bytes and sorts the spans. It leaves out spans that exceed the text.
+// toByteSpans converts the offsets of spans from UTF-16 code units to bytes, and sorts the spans by their start. It
+// leaves out spans that extend beyond the end of the text.
 func toByteSpans(text string, spans []chat.Span) []byteSpan {
 	at := make([]int, 0, len(text)+1) // byte offset of each UTF-16 code unit
 	for i, r := range text {
@@ -90,7 +92,7 @@ func toByteSpans(text string, spans []chat.Span) []byteSpan {
 type blockWriter struct {
 	text         string
 	spans        []byteSpan
-	paragraphs   int // how many more paragraphs may begin; then all the remaining text becomes one paragraph
+	paragraphs   int // how many more paragraphs may begin; at 0, all remaining text becomes one paragraph
 	detailsDepth int // number of <details> elements that enclose the current text
 }
 
@@ -108,7 +110,8 @@ func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
 	return byteSpan{}, false
 }
 
-// line returns where the text of the line at an offset begins, after its indentation, and where the line ends.
+// line returns two offsets in the line that contains the offset at: where its text begins after the indentation, and
+// where the line ends.
 func (w *blockWriter) line(at, to int) (first, end int) {
 	end = to
 	if n := strings.IndexByte(w.text[at:to], '\n'); n >= 0 {
@@ -117,8 +120,8 @@ func (w *blockWriter) line(at, to int) (first, end int) {
 	return end - len(strings.TrimLeft(w.text[at:end], " ")), end
 }
 
-// blocks converts a range of the text to blocks. Text that follows a block on the same line, such as the cursor, comes
-// after the block.
+// blocks converts a range of the text to blocks. Text that follows a block on the same line, such as the cursor of a
+// preview, becomes a paragraph after the block.
 func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 	paragraph := from
 	endParagraph := func(at int) {
@@ -154,8 +157,8 @@ func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 	return out
 }
 
-// block returns the block that begins at a line, and the offset after the block. If only a paragraph begins there,
-// the offset is 0.
+// block returns the block that begins at a line, and the offset after the block. If the line is part of a paragraph,
+// block returns the offset 0.
 func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, int) {
 	skipNewline := func(end int) int { // a block includes its line break
 		if end < to && w.text[end] == '\n' {
@@ -211,7 +214,7 @@ func (w *blockWriter) details(d, summary byteSpan, end int, quoted bool) richBlo
 	return b
 }
 
-// table returns the table in a range, or false if it has no rows.
+// table returns the table in a range of the text, or false if the range contains no rows.
 func (w *blockWriter) table(from, to int) (richBlock, bool) {
 	t := richBlock{Type: "table", Bordered: true}
 	columns := 0
@@ -239,7 +242,7 @@ func (w *blockWriter) table(from, to int) (richBlock, bool) {
 	return t, len(t.Cells) > 0
 }
 
-// padRow adds empty cells to a row until it has at least n.
+// padRow adds empty cells to a row until the row has at least n cells.
 func padRow(cells []richCell, n int, row string) []richCell {
 	for len(cells) < n {
 		cells = append(cells, richCell{Text: blankText, Header: row == "head", Align: "left", VAlign: "middle"})
@@ -247,7 +250,7 @@ func padRow(cells []richCell, n int, row string) []richCell {
 	return cells
 }
 
-// inline returns the text of a range with its formats.
+// inline converts a range of the text and its formats to a value of the API's type RichText.
 func (w *blockWriter) inline(from, to int, cell bool) any {
 	inner := w.formats(from, to, cell)
 	cuts := []int{from, to}
@@ -263,7 +266,7 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 		return slices.ContainsFunc(formulas, func(s byteSpan) bool { return s.start < at && at < s.end })
 	})
 	var list []any
-	var open []byteSpan // the formats that began at or before start and did not end there; few, even in a long text
+	var open []byteSpan // the formats of the text at start; there are few of them, even in a long text
 	for i, start := range cuts[:len(cuts)-1] {
 		n := 0
 		for n < len(inner) && inner[n].start <= start {
@@ -282,7 +285,8 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 	return list
 }
 
-// formats returns the formats in a range. Formulas contain no other formats.
+// formats returns the formats in a range of the text. It leaves out formats inside a formula, because a formula can't
+// contain other formats.
 func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	var formula byteSpan // the last formula
 	for _, s := range w.spans {
@@ -313,7 +317,8 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	return list
 }
 
-// piece returns a range of the text with those formats that reach its end. All of them begin before it, or with it.
+// piece converts a range of the text to a value of the API's type RichText. Each of the given formats begins at or
+// before the start of the range. piece applies those that do not end before the end of the range.
 func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.end < to })
 	var out any
@@ -336,7 +341,8 @@ func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
 	return out
 }
 
-// indented returns a range of the text with indentation that stays visible: leading spaces become no-break spaces.
+// indented returns a range of the text in which leading spaces are no-break spaces, so that the indentation stays
+// visible.
 func (w *blockWriter) indented(from, to int) string {
 	if !strings.Contains(w.text[from:to], " ") {
 		return w.text[from:to]

@@ -15,10 +15,10 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// defaultAPIBase is Telegram's cloud server.
+// defaultAPIBase is the URL of Telegram's cloud server.
 const defaultAPIBase = "https://api.telegram.org"
 
-// Options says which bot to run and how to reach the API. The configuration has validated them.
+// Options says which bot to run and how to reach the API. Package internal/config has validated the options.
 type Options struct {
 	Token   string            // from @BotFather; required
 	APIBase string            // scheme and host, optionally with a path; empty: the cloud server
@@ -28,21 +28,21 @@ type Options struct {
 	Webhook Webhook           // receives updates by a webhook; without a URL, the bot polls
 }
 
-// Bot is one bot account. Its methods are safe for concurrent use, but only one Run may be active, because Telegram
-// delivers updates to one receiver.
+// Bot is a client for one bot account. Its methods are safe for concurrent use, but only one call of Run may be
+// active at a time, because Telegram delivers updates to only one receiver.
 type Bot struct {
-	api      tgbotapi.BotAPI // a template: every call uses a copy with its own client
+	api      tgbotapi.BotAPI // a template: every call of the API uses a copy with a client of its own
 	files    string          // prefix of file URLs; it contains the token
 	secrets  calls.Secrets
 	client   *http.Client
-	clock    *calls.Clock // Telegram's
+	clock    *calls.Clock // tells the time of Telegram's servers
 	log      *slog.Logger
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
 	ids      ids
 	name     atomic.Pointer[string] // the bot's username; nil until the first Run
 
-	webhookRemoved bool // only Run reads and writes it
+	webhookRemoved bool // the bot has deleted a webhook; only Run uses this field
 	webhook        Webhook
 	recent         *receiving.Recent[struct{}] // ids of updates that were accepted from the webhook
 
@@ -50,7 +50,7 @@ type Bot struct {
 	richUnsupported atomic.Bool // the server does not support rich messages
 }
 
-// New returns a bot. It makes no network call, so only the first call finds a wrong token.
+// New returns a bot. New makes no network call, so a wrong token is detected only by the bot's first call of the API.
 func New(o Options) *Bot {
 	client := calls.NewClient(o.HTTP, maxPerSecond)
 	b := &Bot{
@@ -69,18 +69,18 @@ func New(o Options) *Bot {
 	return b
 }
 
-// Close closes idle connections. Later calls open new ones.
+// Close closes idle connections. Calls of the API after Close open new connections.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true,
-		OneReceiver: b.webhook.URL == "", // a second poller gets 409: https://core.telegram.org/bots/api#getupdates
+		OneReceiver: b.webhook.URL == "", // a second poller gets a 409: https://core.telegram.org/bots/api#getupdates
 	}
 }
 
-// Dialect returns the dialect of a chat: entities, and blocks where rich messages are enabled.
+// Dialect returns the dialect of a chat, which formats text by entities, and by blocks if rich messages are enabled.
 func (b *Bot) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Private: to.Kind == chat.Private, Rich: b.richMode()}
 }

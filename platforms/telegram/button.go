@@ -10,25 +10,27 @@ import (
 	"telex/internal/chat"
 )
 
-// pressPrefix precedes the id of the callback query in the message id of a button press. No message has such an id, so
-// nothing can reply to the press.
+// pressPrefix precedes the id of the callback query in the message id of a button press. No message has such an id,
+// so the bot never sends a message as a reply to a press.
 const pressPrefix = "q"
 
 // stopPrefix precedes the update's id in the message id of a press on a draft's stop button.
 const stopPrefix = "s"
 
 const (
-	// answerTimeout limits one answer to a press. The press was accepted already; the answer only ends the client's
-	// progress indicator. https://core.telegram.org/bots/api#answercallbackquery
+	// answerTimeout limits one call of answerCallbackQuery. The gateway has already accepted the press when the bot
+	// makes this call. The call only removes the progress indicator that the person's app shows on the button.
+	// https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxAnswers limits the answers that run at the same time. Further presses are not answered; the client then hides
-	// its progress indicator by itself.
+	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. For further presses, the bot
+	// makes no such call, and the person's app removes its progress indicator by itself.
 	maxAnswers = 64
 )
 
-// addButtons adds the buttons, in one row. Without buttons it adds nothing. An edit then removes the message's buttons,
-// because editMessageText replaces text and keyboard together.
+// addButtons adds the buttons for the actions, in one row, to the parameters of a call. Without actions it adds
+// nothing. If the call is an edit, it then removes the message's buttons, because editMessageText replaces text and
+// buttons together.
 func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	if len(actions) == 0 {
 		return
@@ -40,8 +42,8 @@ func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	addJSON(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
-// answerPress tells the client that an accepted press has arrived. Receiving does not wait for it, because a late or
-// missing answer does no harm.
+// answerPress tells the person's app that the bot has accepted a press. It makes the call in the background, because
+// a late or failed call does no harm and receiving must not wait for it.
 func (b *Bot) answerPress(ctx context.Context, r *receiver, query string) {
 	begun := r.answers.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)

@@ -11,13 +11,13 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// call runs one method of the API and returns its result. A failure is a *chat.SendError. It blocks until the response
-// arrives or ctx ends.
+// call calls one method of the API and returns the method's result. All its errors are of type *chat.SendError. call
+// blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (json.RawMessage, error) {
 	return b.callWithForm(ctx, method, params, nil)
 }
 
-// callWithForm is like call, with a form instead of params if f is not nil.
+// callWithForm is like call, but if f is not nil, the request contains the form f instead of params.
 func (b *Bot) callWithForm(ctx context.Context, method string, params tgbotapi.Params, f *calls.Form) (json.RawMessage, error) {
 	var o calls.Outcome
 	api := b.api
@@ -37,11 +37,11 @@ func (b *Bot) callWithForm(ctx context.Context, method string, params tgbotapi.P
 	}
 	refusal, ok := errors.AsType[*tgbotapi.Error](err)
 	if !ok || (refusal.Code == 0 && refusal.Message == "") {
-		refusal = nil // not from the API: a proxy's page, or an incomplete response
+		refusal = nil // the response is not from the API: it is a proxy's page, or it is incomplete
 	}
 	failure, description := classify(refusal, o), ""
 	if refusal != nil {
-		description = refusal.Message // also used as the error code: besides the HTTP status, the Bot API has none
+		description = refusal.Message // also used as the error code, because the Bot API has only HTTP status codes
 	}
 	failure.Err = b.secrets.RefusedError(method, o, description, description)
 	return nil, failure

@@ -12,12 +12,13 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 without retry_after. Actual waits are 18 to 35 seconds in groups and a few
-// seconds in private chats. Retrying too early lengthens the penalty.
+// defaultRetryAfter is the wait after a 429 response that lacks retry_after. The waits that Telegram asks for are 18
+// to 35 seconds in groups and a few seconds in private chats. If the bot retries too early, Telegram lengthens the
+// wait.
 const defaultRetryAfter = 10 * time.Second
 
-// classify decides what may be done after a refused call. api is the API's refusal; it is nil if the response is not
-// from the API.
+// classify returns the error for a refused call. The error's kind tells the gateway how it may continue. api is the
+// API's refusal, or nil if the response is not from the API.
 func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
@@ -26,7 +27,7 @@ func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 			seconds = api.RetryAfter
 		}
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(float64(seconds), o.Header, defaultRetryAfter)}
-	case o.Status == http.StatusRequestEntityTooLarge: // also from proxies, with other texts
+	case o.Status == http.StatusRequestEntityTooLarge: // proxies send this status too, with other texts
 		return &chat.SendError{Kind: chat.TooLong}
 	case api == nil:
 		return &chat.SendError{Kind: chat.Uncertain}
@@ -42,8 +43,8 @@ func kindOf(code int, description string) chat.ErrorKind {
 	case code == http.StatusUnauthorized:
 		return chat.Auth
 	case code == http.StatusNotFound:
-		// The call had no effect: either the URL does not lead to the API, or the token is invalid. A wrong URL may
-		// be repaired while telex runs, so the error is not Auth, which would stop the bot.
+		// The call had no effect: either the URL does not lead to the API, or the token is invalid. The error is not
+		// Auth, which would stop the bot, because a wrong URL may be repaired while telex runs.
 		return chat.Temporary
 	case code == http.StatusForbidden:
 		return chat.Forbidden
@@ -68,14 +69,16 @@ type descriptionKind struct {
 	texts []string
 }
 
-// knownDescriptions lists the descriptions of a 400 whose cause is not the message's content. Besides the HTTP
-// status, Telegram has no error codes. The texts come from
-// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp, which passes through the codes
-// in capitals from https://core.telegram.org/api/errors.
+// knownDescriptions lists descriptions of responses with status 400, and the kind of error for each. telex must
+// compare descriptions, because Telegram sends no error codes besides the HTTP status. The Bot API server defines the
+// descriptions in its file Client.cpp. Those with underscores, such as message_id_invalid, are errors of Telegram's
+// core API, which the Bot API server passes on.
+// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp
+// https://core.telegram.org/api/errors
 //
-// A closed or deleted topic counts as Forbidden: nothing can be written in that conversation, although other topics
-// of the same chat may work. TEXTDRAFT_PEER_INVALID, for chats without drafts, is not listed, because it should be
-// Rejected, the kind of every 400 that is not listed.
+// The error for a closed or deleted topic is Forbidden: the bot can't write in that topic, although it may be able to
+// write in other topics of the chat. Every description that is not listed becomes Rejected. Telegram sends one of
+// them, TEXTDRAFT_PEER_INVALID, for drafts in chats that don't support drafts.
 func knownDescriptions() []descriptionKind {
 	return []descriptionKind{
 		{chat.Gone, []string{
@@ -119,7 +122,7 @@ func knownDescriptions() []descriptionKind {
 	}
 }
 
-// hasDescription reports whether the API refused a call with this text.
+// hasDescription reports whether err is a refusal of the API whose description contains text. text is in lower case.
 func hasDescription(err error, text string) bool {
 	return strings.Contains(strings.ToLower(calls.Code(err)), text)
 }

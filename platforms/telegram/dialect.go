@@ -9,8 +9,9 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with entities instead of a parse mode. So it escapes nothing, and Telegram can't refuse an
-// unfinished text. Lengths and offsets are in UTF-16 code units (https://core.telegram.org/bots/api#messageentity).
+// Dialect formats text by entities, not by a parse mode. Therefore text needs no escaping, and Telegram accepts a
+// text that is cut in the middle of its formatting. Lengths and offsets are in UTF-16 code units
+// (https://core.telegram.org/bots/api#messageentity).
 //
 //	Markdown                      becomes
 //	**bold**, # heading           bold
@@ -29,10 +30,11 @@ import (
 //	---                           ──────────
 //	<b>HTML</b>, [^1]             unchanged; <br> is a line break
 type Dialect struct {
-	// Private is set in private chats. A mention there notifies nobody, because the mentioned person does not read the
-	// chat.
+	// Private is true for private chats. A mention in a private chat notifies nobody, because the mentioned person is
+	// not a member of the chat.
 	Private bool
-	// Rich adds spans for rich messages, see [Rich]. Formulas then stay as written, and <details> loses its tags.
+	// Rich says which messages get the spans of a rich message; see [Rich]. If any do, the text contains formulas as
+	// the model wrote them, and the content of <details> without its tags.
 	Rich Rich
 }
 
@@ -41,9 +43,9 @@ var _ markup.Dialect = Dialect{}
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the usual symbols. Telegram turns every tab into one space
-// (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string), which would destroy the
-// indentation of code. So tabs become spaces here.
+// Shape returns the symbols of markup.Plain. It replaces tabs in code by spaces, because Telegram turns every tab
+// into only one space, which would destroy the indentation of code
+// (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string).
 func (d Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop
@@ -53,8 +55,9 @@ func (d Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Len counts UTF-16 code units. Telegram also limits the blocks of a rich message. So each block beyond the first
-// freeWeight counts like a fixed number of characters.
+// Len counts UTF-16 code units. Telegram also limits the number of blocks in a rich message. Len therefore counts
+// each block beyond the first freeWeight blocks as a fixed number of code units, and returns the greater of the two
+// lengths.
 func (d Dialect) Len(r markup.Rendered) int {
 	n := markup.Units(r.Text)
 	if isRich(r.Spans) {
@@ -67,8 +70,8 @@ func isRich(spans []markup.Span) bool {
 	return slices.ContainsFunc(spans, func(s markup.Span) bool { return s.Kind == kindRich })
 }
 
-// Render returns the text and its entities. In groups, mentions become code: Telegram does not notify anybody for a
-// mention in code, and the text stays the same.
+// Render returns the text and its entities. In groups, Render formats mentions as code, because Telegram notifies
+// nobody of a mention in code. The text itself does not change.
 func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
@@ -90,8 +93,8 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, list)}
 }
 
-// dropSurplus removes entities beyond Telegram's limit. It keeps entities that prevent notifications, and drops
-// formatting.
+// dropSurplus removes formatting entities until Telegram's limit is met. It keeps the entities that prevent mentions
+// from notifying people.
 func dropSurplus(entities []byteSpan) []byteSpan {
 	surplus := len(entities) - maxEntities
 	for i := len(entities) - 1; i >= 0 && surplus > 0; i-- {
@@ -122,7 +125,8 @@ const (
 	kindQuote  = "blockquote"
 )
 
-// entities returns the entities of text, sorted. If quiet is set, mentions become code.
+// entities converts the formats of a text to sorted entities. If quiet is true, it formats mentions as code, so that
+// they notify nobody.
 func entities(text string, formats []markup.Format, quiet bool) []byteSpan {
 	var solid, soft, linked []byteSpan
 	for _, f := range formats {
@@ -154,7 +158,7 @@ func entities(text string, formats []markup.Format, quiet bool) []byteSpan {
 			e.kind, e.url = kindLink, f.URL
 		case markup.Quote:
 			e.kind = kindQuote
-		default: // only in rich messages
+		default: // the other styles exist only in rich messages
 			continue
 		}
 		switch {
@@ -190,8 +194,8 @@ func rank(kind string) int {
 	return slices.Index([]string{kindQuote, kindPre, kindCode, kindLink, kindBold, kindItalic, kindStrike}, kind)
 }
 
-// conflictsWithOuter reports whether an outer entity excludes e. Quotes can't contain quotes, and code and links can't
-// contain code or links.
+// conflictsWithOuter reports whether e is inside an entity that can't contain e. Quotes can't contain quotes, and
+// code and links can't contain code or links.
 func conflictsWithOuter(outer []byteSpan, e byteSpan) bool {
 	for _, o := range outer {
 		if o.end > e.start && (o.kind == e.kind || o.kind != kindQuote) {
@@ -201,7 +205,8 @@ func conflictsWithOuter(outer []byteSpan, e byteSpan) bool {
 	return false
 }
 
-// splitAroundCode returns the pieces of e outside code, because code can't have another style.
+// splitAroundCode returns the parts of the entity e that are outside code, because Telegram allows no other style in
+// code.
 func splitAroundCode(text string, e byteSpan, solid []byteSpan) []byteSpan {
 	var out []byteSpan
 	for _, s := range solid {
@@ -221,7 +226,7 @@ func splitAroundCode(text string, e byteSpan, solid []byteSpan) []byteSpan {
 	return out
 }
 
-// trim excludes white space from both ends of an entity. Otherwise Telegram would move the ends itself.
+// trim excludes white space from both ends of an entity. Telegram would do the same by itself.
 func trim(text string, e byteSpan) byteSpan {
 	if e.start >= e.end {
 		return e
@@ -233,7 +238,8 @@ func trim(text string, e byteSpan) byteSpan {
 	return e
 }
 
-// needsLinkEntity reports whether a link needs an entity and is allowed to have one.
+// needsLinkEntity reports whether telex writes a link as an entity. telex writes an entity for the schemes http,
+// https, mailto and tg, but not if Telegram links the text by itself.
 func needsLinkEntity(url, text string) bool {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok || rest == "" {
@@ -243,18 +249,19 @@ func needsLinkEntity(url, text string) bool {
 	case "http", "https", "mailto":
 		return !isAutoLinked(url, text)
 	case "tg":
-		// A link to a user is a mention (https://core.telegram.org/bots/api#formatting-options).
+		// A link to a user gets no entity, because it is a mention
+		// (https://core.telegram.org/bots/api#formatting-options).
 		return !strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, "/")), "user")
 	}
 	return false
 }
 
-// isAutoLinked reports whether Telegram turns the text alone into a link to url.
+// isAutoLinked reports whether Telegram turns text into a link to url by itself, without an entity.
 func isAutoLinked(url, text string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
 
-// spans converts entities, sorted by start, from bytes to UTF-16 code units.
+// spans converts the offsets of entities, which are sorted by their start, from bytes to UTF-16 code units.
 func spans(text string, entities []byteSpan) []markup.Span {
 	if len(entities) == 0 {
 		return nil

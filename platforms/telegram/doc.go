@@ -1,8 +1,9 @@
-// Package telegram implements the Telegram Bot API. It decodes updates into messages for the gateway, and encodes the
-// gateway's messages. Text is formatted by entities with offsets in UTF-16 units, never by a parse mode, so Telegram
-// can't refuse a text because of its markup.
+// Package telegram is the adapter for the Telegram Bot API. It decodes Telegram's updates into messages for the
+// gateway, and sends the gateway's messages. It formats text by entities with offsets in UTF-16 code units, never by
+// a parse mode, so Telegram can't refuse a text because of its markup.
 //
-// The package states its limits but does not enforce them: it never waits, repeats, throttles or splits. It keeps no
-// state of a message after a call has returned. Every failure is a [chat.SendError] that says what may be done next. It
-// never contains the bot's token, which is part of every URL of the API.
+// The package tells the gateway Telegram's limits but does not enforce them: it never delays or repeats a call, and
+// never splits a text. After a call has returned, the package remembers only the id of the message. Every error of a
+// call is a [chat.SendError], whose kind tells the gateway how it may continue. No error contains the bot's token,
+// although the token is part of every URL of the API.
 package telegram

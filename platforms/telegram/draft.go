@@ -9,15 +9,16 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Draft shows an ephemeral preview in a private chat. Clients show it for about 30 seconds or until the bot's next
-// message. A call with the same id updates it with an animation. The API supports neither replies nor link previews in
-// drafts.
+// Draft shows or updates a draft in a private chat. A draft is a preview that Telegram removes after about 30
+// seconds, or when the bot sends a message. If a draft with the same id is visible, Telegram's apps animate the
+// change of its text. The API supports neither replies nor link previews in drafts.
 //
-// A draft can have only one button, which stops the draft. If m has any action, Draft shows that button. After a
-// press on it, the text stays until the final message arrives. Servers before version 10.3 of the API show no button.
+// A draft can have only one button, a stop button. If m has any action, Draft shows the stop button. After a person
+// has pressed it, the draft's text stays visible until the final message arrives. Servers with an API version before
+// 10.3 show no button.
 //
-// In groups, and on servers from before 2026, drafts don't exist and Draft fails with Rejected. A 429 also applies to
-// messages and edits, because all share one limit.
+// Draft fails with Rejected in groups and on servers from before 2026, which don't support drafts. A 429 for a draft
+// also blocks messages and edits, because they share one rate limit with drafts.
 func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error {
 	method, rich := "sendMessageDraft", b.sendsRich(m)
 	if rich {
@@ -42,8 +43,8 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	return optionalMethodError(err)
 }
 
-// optionalMethodError converts the failure of a method that older servers lack. Such a server answers 404, which
-// becomes Rejected.
+// optionalMethodError converts the error of a call to a method that older servers lack. An older server responds with
+// 404, and optionalMethodError then returns the error with the kind Rejected.
 func optionalMethodError(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err

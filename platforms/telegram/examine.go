@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Examine returns what Telegram says about the bot. It neither receives nor sends messages. Errors are a
-// *chat.SendError.
+// Examine asks Telegram for the bot's account and for problems with its webhook. It neither receives nor sends
+// messages. All its errors are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	self, err := b.self(ctx)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. It makes two calls, getFile and the download, which count against no published
-// limit. For a file over 20 MB, Fetch fails with TooLong too, because the cloud server does not provide it.
+// Fetch implements gateway.Fetcher. It makes two calls, getFile and the download. Telegram publishes no rate limit
+// for them. Fetch also fails with ErrTooLarge for every file over 20 MB, because Telegram's cloud server does not
+// offer such files to bots.
 // https://core.telegram.org/bots/api#getfile
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID == "" {
@@ -41,7 +42,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	return d.Fetch(ctx, address, nil)
 }
 
-// fetchError converts the failure of getFile. The texts come from
+// fetchError converts an error of getFile. The descriptions that it looks for are defined in
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp.
 func fetchError(err error) error {
 	failure := calls.AsRepeatable(err)
@@ -55,7 +56,7 @@ func fetchError(err error) error {
 	return failure
 }
 
-// errLocalFile means that the server does not offer files for download.
+// errLocalFile means that the Bot API server does not offer files for download.
 var errLocalFile = errors.New("the Bot API server runs with --local and names a file on its own disk, " +
 	"which telex can't read; run it without --local")
 

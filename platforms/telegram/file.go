@@ -15,9 +15,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile sends a file as a new message with m's text as its caption. The chat shows a picture if Telegram accepts it
-// as a photo. SendFile fails like Send. It fails with TooLong before the upload if the file or the caption exceeds its
-// limit.
+// SendFile sends a file as a new message, with the text of m as its caption. If Telegram accepts the file as a photo,
+// people see the picture itself in the chat. SendFile returns the same errors as Send. If the file or the caption
+// exceeds its limit, SendFile fails with TooLong and uploads nothing.
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	if isPhoto(f) {
 		r, err := b.upload(ctx, "sendPhoto", "photo", to, m, f)
@@ -31,7 +31,8 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	return b.upload(ctx, "sendDocument", "document", to, m, f)
 }
 
-// upload makes the call that sends f as a field of its form.
+// upload calls a method that sends a message with a file. The field of the request's form with the given name
+// contains f.
 func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	params, err := targetParams(method, to)
 	if err != nil {
@@ -52,8 +53,8 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 	return b.ids.recordCreate(to, m.Key, result, optionalMethodError(err))
 }
 
-// isPhoto reports whether Telegram most likely accepts f as a photo. Animated pictures are sent as documents, because
-// photos don't play.
+// isPhoto reports whether Telegram most likely accepts f as a photo. It returns false for GIF files, because Telegram
+// does not play the animation of a photo.
 func isPhoto(f chat.File) bool {
 	if len(f.Content) > maxPhoto {
 		return false
@@ -66,7 +67,7 @@ func isPhoto(f chat.File) bool {
 	case "image/png":
 		c, err = png.DecodeConfig(r)
 	case "image/webp":
-		return true // Telegram checks the dimensions
+		return true // the standard library can't decode WebP; Telegram checks the dimensions
 	default:
 		return false
 	}

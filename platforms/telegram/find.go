@@ -9,22 +9,23 @@ import (
 	"telex/internal/chat"
 )
 
-// Find looks for the message of a create with an unknown outcome. Telegram has no call that reads messages, but it
-// reports whether an edit changes one. So Find edits a message to the content of the create. "Message is not modified"
-// proves that it is the message. Other people's messages can't be edited, and messages of other chats are not found.
-// Each call of Find tries one id.
+// Find looks for the message that a create of unknown outcome may have made. Telegram has no call that reads
+// messages, but it reports whether an edit changes a message. So Find edits messages to the content of the create.
+// The response "message is not modified" proves that the create made this message. Telegram refuses edits of other
+// people's messages, and an edit never finds a message of another chat. Each call of Find tries one id.
 //
-// No probe begins while a message is being sent to the chat, because it could hit that message.
+// An edit by which Find tries an id is called a probe. Find starts no probe while a message is being sent to the
+// chat, because the probe could overwrite that message.
 //
-// The candidates are the ids after the newest id that was known before the create, up to a little after the newest
-// one that is known now. Find skips known messages: those of people, and those that the bot sent, in this process or
-// recorded by an earlier one. So an edit can only change a message of the bot whose own create has an unknown
-// outcome. Such a message counts as found, with Taken set. The create that made it then does not find its message and
-// is sent again.
+// Find tries the ids that follow the newest id that was known before the create. It stops a little after the newest
+// id that is known now. It skips the ids of received messages and of messages that this process or an earlier one
+// sent. So a probe can change only a message of the bot that another create of unknown outcome made. Find returns
+// such a message with Taken set. The other create then no longer finds its message, and the gateway sends that
+// message again.
 //
-// For a file's message, Find edits its caption and its buttons: text messages have no caption, and uploading the file
-// again would change the message. If two files with the same caption in one chat have an unknown outcome, Find can't
-// tell them apart.
+// For a file, Find edits the caption and the buttons of messages. It does not upload the file, because that would
+// change the message. Text messages have no caption, so Telegram refuses this edit for them. If the creates of two
+// files with the same caption in one chat have an unknown outcome, Find can't distinguish the two messages.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {
 	var from probe
 	if next != "" {
@@ -57,7 +58,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next stri
 	return chat.Found{Next: fmt.Sprintf("%d/%d", p.id, p.count+1)}, nil
 }
 
-// notFound ends a search. more says that some ids were not tried.
+// notFound ends a search that has not found the message. If more is true, some ids were not tried.
 func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p probe, more bool) chat.Found {
 	unsure := more || p.after == 0
 	if more {
@@ -69,8 +70,8 @@ func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p pro
 	return chat.Found{Unsure: unsure}
 }
 
-// probeMessage checks whether a message has the content of the create. Errors about the message or its content mean
-// that the message is another one. All other errors are inconclusive.
+// probeMessage edits a message to find out whether the create made it. If Telegram's error is about the message or
+// its content, the create did not make this message. All other errors are inconclusive.
 func (b *Bot) probeMessage(ctx context.Context, ref chat.MessageRef, c chat.Create) (probeResult, error) {
 	method := methodEdit
 	if c.File {

@@ -11,23 +11,24 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of what is remembered about messages.
+// Limits of the message ids that a Bot remembers.
 const (
 	maxKnownIDs  = 4096 // per sequence
 	maxSequences = 256
-	// uncertainFor is how long a create with an unknown outcome extends the searches in its sequence.
+	// uncertainFor is how long a create of unknown outcome makes each search in its sequence try one more id.
 	uncertainFor = time.Minute
 )
 
-// supergroups is the greatest id of supergroups and channels.
+// supergroups is the greatest chat id of supergroups and channels. Greater ids belong to private chats and basic
+// groups.
 const supergroups = -1_000_000_000_000
 
-// ids holds the known message ids. Telegram numbers messages in one growing sequence for all private chats and basic
-// groups of a bot, and in one sequence for each supergroup and channel. A search skips the known messages. The zero
-// value knows none.
+// ids contains the message ids that the bot knows. Telegram numbers messages in one growing sequence for all private
+// chats and basic groups of a bot, and in one sequence for each supergroup and channel. A search for a message skips
+// the known ids. The zero value contains no ids.
 type ids struct {
 	mu            sync.Mutex
-	historyLoaded bool // the messages that earlier processes sent are known
+	historyLoaded bool // loadHistory has recorded the messages of earlier processes
 	sequences     map[int64]*sequence
 	probing       map[chat.ChatID]int // by chat: the id that a running probe may change
 	creating      map[chat.ChatID]int // by chat: the number of creates that are under way
@@ -37,7 +38,7 @@ type ids struct {
 type sequence struct {
 	newest    int
 	known     map[int]struct{}
-	unstored  map[int]struct{}     // known ids of the bot's messages that Learn has not named: the store may not know them
+	unstored  map[int]struct{}     // known ids of the bot's messages that may not be in the store: Learn has not listed them
 	changed   map[int]struct{}     // ids of messages that a probe changed or may have changed
 	found     map[int]time.Time    // ids of messages that a search found or changed, or may have changed; with the time of the search
 	uncertain map[string]time.Time // by key of a create: the time when its outcome became unknown
@@ -64,11 +65,11 @@ func (i *ids) sequenceOf(c int64) *sequence {
 
 // sequenceOfTarget is like sequenceOf, for a target. The caller holds mu.
 func (i *ids) sequenceOfTarget(to chat.Target) *sequence {
-	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // an invalid chat id becomes 0: no message will be found there
+	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // for an invalid chat id, n is 0, and a search finds no message
 	return i.sequenceOf(n)
 }
 
-// addKnown records that the message with this id is known.
+// addKnown adds an id to the known ids, and forgets the oldest ids if there are too many.
 func (s *sequence) addKnown(id int) {
 	if id <= 0 {
 		return
@@ -88,13 +89,14 @@ func (s *sequence) addKnown(id int) {
 	}
 }
 
-// addOwn records that the message with this id is the bot's.
+// addOwn records the id of a message that the bot sent.
 func (s *sequence) addOwn(id int) {
 	s.unstored[id] = struct{}{}
 	s.addKnown(id)
 }
 
-// addUncertain records that the create with this key has an unknown outcome. It returns the number of such creates.
+// addUncertain records that the create with this key has an unknown outcome. It returns how many creates in the
+// sequence have an unknown outcome.
 func (s *sequence) addUncertain(key string) int {
 	now := time.Now()
 	s.uncertain[key] = now
@@ -106,7 +108,7 @@ func (s *sequence) addUncertain(key string) int {
 	return len(s.uncertain)
 }
 
-// loadHistory records messages that other processes sent or received.
+// loadHistory records the ids of messages that other processes sent or received.
 func (i *ids) loadHistory(known []chat.MessageRef) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -120,7 +122,8 @@ func (i *ids) loadHistory(known []chat.MessageRef) {
 	i.historyLoaded = true
 }
 
-// forgetUnstored forgets the messages that only this process knows.
+// forgetUnstored forgets the ids of messages that may not be in the store. No search can begin until loadHistory is
+// called again.
 func (i *ids) forgetUnstored() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -139,7 +142,7 @@ func (b *Bot) Learn(known []chat.MessageRef) { b.ids.loadHistory(known) }
 // Forget implements gateway.Learner.
 func (b *Bot) Forget() { b.ids.forgetUnstored() }
 
-// addReceived records the messages in updates, even if the bot ignores them.
+// addReceived records the ids of the messages in updates, even of messages that the bot ignores.
 func (i *ids) addReceived(updates []json.RawMessage) {
 	type message struct {
 		ID   int `json:"message_id"`
@@ -163,16 +166,17 @@ func (i *ids) addReceived(updates []json.RawMessage) {
 		if m == nil && u.Callback != nil {
 			m = u.Callback.Message
 		}
-		// Skip the message of a button press: the press may arrive before the response to the create, which records the
-		// id.
+		// Do not record the id of the message whose button was pressed. The press may arrive before the response to
+		// the create of that message, and recordCreate must be the first to record the id.
 		if m != nil && u.Callback == nil {
 			i.sequenceOf(m.Chat.ID).addKnown(m.ID)
 		}
 	}
 }
 
-// beginCreate blocks searches in the chat until recordCreate: a probe could hit the message whose id is not known yet, and
-// replace its text. A create does not wait for a probe, which may hang: answers go before searches.
+// beginCreate blocks searches in the chat until recordCreate is called. Otherwise a probe could replace the text of
+// the new message, whose id is not known yet. A create does not wait for a running probe: the probe may hang, and
+// sending answers is more important than searching.
 func (i *ids) beginCreate(to chat.Target) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -182,9 +186,9 @@ func (i *ids) beginCreate(to chat.Target) {
 	i.creating[to.Chat]++
 }
 
-// recordCreate records the result of a create and returns its receipt. If a probe that began before the create has found or
-// changed this message, or may have changed it, this create's outcome is unknown too. The gateway then searches for it, and
-// sends it again if the message belongs to another reply.
+// recordCreate records the result of a create and returns the create's receipt. A probe that began before the create
+// may have found or changed the new message. In that case recordCreate fails with Uncertain. The gateway then
+// searches for the message, and sends it again if a search has assigned the message to another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -228,10 +232,10 @@ var (
 	errFound          = errors.New("a search for another message may have found the new one")
 )
 
-// probe is the next step of a search.
+// probe is one step of a search: an edit that shows whether a create made the message with this id.
 type probe struct {
 	id          int
-	after, last int // candidates are greater than after, and at most last
+	after, last int // the search tries ids that are greater than after and at most last
 	count       int // number of earlier probes
 }
 
@@ -263,9 +267,9 @@ func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok 
 	return p, false, nil
 }
 
-// messageNumber returns Telegram's number of a message, or 0.
+// messageNumber returns a message id as a number, or 0 if the id is not a number.
 func messageNumber(id chat.MessageID) int {
-	n, _ := strconv.Atoi(string(id)) // a button press has no number
+	n, _ := strconv.Atoi(string(id)) // the id of a button press is not a number
 	return n
 }
 
@@ -277,12 +281,12 @@ const (
 	foreign                          // the message is from somebody else
 	matched                          // the message already had the content
 	replaced                         // the message had other content, which is now replaced
-	inconclusive                     // the call did nothing and tells nothing about the message
+	inconclusive                     // the call changed nothing, and its response says nothing about the message
 	maybeReplaced                    // the call may have changed the message
 )
 
-// finishProbe records the result of a probe. It returns false if an earlier probe may have changed the message, so that
-// equal content proves nothing.
+// finishProbe records the result of a probe. It returns false if an earlier probe may have changed the message. The
+// content of the message then does not prove which create made it.
 func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult) (own bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -34,7 +34,7 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	parsed := parseText(text, entities, self)
 	files := attachments(&m.media, m.Text)
 	if parsed.forOtherBot || (parsed.text == "" && !parsed.mentioned && len(files) == 0) {
-		return chat.Inbound{}, false, nil // for another bot, or without content, such as a service message
+		return chat.Inbound{}, false, nil // the message is for another bot, or has no content, such as a service message
 	}
 	isReply := repliesTo(m, self) && !parsed.mentionsOthers
 	in := chat.Inbound{
@@ -57,8 +57,8 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	return in, true, nil
 }
 
-// decodeEdit decodes the new state of a message. Telegram also reports edits that nobody made, such as the updates of
-// a live location. decodeEdit ignores edits of messages without a text.
+// decodeEdit decodes an edited message. Telegram also reports edits that no person made, such as the updates of a
+// live location. Therefore decodeEdit ignores edits of messages without text.
 func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	in, ok, err := decodeMessage(m, self)
 	if err != nil || !ok || in.Kind == chat.Migration || in.Text == "" {
@@ -68,8 +68,9 @@ func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	return in, true, nil
 }
 
-// origin returns where the text of m comes from, since the sender may only have forwarded it. See forward_origin, which
-// servers before version 7.0 of the API lack, and via_bot in https://core.telegram.org/bots/api#message.
+// origin reports whether the sender typed the text of m, forwarded it, or got it from another bot (via_bot). Servers
+// with an API version before 7.0 don't send forward_origin, so origin also checks forward_date.
+// https://core.telegram.org/bots/api#message
 func (m *baseMessage) origin() chat.Origin {
 	switch {
 	case m.ForwardedFrom.present, m.ForwardedAt != nil:
@@ -80,7 +81,8 @@ func (m *baseMessage) origin() chat.Origin {
 	return chat.Typed
 }
 
-// migration decodes either of the two messages which say that a group became a supergroup.
+// migration decodes a message which says that a group became a supergroup. Telegram sends one such message in the
+// group and another one in the supergroup.
 // https://core.telegram.org/bots/api#message
 func migration(m *incoming) chat.Inbound {
 	from, to := m.Chat.ID, m.MovedTo
@@ -93,8 +95,9 @@ func migration(m *incoming) chat.Inbound {
 	}
 }
 
-// decodeCallback decodes a button press. The press gets an id of its own, because two presses on one message differ
-// and nothing can reply to a press. Telegram does not send the time of a press, so the message has the current time.
+// decodeCallback decodes a button press. The Inbound has an id of its own, because people may press the buttons of
+// one message several times, and the bot can't reply to a press. Its time is the current time, because Telegram does
+// not send the time of a press.
 func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if c.Message == nil || c.From == nil {
 		return chat.Inbound{}, false, nil
@@ -117,8 +120,8 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	}, true, nil
 }
 
-// decodeStop decodes a press on a draft's stop button. Like decodeCallback, it creates an id to which nothing can
-// reply, and uses the current time.
+// decodeStop decodes a press on a draft's stop button. Like decodeCallback, decodeStop uses the current time, and an
+// id to which the bot can't reply.
 func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 	if s.Chat == nil || s.Chat.ID == 0 || s.Chat.Type != "private" || s.Draft == 0 {
 		return chat.Inbound{}, false
@@ -138,7 +141,8 @@ func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 	}, true
 }
 
-// target returns where an answer to m goes. It returns false for channels, because nobody there can be answered.
+// target returns the chat and topic in which the bot answers m. It returns false for channels, because the bot can't
+// answer anybody in a channel.
 func target(m *baseMessage) (chat.Target, bool) {
 	to := chat.Target{Chat: chatID(m.Chat.ID)}
 	switch m.Chat.Type {
@@ -155,8 +159,8 @@ func target(m *baseMessage) (chat.Target, bool) {
 	return to, true
 }
 
-// senderOf returns who wrote m. For an anonymous administrator or a channel it is the chat, because Telegram then puts
-// a placeholder bot into From.
+// senderOf returns who wrote m. If an anonymous administrator or a channel wrote m, senderOf returns the chat as the
+// sender, because From then names only a placeholder bot.
 func senderOf(m *baseMessage) (chat.Sender, bool) {
 	switch {
 	case m.SenderChat != nil:
@@ -167,7 +171,8 @@ func senderOf(m *baseMessage) (chat.Sender, bool) {
 	return chat.Sender{}, false
 }
 
-// fullName returns a user's first and last name. User.String prefers the username, by which few people know each other.
+// fullName returns a user's first and last name. It does not use User.String, which prefers the username, because few
+// people know each other by username.
 func fullName(u *tgbotapi.User) string {
 	return clip(strings.TrimSpace(u.FirstName+" "+u.LastName), maxName)
 }

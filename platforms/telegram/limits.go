@@ -8,29 +8,32 @@ import (
 
 // Limits of message content.
 const (
-	// textLimit is the maximum length of a message after entity parsing. The reference says characters. UTF-16 units,
-	// the unit of entity offsets, are the safe interpretation. https://core.telegram.org/bots/api#sendmessage
+	// textLimit is the maximum length of a message's text in UTF-16 code units. Telegram's documentation says
+	// "characters". UTF-16 code units are the safe interpretation, because no text has fewer of them than characters.
+	// https://core.telegram.org/bots/api#sendmessage
 	textLimit = 4096
 
 	// captionLimit is the maximum length of a file's caption, counted like textLimit.
 	// https://core.telegram.org/bots/api#senddocument
 	captionLimit = 1024
 
-	// maxUpload is the maximum file size. Telegram's "50 MB" may mean 50 MiB; this is the smaller interpretation. A
-	// local server may accept larger files, but no answer in a chat is that large.
+	// maxUpload is the maximum file size. Telegram's "50 MB" may mean 50 MiB; maxUpload is the smaller of the two
+	// numbers. A local Bot API server may accept larger files, but telex never sends one in an answer.
 	// https://core.telegram.org/bots/api#senddocument
 	maxUpload = 50_000_000 // bytes
 
 	// maxPhoto is the maximum size of a photo. maxPhotoSides is the maximum sum of its width and height, and
-	// maxPhotoRatio the maximum ratio of the two. "10 MB" is interpreted like maxUpload.
+	// maxPhotoRatio the maximum ratio of the two. Telegram's "10 MB" may mean 10 MiB; maxPhoto is the smaller of the
+	// two numbers.
 	// https://core.telegram.org/bots/api#sendphoto
 	maxPhoto      = 10_000_000 // bytes
 	maxPhotoSides = 10_000     // pixels
 	maxPhotoRatio = 20
 
-	// richLimit is the maximum length of a rich message, counted like textLimit. A rich message has at most 500 blocks.
-	// blockWriter uses up to maxParagraphs of them for paragraphs between blank lines. maxWeight and freeWeight cover
-	// all other blocks. https://core.telegram.org/bots/api#rich-message-limits
+	// richLimit is the maximum length of a rich message, counted like textLimit. A rich message has at most 500
+	// blocks. blockWriter uses up to maxParagraphs of them for paragraphs between blank lines. Dialect.Len limits the
+	// weight of all other blocks to about maxWeight plus freeWeight; see blockWeight.
+	// https://core.telegram.org/bots/api#rich-message-limits
 	richLimit     = 32768
 	maxColumns    = 20
 	maxDetails    = 2 // nesting depth
@@ -38,29 +41,33 @@ const (
 	maxWeight     = 390
 	freeWeight    = 16
 
-	// likelySplitLength is the length from which a message may be a piece of a longer one. The apps split pasted text
-	// at textLimit, or a little earlier at the end of a line or word.
+	// A message with at least likelySplitLength may be only the first piece of a longer text. Telegram's apps split
+	// pasted text at textLimit, or a little earlier at the end of a line or word.
 	likelySplitLength = 4000 // UTF-16 units
 
-	// maxEntities is the maximum number of entities in a message. Telegram drops the rest or refuses the message.
-	// https://limits.tginfo.me/en (the reference does not state it).
+	// maxEntities is the maximum number of entities in a message. If a message has more entities, Telegram drops some
+	// of them or refuses the message. Telegram's documentation does not mention this limit.
+	// https://limits.tginfo.me/en
 	maxEntities = 100
 
-	// typingEvery is the interval at which "typing" is renewed. Clients show it for at most 5 seconds.
+	// typingEvery is the interval at which telex renews the typing indicator. Telegram's apps show the indicator for
+	// at most 5 seconds.
 	// https://core.telegram.org/bots/api#sendchataction
 	typingEvery = 4 * time.Second
 
-	// draftRenewal is the interval at which a draft is renewed. Clients show it for about 30 seconds, and the
-	// difference allows for slow calls and waits. https://core.telegram.org/api/bots/ai
+	// draftRenewal is the interval at which telex renews a draft. Telegram's apps show a draft for about 30 seconds.
+	// The difference of 5 seconds is for slow calls and for waits in the budget.
+	// https://core.telegram.org/api/bots/ai
 	draftRenewal = 25 * time.Second
 
-	// maxArrivalDelay is how long after a failed call its message may still arrive. It is an estimate, like the bounds
-	// of a search.
+	// maxArrivalDelay is how long after a failed create the message may still appear in the chat. The value is an
+	// estimate.
 	maxArrivalDelay = 10 * time.Second
 )
 
-// The bounds of a search for one message: the probes in a private chat and in a group, and how many ids after the
-// newest known one are tried. Each probe counts as an edit.
+// Limits of the search for one message. maxProbes and maxGroupProbes limit the number of probes in a private chat and
+// in a group. probesAbove is how many ids after the newest known id the search tries. Each probe counts as an edit
+// against Telegram's rate limits.
 const (
 	maxProbes      = 20
 	maxGroupProbes = 5
@@ -74,29 +81,30 @@ const maxPerSecond = 30
 // maxPerMinute is how many messages a bot may send to a group in a minute (same source as maxPerSecond).
 const maxPerMinute = 20
 
-// inBurst is how many messages may be sent to one chat at once.
+// inBurst is how many messages telex may send to one chat without a pause between them.
 const inBurst = 3
 
 // Limits of receiving, https://core.telegram.org/bots/api#getupdates.
 const (
-	pollTimeout = 30 * time.Second // how long the server waits for updates
+	pollTimeout = 30 * time.Second // how long Telegram waits for updates before it answers a poll
 	maxUpdates  = 100
 )
 
 // Limits of receiving by webhook.
 const (
-	// maxUpdate is the maximum size of an update in bytes. Telegram documents no limit. The longest message and its
-	// quote are much smaller.
+	// maxUpdate is the maximum size of an update in bytes. Telegram documents no limit, but even the longest message
+	// with a quote is much smaller.
 	maxUpdate = 1 << 20
 	// updateTimeout limits the time to read an update.
 	updateTimeout = 5 * time.Second
 	// maxConnections is how many updates Telegram delivers at the same time. Updates of one chat arrive one after the
 	// other. https://core.telegram.org/bots/api#setwebhook
 	maxConnections = 10
-	// maxRecent is how many accepted updates are remembered. The gateway's store knows all messages; this only avoids
-	// most lookups there.
+	// maxRecent is how many ids of accepted updates a Bot remembers. By these ids, the Bot drops most repeated
+	// updates without a query to the gateway's store, which would recognize all of them.
 	maxRecent = 4096
-	// webhookCheck is the interval of the checks that the webhook is set and Telegram reaches it.
+	// webhookCheck is the interval at which telex checks that the webhook is still set and that Telegram can reach
+	// it.
 	webhookCheck = time.Minute
 	// webhookDeleteTimeout limits the deletion of the webhook when Run ends.
 	webhookDeleteTimeout = 5 * time.Second
@@ -109,12 +117,12 @@ const (
 	maxCommandDescription = 256 // characters
 )
 
-// Profile returns the limits of a chat, which are the same for all private chats and for all groups. The rates come
-// from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: about one message per second
-// in one chat with short bursts, and 20 messages per minute in a group. Edits in a group count like messages
-// (https://github.com/grammyjs/website/pull/1076). Edits in a private chat and drafts are assumed to count too,
-// because a 429 for any of these calls blocks the others too. With the pauses between two edits, a reply stays well
-// below these rates.
+// Profile returns the limits of a chat. All private chats have the same limits, and all groups have the same limits.
+// Telegram allows about one message per second in each chat, with short bursts, and 20 messages per minute in a group
+// (https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this). Edits in a group count as
+// messages (https://github.com/grammyjs/website/pull/1076). telex assumes that drafts and edits in private chats
+// count as messages too, because a 429 for a message, an edit or a draft blocks all three. Because of EditInterval,
+// one reply stays well below these rates.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    b.richMode().limit(),

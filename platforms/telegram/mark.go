@@ -15,8 +15,8 @@ type reaction struct {
 	Emoji string `json:"emoji"`
 }
 
-// Mark implements gateway.Marker by a reaction of the bot. It fails with Rejected in chats that do not allow this
-// reaction.
+// Mark implements gateway.Marker: it adds or removes the bot's reaction waitingMark. In chats that don't allow this
+// reaction, it fails with Rejected.
 func (b *Bot) Mark(ctx context.Context, ref chat.MessageRef, waits bool) error {
 	params, err := messageParams("setMessageReaction", ref)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, match_mentions).
 var usernames = regexp.MustCompile(`@[A-Za-z0-9_]{2,}`)
 
-// wordJoiner is invisible. After the @ of a mention, it turns the mention into plain text.
+// wordJoiner is an invisible character. If it follows the @ of a mention, Telegram treats the mention as plain text.
 const wordJoiner = "\u2060"
 
 // mentions returns the start and end of each mention in a text, in bytes.
@@ -29,9 +29,9 @@ func mentions(text string) [][]int {
 	})
 }
 
-// silenceMentions turns mentions into code. Telegram ignores mentions in code, and the text stays what the model wrote.
-// It skips mentions inside solid, the code, links and quotes of the text, and inside linked, the URLs that Telegram
-// links by itself.
+// silenceMentions formats mentions as code, because Telegram notifies nobody of a mention in code. The text stays as
+// the model wrote it. silenceMentions skips mentions inside code and links (solid), and inside URLs that Telegram
+// links by itself (linked).
 func silenceMentions(text string, solid, linked []byteSpan) []byteSpan {
 	for _, m := range mentions(text) {
 		e := byteSpan{kind: kindCode, start: m[0], end: m[1], quiet: true}
@@ -53,15 +53,15 @@ func sortByStart(list []byteSpan) {
 	slices.SortStableFunc(list, func(a, b byteSpan) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 }
 
-// startsWithin reports whether e begins inside one of the others that is not a quote.
+// startsWithin reports whether e begins inside one of the other spans, not counting quotes.
 func startsWithin(others []byteSpan, e byteSpan) bool {
 	return slices.ContainsFunc(others, func(o byteSpan) bool {
 		return o.kind != kindQuote && o.start <= e.start && o.end > e.start
 	})
 }
 
-// breakSurplus puts a word joiner into each mention beyond the maximum number of entities, and shifts the formats
-// accordingly.
+// breakSurplus puts a word joiner into each mention after the first maxEntities mentions, because a message can't
+// have more entities that silence mentions. It shifts the formats accordingly.
 func breakSurplus(text string, formats []markup.Format) string {
 	all := mentions(text)
 	if len(all) <= maxEntities {

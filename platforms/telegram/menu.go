@@ -20,18 +20,19 @@ import (
 // commandName matches a valid command name without its slash. https://core.telegram.org/bots/api#botcommand
 var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// SetCommands sets the command menu. Private chats and groups get the commands that are not for admins, and each
-// admin's private chat gets all of them. It reads the current lists first and changes only those that differ. It
-// returns Rejected before any call if Telegram would refuse a list. An admin who never wrote to the bot has no chat
-// with it, which is not an error; a later call sets the menu there. Lists of other scopes and languages, such as those
-// of former admins, stay, because Telegram can't list them.
+// SetCommands sets the command menu. In private chats and groups, the menu shows the commands that are not for
+// admins. In the private chat of each admin, it shows all commands. SetCommands first reads Telegram's current lists,
+// and changes only lists that differ. If Telegram would refuse a list, SetCommands makes no call and fails with
+// Rejected. An admin who has never written to the bot has no private chat with the bot; SetCommands skips this admin
+// without an error. SetCommands does not remove lists for other scopes and languages, such as those of former admins,
+// because Telegram has no method that finds them.
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {
 		if c.Asks {
-			continue // the command takes a question, which everybody who sees the menu can write without it
+			continue // it only asks a question, which needs no command
 		}
-		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // Telegram trims it too
+		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // Telegram trims descriptions too
 		all = append(all, entry)
 		if !c.Admin {
 			common = append(common, entry)
@@ -47,7 +48,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	}
 	for _, admin := range admins {
 		id, err := strconv.ParseInt(string(admin), 10, 64)
-		if err != nil || id <= 0 { // an id of a channel or group has no private chat
+		if err != nil || id <= 0 { // it is the id of a channel or group, which has no private chat with the bot
 			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
 			continue
 		}

@@ -16,7 +16,7 @@ type parsedText struct {
 	mentioned      bool
 	mentionsOthers bool   // the text mentions somebody else, but not the bot
 	command, args  string // the command's name in lower case; empty: no command
-	forOtherBot    bool   // a command for another bot
+	forOtherBot    bool   // the text is a command for another bot
 }
 
 // parseText finds the command and the mentions of the bot in a text. It ignores entities that exceed the text.
@@ -60,8 +60,8 @@ func parseText(text string, entities []tgbotapi.MessageEntity, self tgbotapi.Use
 	return w
 }
 
-// isMention reports whether an entity, which covers word, mentions the bot: by its username, or by its id if the client
-// wrote its name.
+// isMention reports whether an entity mentions the bot. word is the text of the entity. An entity of type mention
+// contains the bot's username, and one of type text_mention contains the bot's user.
 func isMention(m tgbotapi.MessageEntity, word string, self tgbotapi.User) bool {
 	switch m.Type {
 	case "mention":

@@ -17,7 +17,7 @@ import (
 	"telex/platforms/internal/webhook"
 )
 
-// Webhook says how Telegram delivers updates. The configuration has validated it.
+// Webhook configures the webhook by which Telegram delivers updates. Package internal/config has validated it.
 type Webhook struct {
 	Listen string // host:port on which updates arrive, usually from a TLS proxy
 	URL    string // the URL that Telegram calls; empty: no webhook
@@ -30,13 +30,15 @@ type Webhook struct {
 // secretHeader is the header with the secret. https://core.telegram.org/bots/api#setwebhook
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
-// oldestUpdateCursor is the resume cursor of updates from a webhook. Refused updates may still wait at Telegram
-// although later ones were accepted. So a later poll must begin with the oldest update.
+// oldestUpdateCursor is the resume cursor of all updates that arrive by the webhook. Updates that telex refused may
+// still wait at Telegram although telex has accepted later ones. So if a later process polls, it must begin with the
+// oldest update.
 const oldestUpdateCursor = "0"
 
-// runWebhook receives updates by the webhook. It sets the webhook. When ctx ends, it deletes the webhook, unless
-// other processes receive by it. Telegram then keeps updates for up to 24 hours, and does not try to deliver them
-// before the next start. If receiving fails, the webhook stays, because the next Run follows soon.
+// runWebhook sets the webhook and receives updates by it. When ctx ends, runWebhook deletes the webhook, unless other
+// processes still receive updates by it. After the deletion, Telegram keeps new updates for up to 24 hours and does
+// not try to deliver them. If receiving fails, runWebhook does not delete the webhook, because the gateway soon calls
+// Run again.
 func (b *Bot) runWebhook(ctx context.Context, r *receiver, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	p := push{receiver: r, bot: b, accept: accept, turn: make(chan struct{}, 1), opened: time.Now()}
 	webhookCtx, fail := context.WithCancelCause(ctx)
@@ -66,7 +68,7 @@ func (b *Bot) runWebhook(ctx context.Context, r *receiver, from chat.Resume, acc
 	return err
 }
 
-// setWebhook makes Telegram deliver updates. It keeps waiting updates.
+// setWebhook tells Telegram the URL of the webhook. Telegram keeps the updates that wait for delivery.
 func (b *Bot) setWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerMargin)
 	defer cancel()
@@ -89,7 +91,7 @@ func (b *Bot) dropWebhook(ctx context.Context) {
 // watchWebhook checks the webhook regularly and logs why Telegram can't reach it. It fails if another program has
 // changed the webhook.
 func (b *Bot) watchWebhook(ctx context.Context) error {
-	tick := time.NewTicker(webhookCheck) //nolint:forbidigo // receiving must notice if another program takes the webhook.
+	tick := time.NewTicker(webhookCheck) //nolint:forbidigo // telex must notice if another program changes the webhook.
 	defer tick.Stop()
 	for lastError := 0; ; {
 		select {
@@ -139,12 +141,12 @@ type push struct {
 	*receiver
 	bot    *Bot
 	accept func(context.Context, chat.Inbound) error
-	turn   chan struct{} // capacity 1: updates are accepted one at a time
+	turn   chan struct{} // capacity 1, so that accept handles one update at a time
 	opened time.Time
 }
 
-// answer handles one request. It returns after the update was accepted. If accept fails, it returns the error, and
-// Telegram repeats the request.
+// answer handles one request of Telegram. It returns nil after accept has accepted the update. If accept fails,
+// answer returns the error of accept, and Telegram repeats the request.
 func (p *push) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -154,7 +156,7 @@ func (p *push) answer(ctx context.Context, req webhook.Request) (webhook.Reply, 
 	}
 	updates := []json.RawMessage{req.Body}
 	p.bot.ids.addReceived(updates)
-	opened := p.bot.clock.At(p.opened).Truncate(time.Second) // messages have whole seconds
+	opened := p.bot.clock.At(p.opened).Truncate(time.Second) // the times of messages are whole seconds
 	for _, a := range p.decodeAll(updates) {
 		key := strconv.Itoa(a.id)
 		if p.bot.recent.Has(key) {

@@ -16,7 +16,8 @@ const (
 	maxName   = 512 // two names of 64 characters each, or the title of a chat
 )
 
-// lenient is a part of a message that may have an unexpected form. The rest of the message stays readable.
+// lenient decodes a part of a message that may have an unexpected form. An unexpected form does not make decoding of
+// the whole message fail.
 type lenient[T any] struct {
 	present bool
 	value   T
@@ -38,7 +39,7 @@ type origin struct {
 	Chat   *tgbotapi.Chat `json:"chat"`             // a channel
 }
 
-// author returns the name of the person or chat; empty: unknown.
+// author returns the name of the person or chat that wrote the message, or "" if the name is unknown.
 func (o *origin) author() string {
 	switch {
 	case o.User != nil:
@@ -51,7 +52,8 @@ func (o *origin) author() string {
 	return clip(o.Hidden, maxName)
 }
 
-// externalReply describes a replied-to message in another chat or topic. Telegram does not send its text.
+// externalReply describes a replied-to message in another chat or topic. Telegram does not send the text of the
+// replied-to message.
 // https://core.telegram.org/bots/api#externalreplyinfo
 type externalReply struct {
 	Origin lenient[origin] `json:"origin"`
@@ -61,11 +63,11 @@ type externalReply struct {
 // textQuote is the part of a message that a reply quotes. https://core.telegram.org/bots/api#textquote
 type textQuote struct {
 	Text   string `json:"text"`
-	Manual bool   `json:"is_manual"` // the sender selected the part; otherwise Telegram did
+	Manual bool   `json:"is_manual"` // true: the sender selected the part; false: Telegram selected it
 }
 
-// repliedMessage returns the message in the same chat to which m replies, or nil. Every message of a topic refers to
-// the message that opened the topic; that is not a reply.
+// repliedMessage returns the message in the same chat to which m replies, or nil. In a topic, every message refers to
+// the message that opened the topic; repliedMessage ignores this reference.
 func (m *incoming) repliedMessage() *baseMessage {
 	if r := &m.ReplyTo; r.present && !(m.InTopic && r.value.ID == m.Thread) {
 		return &r.value
@@ -73,7 +75,7 @@ func (m *incoming) repliedMessage() *baseMessage {
 	return nil
 }
 
-// quotes returns the message to which m replies, if it has content.
+// quotes returns the message to which m replies, or nil if m is not a reply or the replied-to message has no content.
 func quotes(m *incoming, self tgbotapi.User) []chat.Quote {
 	var q chat.Quote
 	r := m.repliedMessage()

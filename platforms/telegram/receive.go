@@ -19,21 +19,21 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answerMargin is how long a response may take beyond the time that the server was asked to wait. A call that takes
-// longer fails, so that dead connections are detected.
+// answerMargin is the timeout of a call. A poll may take pollTimeout longer, because it asks Telegram to wait for
+// updates. The timeout detects dead connections.
 const answerMargin = 15 * time.Second
 
-// allowedUpdates are the kinds of updates that decode supports. Telegram reports no deleted messages.
+// allowedUpdates lists the kinds of updates that telex requests. Telegram has no updates about deleted messages.
 const allowedUpdates = `["message","edited_message","callback_query","stopped_message_generation","my_chat_member"]`
 
-// Run receives messages until ctx ends and passes each to accept, one after the other, in order of arrival. An update
-// counts as received after accept has returned nil. Only then does a poll confirm it to Telegram, or the webhook get
-// its response. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that Telegram
-// still has.
+// Run receives messages until ctx ends and passes each to accept, one after the other, in order of arrival. Run
+// confirms an update to Telegram only after accept has returned nil: by the next poll, or by the response to the
+// webhook's request. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that
+// Telegram still has.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if receiving failed:
-// Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. The next Run receives an update that
-// was not accepted once more. With polling, this update comes first.
+// Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. If accept has not accepted an update,
+// the next Run receives this update again. With polling, this update comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -69,8 +69,8 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 			continue
 		}
 		if err != nil {
-			// getMe accepted the token a moment ago, so a refusal counts as Temporary here. The next Run's getMe
-			// decides whether the token is invalid.
+			// The call of getMe at the start has shown that the token is valid. So a refusal of getUpdates counts as
+			// Temporary. If the token has become invalid, the call of getMe in the next Run fails with Auth.
 			return receiveError(ctx, calls.Reclassify(err, chat.Temporary, chat.Auth))
 		}
 		if offset, err = b.handleUpdates(ctx, r, offset, updates, accept); err != nil {
@@ -109,7 +109,8 @@ func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	return self, nil
 }
 
-// poll requests updates from offset on. With noWait, it returns at once with the updates that exist.
+// poll requests the updates whose ids are at least offset. If noWait is true, Telegram responds at once, even if
+// there are no updates.
 func (b *Bot) poll(ctx context.Context, offset int, noWait bool) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout+answerMargin)
 	defer cancel()
@@ -130,8 +131,9 @@ func (b *Bot) poll(ctx context.Context, offset int, noWait bool) ([]json.RawMess
 	return updates, nil
 }
 
-// handleUpdates delivers updates and returns the offset that confirms them. It logs and confirms updates that can't be
-// decoded. Ids increase only within one response: after a quiet week, Telegram starts at a random id.
+// handleUpdates delivers updates and returns the offset that confirms them. It logs updates that can't be decoded,
+// and confirms them too. The ids of updates increase only within one response, because after a week without updates
+// Telegram continues with a random id.
 func (b *Bot) handleUpdates(
 	ctx context.Context, r *receiver, offset int, updates []json.RawMessage,
 	accept func(context.Context, chat.Inbound) error,
@@ -147,7 +149,7 @@ func (b *Bot) handleUpdates(
 		case a.hasID:
 			offset, confirmed = a.id+1, true
 		case confirmed:
-			offset++ // ids are consecutive
+			offset++ // the ids of updates are consecutive
 		}
 		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.backlog
 		if err := b.deliver(ctx, r, a, accept); err != nil {
@@ -187,7 +189,7 @@ type receiver struct {
 	self    tgbotapi.User
 	album   string         // the last album with a message for the bot
 	answers errgroup.Group // answers to accepted presses
-	backlog bool           // the next updates waited at Telegram before Run began; ends with the first poll that is not full
+	backlog bool           // true: the next updates waited at Telegram before Run began; false after a poll that is not full
 }
 
 // decodedUpdate is one update, decoded or with an error.
@@ -195,14 +197,15 @@ type decodedUpdate struct {
 	id    int
 	hasID bool // the update has an id
 	in    chat.Inbound
-	album string // the album that it belongs to; empty: none
+	album string // the message's album; empty: none
 	found bool
 	err   error
 }
 
-// decodeAll decodes the updates of one response. An album consists of several messages, of which only one mentions the
-// bot or replies to it. The other messages of the album are for the bot too, also in later responses. Apps put the
-// caption on the first message, so none of them arrives in an earlier response.
+// decodeAll decodes the updates of one response. An album consists of several messages, but only one of them mentions
+// the bot or replies to the bot. decodeAll treats the other messages of this album as addressed to the bot too, even
+// in later responses. No message of the album arrives in an earlier response than the mention, because Telegram's
+// apps put the caption on the first message.
 func (r *receiver) decodeAll(updates []json.RawMessage) []decodedUpdate {
 	list := make([]decodedUpdate, len(updates))
 	addressed := map[string]bool{r.album: r.album != ""}
@@ -231,8 +234,8 @@ func updateID(raw json.RawMessage) (int, bool) {
 	return *u.ID, true
 }
 
-// receiveError converts the failure of a call to Run's error. Repeating a poll does no harm, so Uncertain becomes
-// Temporary. If only the operator can mend the problem, the error says how.
+// receiveError converts the error of a call to an error that Run may return. Repeating a poll does no harm, so the
+// kind Uncertain becomes Temporary. If only the operator can solve the problem, the error's text says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

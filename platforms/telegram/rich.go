@@ -10,8 +10,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Rich says which messages are sent as rich messages, which support tables, task lists, formulas and <details>
-// (https://core.telegram.org/bots/api#rich-messages). All others are texts with entities.
+// Rich says which messages telex sends as rich messages. Rich messages support tables, task lists, formulas and
+// <details> (https://core.telegram.org/bots/api#rich-messages). All other messages are texts with entities.
 type Rich string
 
 // The values of Rich. The zero value means RichOff.
@@ -21,8 +21,9 @@ const (
 	RichAlways Rich = "always" // all messages
 )
 
-// Kinds of spans that only rich messages have. A message with a span of kindRich is sent as a rich message. The other
-// kinds describe its blocks. A message that is sent as a text with entities leaves out all these spans.
+// Kinds of spans that only rich messages have. telex sends a message as a rich message if the message has a span of
+// kindRich. The spans of the other kinds describe the message's blocks. A message that is sent as a text with
+// entities leaves out all these spans.
 const (
 	kindRich    = "rich"
 	kindHeading = "heading" // Span.Language is its level
@@ -30,7 +31,7 @@ const (
 	kindCell    = "cell"    // Span.Language is its column and its alignment
 	kindTask    = "task"    // Span.Language is "done" for a finished task
 	kindURL     = "url"     // a URL that Telegram links by itself in a text with entities
-	kindFormula = "formula" // includes the marks around the formula, such as $; Span.Language is "block" if it has lines of its own
+	kindFormula = "formula" // a formula with its marks, such as $; Span.Language is "block" if no other text is on its lines
 	kindDetails = "details" // Span.Language is "open" if the details are unfolded
 	kindSummary = "summary" // the summary of details
 
@@ -45,7 +46,7 @@ func (r Rich) limit() int {
 	return textLimit
 }
 
-// blockSpans returns the spans that describe the blocks of a text, or nil if it need not be a rich message.
+// blockSpans returns the spans that describe the blocks of a text, or nil if telex sends the text without blocks.
 func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 	if r != RichAuto && r != RichAlways {
 		return nil
@@ -61,7 +62,7 @@ func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 		switch f.Style {
 		case markup.Cell:
 			cell = e
-		case markup.Detail: // details without their summary, which is in an earlier message, become text
+		case markup.Detail: // if the summary is in an earlier message, the rest of the details becomes text
 			if !slices.ContainsFunc(formats, func(s markup.Format) bool { return s.Style == markup.Summary && s.Start == f.Start }) {
 				continue
 			}
@@ -78,7 +79,7 @@ func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 	return list
 }
 
-// blockSpanOf returns the span for a format of a rich message, or false if it needs none.
+// blockSpanOf returns the span for a format of a rich message, or false if the format needs no span.
 func blockSpanOf(e byteSpan, f markup.Format, text string, inTable bool) (byteSpan, bool) {
 	first := func(word string) string { // returns word if the format's level is 1, otherwise ""
 		if f.Level != 1 {
@@ -132,7 +133,8 @@ func expression(formula string) string {
 	return ""
 }
 
-// wideTables returns the tables with too many columns. They stay code blocks.
+// wideTables returns the tables that have too many columns for a rich message. telex sends these tables as code
+// blocks.
 func wideTables(formats []markup.Format) (wide []byteSpan) {
 	for _, f := range formats {
 		if f.Style != markup.Cell || f.Level <= maxColumns {

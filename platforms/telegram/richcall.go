@@ -10,7 +10,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// richMode returns which messages are sent as rich messages: none if the server does not support them.
+// richMode returns which messages telex sends as rich messages. It returns RichOff if the server does not support
+// them.
 func (b *Bot) richMode() Rich {
 	if b.richUnsupported.Load() {
 		return RichOff
@@ -18,8 +19,8 @@ func (b *Bot) richMode() Rich {
 	return b.rich
 }
 
-// sendsRich reports whether a message is sent as a rich message. The dialect chooses most rich messages. With
-// RichAlways, a text that is too long for a normal message is one too.
+// sendsRich reports whether a message is sent as a rich message. In most cases the dialect has decided this. With
+// RichAlways, telex also sends a text as a rich message if it is too long for a normal message.
 func (b *Bot) sendsRich(m chat.Outgoing) bool {
 	switch b.richMode() {
 	case RichAlways:
@@ -35,9 +36,9 @@ func dialectChoseRich(m chat.Outgoing) bool {
 	return slices.ContainsFunc(m.Spans, func(s chat.Span) bool { return s.Kind == kindRich })
 }
 
-// richError converts the failure of a call with a rich message. If the server does not support rich messages, the
-// call had no effect. The bot sends only texts from then on, and the failure is Temporary, so that the gateway
-// repeats the message as text.
+// richError converts the error of a call that sends a rich message. If the server does not support rich messages,
+// richError returns a Temporary error and makes the bot send no more rich messages. The gateway then repeats the
+// call, and the bot sends the message as a text.
 func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	switch {
 	case calls.Status(err) == http.StatusNotFound, hasDescription(err, "method not found"),
@@ -52,8 +53,8 @@ func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	return err
 }
 
-// entitySpans returns the spans that a text with entities can have. It drops code last, because code may prevent a
-// notification.
+// entitySpans returns the spans that are valid in a text with entities. If there are too many spans, it drops code
+// last, because code may prevent a mention from notifying somebody.
 func entitySpans(spans []chat.Span) []chat.Span {
 	if !slices.ContainsFunc(spans, func(s chat.Span) bool { return rank(s.Kind) < 0 }) {
 		return spans[:min(len(spans), maxEntities)]

@@ -11,9 +11,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Send sends a new message. If the response contains no message id, the receipt has none either: the message was sent
-// but can't be edited. Telegram has no idempotency key, so Find decides what happened after an Uncertain failure. If
-// the message to reply to is missing, the message is sent without a reply.
+// Send sends a new message. If the response lacks a message id, the receipt lacks it too: the message was sent, but
+// the bot can't edit it. Telegram has no idempotency keys, so after an Uncertain error the gateway uses Find to learn
+// whether the message was sent. If the message to which m replies was deleted, Telegram sends m without the reply.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	method, rich := "sendMessage", b.sendsRich(m)
 	if rich {
@@ -64,8 +64,8 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, nil
 }
 
-// Delete removes a message. It succeeds if the message no longer exists. A message older than 48 hours can't be deleted
-// and fails with Frozen.
+// Delete removes a message. It succeeds if the message no longer exists. Delete fails with Frozen if the message is
+// older than 48 hours, because Telegram does not delete such messages.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	params, err := messageParams("deleteMessage", ref)
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return nil
 }
 
-// Typing shows that the bot is typing, for five seconds or until it sends a message.
+// Typing shows in the chat that the bot is typing, for five seconds or until the bot sends a message.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	params, err := targetParams("sendChatAction", to)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return err
 }
 
-// Parameters that the library does not know.
+// Parameters that the library does not support.
 type (
 	replyParameters struct {
 		ID       int  `json:"message_id"`
@@ -125,7 +125,8 @@ func messageParams(method string, ref chat.MessageRef) (tgbotapi.Params, error) 
 	return params, nil
 }
 
-// addReplyTo adds the message to reply to. A button press has no message id and can't be replied to.
+// addReplyTo adds the id of the message to which the new message replies. It adds nothing if the id belongs to a
+// button press, because the bot can't reply to a press.
 func addReplyTo(params tgbotapi.Params, to chat.MessageID) {
 	if id, err := strconv.Atoi(string(to)); err == nil {
 		addJSON(params, "reply_parameters", replyParameters{ID: id, Optional: true})
@@ -143,7 +144,8 @@ func addContent(params tgbotapi.Params, m chat.Outgoing, rich bool) {
 	addJSON(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
 }
 
-// addText adds a text and its formatting, under the method's names for them.
+// addText adds the text of m and its entities. text and entities are the names of these two parameters in the called
+// method.
 func addText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 	params.AddNonEmpty(text, m.Text)
 	spans := entitySpans(m.Spans)
@@ -160,8 +162,8 @@ func addText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 // addJSON adds a value as JSON. Encoding can't fail for the types that are used here.
 func addJSON(params tgbotapi.Params, name string, v any) { _ = params.AddInterface(name, v) }
 
-// chatID converts Telegram's number to an id.
+// chatID converts Telegram's number of a chat to a chat.ChatID.
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// userID converts Telegram's number to an id.
+// userID converts Telegram's number of a user to a chat.UserID.
 func userID(id int64) chat.UserID { return chat.UserID(strconv.FormatInt(id, 10)) }

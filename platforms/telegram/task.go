@@ -2,7 +2,7 @@ package telegram
 
 import "strings"
 
-// maxTaskDepth is the maximum nesting depth of task lists. Deeper items stay at this depth.
+// maxTaskDepth is the maximum nesting depth of task lists. telex shows deeper items at this depth.
 // https://core.telegram.org/bots/api#rich-message-limits
 const maxTaskDepth = 4
 
@@ -13,7 +13,8 @@ type task struct {
 	text   any
 }
 
-// tasks returns the task list that begins at a line, and the offset after it. Indented lines below a task belong to it.
+// tasks returns the task list that begins at a line, and the offset after the list. Indented lines below a task are a
+// part of the task.
 func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 	start := 0 // start of the last task's text
 	end := func(at int) {
@@ -57,7 +58,8 @@ func (w *blockWriter) beginsBlock(at, first int) bool {
 	return false
 }
 
-// taskList returns tasks as a list. Tasks with more indentation than the one above become a list inside its item.
+// taskList converts tasks to a list block. Tasks with more indentation than the task above them become a list inside
+// the item of that task.
 func taskList(tasks []task, depth int) richBlock {
 	out := richBlock{Type: "list"}
 	for len(tasks) > 0 {

@@ -11,9 +11,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// update holds the used fields of an update. The library's structs around messages date from 2021: they lack topics,
-// and a changed type of one field would make the whole message unreadable. So these structs are our own (ADR 13). Other
-// updates, such as my_chat_member, contain nothing to answer.
+// update holds the fields of an update that telex uses. telex does not use the library's structs for messages, which
+// date from 2021 (ADR 13): they lack topics, and if Telegram changed the type of one field, decoding of the whole
+// message would fail. Other updates, such as my_chat_member, contain nothing that the bot could answer.
 type update struct {
 	ID       int        `json:"update_id"`
 	Message  *incoming  `json:"message"`
@@ -22,7 +22,7 @@ type update struct {
 	Stopped  *stopPress `json:"stopped_message_generation"`
 }
 
-// incoming holds the used fields of a message and of the message that it refers to.
+// incoming holds the fields that telex uses of a message, and of the message to which it replies.
 type incoming struct {
 	baseMessage
 	ReplyTo  lenient[baseMessage]   `json:"reply_to_message"`
@@ -30,16 +30,16 @@ type incoming struct {
 	Quote    lenient[textQuote]     `json:"quote"`
 }
 
-// baseMessage holds the used fields of any message.
+// baseMessage holds the fields that telex uses of any message.
 type baseMessage struct {
 	ID         int            `json:"message_id"`
 	Album      string         `json:"media_group_id"` // equal in all messages of an album
 	Date       int64          `json:"date"`           // Unix seconds
 	Chat       *tgbotapi.Chat `json:"chat"`
-	Thread     int            `json:"message_thread_id"` // also set on plain replies; it is a topic only with InTopic
+	Thread     int            `json:"message_thread_id"` // the topic if InTopic is true; plain replies have this field too
 	InTopic    bool           `json:"is_topic_message"`
 	From       *tgbotapi.User `json:"from"`
-	SenderChat *tgbotapi.Chat `json:"sender_chat"` // instead of a person: anonymous administrators and channels
+	SenderChat *tgbotapi.Chat `json:"sender_chat"` // the sender, if it is an anonymous administrator or a channel
 	Forwarded  bool           `json:"is_automatic_forward"`
 	ViaBot     *tgbotapi.User `json:"via_bot"`
 
@@ -62,14 +62,14 @@ type media struct {
 	Audio     *mediaFile  `json:"audio"`
 	Video     *mediaFile  `json:"video"`
 	VideoNote *mediaFile  `json:"video_note"`
-	Animation *mediaFile  `json:"animation"` // is also in Document
+	Animation *mediaFile  `json:"animation"` // Document contains the same file
 	Sticker   *sticker    `json:"sticker"`
 	unreadable
 }
 
 // unreadable holds content that a bot can't read. Only the presence of the fields matters.
 type unreadable struct {
-	Venue     any `json:"venue"` // is also in Location
+	Venue     any `json:"venue"` // Location contains the same place
 	Location  any `json:"location"`
 	Contact   any `json:"contact"`
 	Poll      any `json:"poll"`
@@ -81,15 +81,15 @@ type unreadable struct {
 	Giveaway  any `json:"giveaway"`
 }
 
-// stopPress holds the used fields of a press on a draft's stop button. It names no user, because drafts exist only in
-// private chats. https://core.telegram.org/bots/api#stoppedmessagegeneration
+// stopPress holds the fields that telex uses of a press on a draft's stop button. The press contains no user, because
+// drafts exist only in private chats. https://core.telegram.org/bots/api#stoppedmessagegeneration
 type stopPress struct {
 	Chat   *tgbotapi.Chat `json:"chat"`
 	Thread int            `json:"message_thread_id"`
 	Draft  int64          `json:"draft_id"`
 }
 
-// callback holds the used fields of a button press.
+// callback holds the fields that telex uses of a button press.
 type callback struct {
 	ID      string         `json:"id"`
 	From    *tgbotapi.User `json:"from"`
@@ -97,7 +97,7 @@ type callback struct {
 	Data    string         `json:"data"`
 }
 
-// mediaFile holds the used fields of any file.
+// mediaFile holds the fields that telex uses of any file.
 type mediaFile struct {
 	ID        string `json:"file_id"`
 	Name      string `json:"file_name"`
@@ -114,8 +114,9 @@ type sticker struct {
 
 var errNoChat = errors.New("the message has no chat or no id")
 
-// decode converts an update to a message for the bot, and names the album that it belongs to, if any. found is false if
-// the bot ignores the update. Errors contain nothing of the text. A panic becomes an error.
+// decode converts an update to a message for the bot, and returns the album to which the message belongs, if any.
+// found is false if the bot ignores the update. Errors contain nothing of the message's text. decode recovers from
+// panics and returns an error instead.
 func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album string, found bool, err error) {
 	defer receiving.Recover("decode update", &err)
 	u, err := receiving.Decode[update](raw)

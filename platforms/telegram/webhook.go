@@ -12,7 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// hasWebhook reports whether a call failed because the bot has a webhook, since Telegram then refuses polling.
+// hasWebhook reports whether a poll failed because the bot has a webhook. Telegram refuses polls while a webhook is
+// set.
 // https://core.telegram.org/bots/api#getupdates
 func hasWebhook(err error) bool {
 	if err == nil {
@@ -22,8 +23,9 @@ func hasWebhook(err error) bool {
 	return failure.Kind == chat.Conflict && hasDescription(failure, "webhook")
 }
 
-// removeWebhook deletes the bot's webhook and keeps the waiting updates. It does so only once for each Bot. Otherwise
-// two programs could replace each other's setting forever. It returns false if the webhook still exists.
+// removeWebhook deletes the bot's webhook. Telegram keeps the updates that wait for delivery. A Bot deletes a webhook
+// only once, because two programs could otherwise replace each other's setting forever. removeWebhook returns false
+// if the webhook still exists.
 func (b *Bot) removeWebhook(ctx context.Context) bool {
 	if b.webhookRemoved {
 		return false
@@ -40,7 +42,8 @@ func (b *Bot) removeWebhook(ctx context.Context) bool {
 	return true
 }
 
-// webhookHost returns the host of the webhook, or "" if unknown. The rest of the URL may be secret.
+// webhookHost returns the host in the webhook's URL, or "" if the host is unknown. It omits the rest of the URL,
+// which may be secret.
 func (b *Bot) webhookHost(ctx context.Context) string {
 	info, err := b.webhookInfo(ctx)
 	if err != nil {
@@ -53,7 +56,7 @@ func (b *Bot) webhookHost(ctx context.Context) string {
 	return u.Hostname()
 }
 
-// webhookInfo returns Telegram's state of the webhook. https://core.telegram.org/bots/api#webhookinfo
+// webhookInfo asks Telegram for the state of the webhook. https://core.telegram.org/bots/api#webhookinfo
 func (b *Bot) webhookInfo(ctx context.Context) (info tgbotapi.WebhookInfo, err error) {
 	result, err := b.call(ctx, "getWebhookInfo", nil)
 	if err != nil {
