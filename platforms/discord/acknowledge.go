@@ -21,9 +21,9 @@ const (
 	concludeWorkers = 64
 )
 
-// acknowledgeEarly acknowledges an interaction as soon as it is read, before earlier events are handled, because
-// Discord waits only 3 seconds. A member's command shows "thinking…" until it is answered. A person without access gets
-// a refusal that only that person sees.
+// acknowledgeEarly acknowledges an interaction as soon as the connection has read it. It does not wait until earlier
+// events are handled, because Discord waits only 3 seconds. The command of a person with access shows "thinking…"
+// until the bot answers. A person without access gets a refusal that nobody else sees.
 func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return
@@ -44,7 +44,7 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if isCommand && refusal == "" {
 		channel = channelOf(in.To) // the channel that shows "thinking…"
 	}
-	done := r.interactions.begin(i.ID, channel) // before anything can try to answer the interaction
+	done := r.interactions.begin(i.ID, channel) // must come before any attempt to answer the interaction
 	if refusal != "" {
 		r.interactions.markShown(c)
 	}
@@ -57,14 +57,15 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	r.workers.Go(func() {
 		defer func() { <-r.callbacks }()
 		defer done()
-		// The acknowledgement is not canceled when Run ends. Otherwise the person would see an error, although
-		// Discord delivers the command again.
+		// The end of Run must not cancel the acknowledgement. Without an acknowledgement, the person would see an
+		// error, although Discord delivers the command again to the next Run.
 		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal, c.ephemeral))
 	})
 }
 
-// acknowledgement returns the first response to an interaction: nothing visible for a button, an ephemeral line for a
-// refused person, otherwise "thinking…". If alone is set, only the person sees the answer and all its parts.
+// acknowledgement returns the first response to an interaction. For a button, the response shows nothing. For a
+// person without access, it shows a refusal that nobody else sees. For any other command, it shows "thinking…". If
+// alone is true, only the person who used the command sees the answer and all its parts.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
 	switch {
@@ -75,7 +76,7 @@ func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool)
 	}
 	body := map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
 	if alone {
-		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // Discord allows only this flag here
+		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // Discord allows no other flag here
 	}
 	return body
 }
@@ -87,7 +88,7 @@ func ephemeral(text string) message {
 	return m
 }
 
-// handleInteraction passes an interaction to accept. acknowledgeEarly has acknowledged it.
+// handleInteraction passes an interaction to accept. acknowledgeEarly has already acknowledged the interaction.
 func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction, seq int64) error {
 	in, c, found, err := r.decodeInteraction(i)
 	switch {
@@ -108,10 +109,10 @@ func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction
 	return nil
 }
 
-// tellUnstored tells a person that a command or button press was not stored. If the platform delivers the interaction
-// again, the answer replaces this line.
+// tellUnstored shows a line which tells the person that the command or button press was not stored. If Discord
+// delivers the interaction again, the bot's answer replaces the line.
 func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
-	if r.screen.Unstored == nil || ctx.Err() != nil { // after an orderly stop, the interaction is delivered again
+	if r.screen.Unstored == nil || ctx.Err() != nil { // after an orderly stop, Discord delivers the interaction again
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)
@@ -119,7 +120,7 @@ func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.Inboun
 	err := r.interactions.waitAcknowledged(ctx, c)
 	if err == nil {
 		call := request{name: "editOwn", method: http.MethodPatch, path: interactionPath(c, "@original"), body: encode(chat.Outgoing{Text: r.screen.Unstored()}), token: c.token}
-		if kind == chat.Button { // the original response is the message with the button, which must stay
+		if kind == chat.Button { // the original response is the message with the button, which must not be replaced
 			call.name, call.method, call.path, call.body = "followUp", http.MethodPost, "/webhooks/"+c.app+"/"+url.PathEscape(c.token), ephemeral(r.screen.Unstored())
 		}
 		_, err = r.call(ctx, call)
@@ -129,7 +130,8 @@ func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.Inboun
 	}
 }
 
-// runConclusions concludes answered commands, one after the other, until ctx ends. Several workers run it.
+// runConclusions removes "thinking…" from answered commands, one after the other, until ctx ends. Several goroutines
+// run it at the same time.
 func (b *Bot) runConclusions(ctx context.Context) {
 	for {
 		select {

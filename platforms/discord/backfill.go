@@ -17,8 +17,9 @@ import (
 
 // Limits of a backfill.
 const (
-	// backfillMargin is how long before the newest known message the backfill begins. It allows for the time to accept
-	// messages and for differences between the clocks of Discord's machines. Duplicates are dropped.
+	// A backfill begins backfillMargin before the time of the newest known message. The margin allows for the time to
+	// accept messages and for differences between the clocks of Discord's machines. The receiver drops messages that
+	// it has accepted before.
 	backfillMargin = time.Minute
 	// backfillAge is the maximum age of messages that a backfill delivers.
 	backfillAge = 24 * time.Hour
@@ -27,22 +28,23 @@ const (
 	// pageSize is the maximum number of messages that Discord returns in one call.
 	// https://docs.discord.com/developers/resources/message#get-channel-messages
 	pageSize = 100
-	// backfillPause separates the calls of a backfill, because they share the bot's rate limit with replies.
+	// backfillPause is the pause before each call of a backfill. It leaves most of the bot's rate limit for replies.
 	backfillPause = 200 * time.Millisecond
-	// backfillRetryTime is how long unreadable channels are retried, after all others were read. New messages of such a
-	// channel wait meanwhile. Discord most likely refuses answers in it too.
+	// backfillRetryTime is how long a backfill retries channels that it could not read, after it has read all others.
+	// Meanwhile, new messages of such a channel wait. The wait does little harm, because Discord most likely refuses
+	// answers in the same channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
-	// guilds. If a guild arrives even later, the guild itself had an outage.
+	// guilds. If a list arrives even later, the reason is an outage of that guild at Discord.
 	guildTimeout  = 5 * time.Second
 	guildsTimeout = time.Minute
-	// maxHeld limits the new messages that wait during the backfill. If there are more, the session ends and is
-	// resumed later.
+	// maxHeld limits the new messages that wait during the backfill. If more messages arrive, Run ends. The next Run
+	// resumes the session, and Discord delivers the messages again.
 	maxHeld = 10_000
 )
 
-// backfill is the task of reading the messages that were written after the newest known message and before a session
-// started.
+// backfill describes one backfill. A backfill reads the messages that people wrote after the newest known message and
+// before the current session started.
 type backfill struct {
 	since   string
 	arrived <-chan *guild   // guilds with the newest message of each channel
@@ -50,8 +52,8 @@ type backfill struct {
 	steps   chan<- backfillStep
 }
 
-// backfillStep is a part of a backfill's result: first the channels that will be read, then the messages of each
-// channel.
+// backfillStep is a part of a backfill's result. The first step lists the channels that the backfill will read. Each
+// further step contains the messages of one channel.
 type backfillStep struct {
 	channels map[string]bool
 	channel  string
@@ -71,13 +73,13 @@ type backfillState struct {
 // active reports whether a backfill runs.
 func (g *backfillState) active() bool { return g.steps != nil }
 
-// mustHold reports whether a message must wait for older ones of its channel.
+// mustHold reports whether a message must wait until the backfill has read the older messages of its channel.
 func (g *backfillState) mustHold(m *incoming) bool {
 	return g.active() && (g.pending == nil || g.pending[m.Channel])
 }
 
-// addGuild passes a guild to the backfill. The channel has room for every missing guild. So if it is full, this guild
-// was passed before.
+// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild. So if g.guilds
+// is full, this guild was passed before.
 func (g *backfillState) addGuild(from *guild) {
 	select {
 	case g.guilds <- from:
@@ -85,8 +87,8 @@ func (g *backfillState) addGuild(from *guild) {
 	}
 }
 
-// startBackfill starts reading what people wrote since the newest known message. A channel's new messages are held
-// until its old ones are read.
+// startBackfill starts reading what people wrote since the newest known message. While a backfill runs, the receiver
+// holds the new messages of a channel until the backfill has read its older messages.
 func (r *receiver) startBackfill(ctx context.Context, hi *ready) {
 	if r.backfill.stop != nil {
 		r.backfill.stop()
@@ -113,8 +115,8 @@ func (r *receiver) hold(m *incoming) error {
 	return nil
 }
 
-// catchUp delivers the old messages of a channel, and then the held new ones. After the last channel, the backfill
-// ends.
+// catchUp delivers the messages of a channel that the backfill has read, and then the held new messages of that
+// channel. After the last channel, it ends the backfill.
 func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 	if f.channels != nil {
 		r.backfill.pending = f.channels
@@ -152,8 +154,8 @@ func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 	return nil
 }
 
-// runBackfill reads the channels of guilds that have new messages, and all known DMs and channels of earlier turns. It
-// sends the messages channel by channel.
+// runBackfill reads the channels that have new messages, all known DMs, and the channels of earlier turns. It sends
+// one backfillStep for the messages of each channel.
 func (r *receiver) runBackfill(ctx context.Context, f backfill) {
 	sendStep := func(step backfillStep) error {
 		select {
@@ -186,7 +188,7 @@ func (r *receiver) runBackfill(ctx context.Context, f backfill) {
 	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
 }
 
-// channels returns the channels with new messages, for all guilds that arrive in time.
+// channels returns the channels with new messages, for all guilds whose lists of channels arrive in time.
 func (f *backfill) channels(ctx context.Context) []channelInfo {
 	ctx, cancel := context.WithTimeout(ctx, guildsTimeout)
 	defer cancel()
@@ -243,8 +245,8 @@ func (r *receiver) backfillChannels(channels []channelInfo) []channelInfo {
 	})
 }
 
-// guildOf returns the guild of the first channel in ids whose guild is known. If none is known, it returns "0", which
-// only says that the channel is not a DM.
+// guildOf returns the guild of the first channel in ids whose guild is known. If no guild is known, guildOf returns
+// "0", which only says that the channel is not a DM.
 func (r *receiver) guildOf(ids ...string) string {
 	for _, id := range ids {
 		if known, ok := r.channels.channels.Get(id); ok && known.Guild != "" {
@@ -254,8 +256,8 @@ func (r *receiver) guildOf(ids ...string) string {
 	return "0"
 }
 
-// readSince returns the piece of work that reads a channel's messages after the message with the id after. done
-// receives them, oldest first.
+// readSince returns the piece of work that reads a channel's messages after the message with the id after. The piece
+// passes these messages to done, oldest first.
 func (r *receiver) readSince(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
 	pages := 0
@@ -298,7 +300,7 @@ func (r *receiver) readPage(ctx context.Context, channel, after string) ([]incom
 	return r.decodePage(ctx, a)
 }
 
-// decodePage decodes a page. It skips messages that can't be decoded.
+// decodePage decodes a page of messages. It skips messages that can't be decoded.
 func (r *receiver) decodePage(ctx context.Context, a *response) ([]incoming, error) {
 	raw, err := receiving.Decode[[]json.RawMessage](a.Body)
 	if err != nil {

@@ -12,21 +12,22 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// defaultAPIBase is Discord itself.
+// defaultAPIBase is the URL of Discord itself.
 const defaultAPIBase = "https://discord.com"
 
-// Options says which bot to run and how to reach the platform. The configuration has validated them.
+// Options says which bot to run and how to reach the platform. Package internal/config has validated the options.
 type Options struct {
 	Token   string            // without "Bot "; required
 	Version string            // of the program; empty: unknown
 	APIBase string            // scheme and host; empty: Discord itself
 	Threads bool              // answer a question in a guild's channel in a thread that starts at the question
-	Content bool              // request the privileged intent, which sends the text of all messages
+	Content bool              // request the privileged intent, with which Discord sends the text of all messages
 	HTTP    http.RoundTripper // nil: the bot creates its own transport
 	Log     *slog.Logger      // nil: nothing is logged
 }
 
-// Bot is one bot account. Its methods are safe for concurrent use, but only one Run may be active.
+// Bot is a client for one bot account. Its methods are safe for concurrent use, but only one call of Run may be
+// active at a time.
 type Bot struct {
 	token         string
 	secrets       calls.Secrets
@@ -35,7 +36,7 @@ type Bot struct {
 	contentIntent bool
 	userAgent     string // value of the User-Agent header
 	client        *http.Client
-	clock         *calls.Clock // Discord's
+	clock         *calls.Clock // tells the time of Discord's servers
 	log           *slog.Logger
 
 	heart        chat.Heartbeat
@@ -54,7 +55,7 @@ type Bot struct {
 	appID  string     // the application's id; empty: not known yet
 }
 
-// New returns a bot. It makes no network call, so only the first call finds a wrong token.
+// New returns a bot. New makes no network call, so a wrong token is detected only by the bot's first call of the API.
 func New(o Options) *Bot {
 	client := calls.NewClient(o.HTTP, maxPerSecond)
 	return &Bot{
@@ -79,10 +80,11 @@ func New(o Options) *Bot {
 	}
 }
 
-// Screen sets what the bot answers before a message is stored.
+// Screen implements gateway.Screener. s contains functions that choose the bot's responses before a message is
+// stored.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close closes idle connections. Later calls open new ones.
+// Close closes idle connections. Calls of the API after Close open new connections.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.

@@ -18,7 +18,7 @@ import (
 const homepage = "https://telex.invalid"
 
 // userAgent returns the User-Agent header in the form that Discord requires, with a URL and a version. Discord may
-// block clients with another form. https://docs.discord.com/developers/reference#user-agent
+// block clients whose header has another form. https://docs.discord.com/developers/reference#user-agent
 func userAgent(version string) string {
 	number := strings.TrimPrefix(version, "v")
 	if !versionNumber.MatchString(number) {
@@ -32,22 +32,22 @@ var versionNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
 
 // request is one call of the API.
 type request struct {
-	name   string // used in errors instead of the path, which may contain a token
+	name   string // names the call in errors, because the path may contain a token
 	method string
 	path   string // after the API's version, including the query
-	body   any    // as JSON; nil: none
+	body   any    // is sent as JSON; nil: no body
 	file   *chat.File
 	op     chat.Op // the operation as which the call counts against rate limits
-	// token is the interaction's token in the path, which must not appear in errors. A call with such a token is
-	// authorized by it, and has limits of its own.
+	// token is the interaction's token, which is a part of the path and must not appear in errors. It authorizes the
+	// call in place of the bot's token. Calls with such a token have rate limits of their own.
 	token string
 }
 
 // response is the response to a successful call.
 type response calls.Outcome
 
-// id returns the id of the message in the response. It ignores all other fields, so that an unexpected one can't make
-// it fail.
+// id returns the id of the message in the response. It ignores all other fields, so that a field of an unexpected
+// form can't make decoding fail.
 func (a *response) id() string {
 	var v struct {
 		ID string `json:"id"`
@@ -58,11 +58,12 @@ func (a *response) id() string {
 	return v.ID
 }
 
-// call makes one call. A failure is a *chat.SendError. It blocks until the response arrives or ctx ends.
+// call makes one call of the API. All its errors are of type *chat.SendError. call blocks until the response arrives
+// or ctx ends.
 func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	var content []byte
 	if r.body != nil {
-		content, _ = json.Marshal(r.body) // encoding can't fail: texts and numbers only
+		content, _ = json.Marshal(r.body) // encoding can't fail, because the body contains only texts and numbers
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, b.api+r.path, bytes.NewReader(content))
 	if err != nil {
@@ -88,7 +89,7 @@ func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	return (*response)(&o), nil
 }
 
-// codeOf returns the platform's error code in err, or 0.
+// codeOf returns Discord's error code in err, or 0.
 func codeOf(err error) int {
 	code, _ := strconv.Atoi(calls.Code(err))
 	return code

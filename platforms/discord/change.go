@@ -8,8 +8,9 @@ import (
 	"telex/internal/chat"
 )
 
-// handleEdit delivers the new text of a message. Discord also reports other changes, such as added embeds. If the
-// message was edited before, such a change looks like an edit. So an edit with the same time is delivered only once.
+// handleEdit delivers the new text of a message. Discord sends the same event for other changes, such as added
+// embeds. If the message was edited earlier, such an event repeats the time of that edit. So handleEdit delivers only
+// one event for each time of an edit.
 // https://docs.discord.com/developers/events/gateway-events#message-update
 func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	if m.Edited == nil || r.backfill.mustHold(m) { // a running backfill reads the new text anyway
@@ -22,7 +23,7 @@ func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	decodeCtx, cancel := context.WithTimeout(ctx, callTimeout)
 	in, found, err := r.decodeMessage(decodeCtx, m)
 	cancel()
-	if err != nil { // an edit is skipped rather than retried, because later messages would have to wait for it
+	if err != nil { // skip the edit, because later messages would have to wait while it is retried
 		r.log.WarnContext(ctx, "edit skipped", slog.Any("error", err))
 		return nil
 	}
@@ -37,7 +38,7 @@ func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	return nil
 }
 
-// handleDeletion reports deleted messages. Discord tells neither who wrote them nor who deleted them.
+// handleDeletion reports deleted messages. Discord's event does not say who wrote or who deleted a message.
 // https://docs.discord.com/developers/events/gateway-events#message-delete
 func (r *receiver) handleDeletion(ctx context.Context, gone *deletion, seq int64) error {
 	ids := gone.IDs
@@ -65,7 +66,7 @@ func (r *receiver) handleDeletion(ctx context.Context, gone *deletion, seq int64
 	return nil
 }
 
-// deliverChange delivers a change of a message that may have been accepted.
+// deliverChange delivers an edit or a deletion of a message that the gateway may have accepted.
 func (r *receiver) deliverChange(ctx context.Context, in chat.Inbound, seq int64) error {
 	at := r.cursorAt("", seq)
 	in.Resume, in.Missed = at.String(), r.replaying

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	// maxChannels limits the channels whose type is remembered. Others are requested when needed.
+	// maxChannels limits the channels whose type the bot remembers. The bot requests other channels from Discord when
+	// it needs their type.
 	maxChannels = 50_000
 	// maxDMs limits the remembered DMs, because a backfill reads each of them.
 	maxDMs = 200
 )
 
-// channelCache holds what is known of channels and guilds.
+// channelCache holds what the bot knows about channels and guilds.
 type channelCache struct {
 	channels *receiving.Recent[channelInfo]
-	// threadless is true for channels and questions for which no thread can be created. False means that threads may
-	// be possible again.
+	// threadless is true for a channel in which Discord refuses new threads, and for a question for which it refuses
+	// one. The value false means that the bot may try again to create a thread.
 	threadless *receiving.Recent[bool]
 
 	mu    sync.Mutex
@@ -39,7 +40,7 @@ func (p *channelCache) addGuild(g *guild, self string) {
 		p.add(r)
 	}
 	for _, r := range g.Channels {
-		if p.isThreadless(r.ID) { // permissions may have changed meanwhile
+		if p.isThreadless(r.ID) { // the bot's permissions may have changed meanwhile
 			p.threadless.Put(r.ID, false)
 		}
 	}
@@ -75,7 +76,8 @@ func (p *channelCache) knownDMs() []string {
 	return slices.Clone(p.dms)
 }
 
-// disableThreads records that no thread can be created in a channel or for a question. It reports whether that is new.
+// disableThreads records that no thread can be created in a channel or for a question. It returns false if that was
+// recorded before.
 func (p *channelCache) disableThreads(id string) bool {
 	known := p.isThreadless(id)
 	p.threadless.Put(id, true)

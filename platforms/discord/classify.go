@@ -12,8 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 without retry_after. Discord always sends retry_after. A proxy in front of
-// Discord may omit it, and blocks calls for longer than Discord does.
+// defaultRetryAfter is the wait after a 429 response that lacks retry_after. Discord always sends retry_after. A
+// proxy in front of Discord may omit it, and such a proxy blocks calls for longer than Discord does.
 const defaultRetryAfter = time.Minute
 
 // Error codes that the library lacks. https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
@@ -40,7 +40,7 @@ type apiError struct {
 func (b *Bot) callError(r request, o calls.Outcome) error {
 	var p apiError
 	ours := json.Unmarshal(o.Body, &p) == nil && p.Message != ""
-	if !ours { // an error page of a proxy
+	if !ours { // the response is an error page of a proxy
 		p = apiError{}
 	}
 	failure := &chat.SendError{Kind: kindOf(o.Status, p, ours, r.token != "")}
@@ -51,7 +51,8 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 	if ours && o.Status == http.StatusTooManyRequests {
 		failure.RateLimits = b.buckets.rateLimitInfo(r, o.Header)
 	}
-	// Use only the error's message. Its list of invalid fields may quote the text that was sent.
+	// Use only the message of Discord's error. The error's list of invalid fields may quote the text that was sent,
+	// which must not appear in logs.
 	code, words := "", p.Message
 	if p.Code != 0 {
 		code = strconv.Itoa(p.Code)
@@ -61,9 +62,9 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 	return failure
 }
 
-// rateLimitScope returns which calls a 429 blocks. Usually these are the kinds of calls that are known to share the
-// bucket named in the header. A 429 of a proxy in front of Discord blocks everything, because the proxy counts by IP
-// address. https://docs.discord.com/developers/topics/rate-limits#header-format
+// rateLimitScope returns which calls a 429 blocks. Usually a 429 blocks all kinds of calls that are known to use the
+// bucket named in the response's header. A 429 of a proxy in front of Discord blocks everything, because the proxy
+// counts by IP address. https://docs.discord.com/developers/topics/rate-limits#header-format
 func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (chat.Scope, chat.Op) {
 	op := r.op
 	if op == 0 { // an auxiliary call, such as one that creates a thread
@@ -80,22 +81,24 @@ func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (c
 	return chat.ScopeThread, op
 }
 
-// kindOf classifies a failed call. byToken says that the call used an interaction's token. Its refusal then does not
-// mean that the bot's token is invalid.
+// kindOf returns the kind of error for a failed call. ours says that the response is from Discord, not from a proxy.
+// If byToken is true, the call used an interaction's token, and its refusal does not mean that the bot's own token is
+// invalid.
 func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
-		// The limit is undocumented and lasts for hours, so another message must replace this one.
+		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. So the
+		// gateway must replace the old message by a new one.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
 	case status == http.StatusTooManyRequests:
 		return chat.RateLimited
-	case status == http.StatusRequestEntityTooLarge: // also from proxies, with other texts
+	case status == http.StatusRequestEntityTooLarge: // proxies send this status too, with other texts
 		return chat.TooLong
 	case !ours && status >= http.StatusInternalServerError:
 		return chat.Uncertain
 	case !ours:
-		return chat.Temporary // a proxy blocked the call, which is temporary
+		return chat.Temporary // a proxy blocked the call, but only for a while
 	}
 	if kind, ok := kindOfCode(p); ok {
 		return kind
@@ -110,14 +113,15 @@ func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	case status == http.StatusForbidden:
 		return chat.Forbidden
 	case status == http.StatusNotFound, status < http.StatusBadRequest:
-		// The call had no effect, because the URL does not lead to the API. The URL may be repaired, so the error is
-		// Temporary.
+		// The call had no effect, because the URL does not lead to the API. The error is Temporary, because an
+		// operator may repair the URL.
 		return chat.Temporary
 	}
 	return chat.Rejected
 }
 
-// kindOfCode classifies a failure by the platform's error code, if the code says more than the status.
+// kindOfCode returns the kind of error for a response by Discord's error code. It returns false if the code says no
+// more than the HTTP status.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 func kindOfCode(p apiError) (chat.ErrorKind, bool) {
 	switch p.Code {
@@ -169,8 +173,8 @@ func tooLong(errs json.RawMessage) bool {
 }
 
 // isDeadToken reports whether a call by an interaction's token failed because the token is invalid, or because the
-// interaction was never acknowledged. The bot can then use its own token. isDeadToken returns false if the message
-// was deleted.
+// interaction was never acknowledged. In both cases, the bot can repeat the call with its own token. If the call
+// failed because the message was deleted, isDeadToken returns false.
 func isDeadToken(err error) bool {
 	switch codeOf(err) {
 	case discordgo.ErrCodeUnknownMessage:

@@ -35,8 +35,8 @@ const (
 )
 
 const (
-	// intents are the events that the bot receives. None of them is privileged. Even without a privileged intent,
-	// Discord sends the text of DMs and of messages that mention the bot.
+	// intents are the kinds of events that the bot requests. None of these intents is privileged. Even without a
+	// privileged intent, Discord sends the text of DMs and of messages that mention the bot.
 	// https://docs.discord.com/developers/events/gateway#gateway-intents
 	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)
 	// contentIntent is the privileged intent, with which Discord sends the text of all messages.
@@ -45,14 +45,14 @@ const (
 
 	// helloTimeout limits the time to connect and receive Hello.
 	helloTimeout = 15 * time.Second
-	// readyTimeout limits the wait for Ready or Resumed. The gateway may acknowledge heartbeats without ever sending
-	// either.
+	// readyTimeout limits the wait for the events Ready and Resumed. Without this limit, the bot could wait forever,
+	// because Discord's gateway may acknowledge heartbeats without sending either event.
 	readyTimeout = 30 * time.Second
 	// writeTimeout limits the time to write one payload.
 	writeTimeout = 10 * time.Second
-	// maxPayload is the maximum size of a payload in bytes. A large guild has a few megabytes.
+	// maxPayload is the maximum size of a payload in bytes. The payload for a large guild has a few megabytes.
 	maxPayload = 64 << 20
-	// maxQueuedEvents is how many events may wait before reading stops.
+	// maxQueuedEvents is how many events may wait before the connection stops reading.
 	maxQueuedEvents = 1024
 )
 
@@ -63,7 +63,7 @@ var (
 	errNoSession   = errors.New("the server neither starts a session nor refuses it")
 )
 
-// connError is the end of a connection to the gateway. Another connection may be opened.
+// connError is the error with which a connection to Discord's gateway ended. The bot may open another connection.
 type connError struct {
 	reason         error
 	receivedEvents bool // the connection received events
@@ -75,8 +75,8 @@ func (l *connError) Error() string { return "gateway: " + l.reason.Error() }
 
 func (l *connError) Unwrap() error { return l.reason }
 
-// conn is one connection to the gateway. One goroutine reads and another sends heartbeats, until one of them fails or
-// close is called.
+// conn is one connection to Discord's gateway. One goroutine reads and another sends heartbeats, until one of them
+// fails or close is called.
 type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
@@ -90,17 +90,17 @@ type conn struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to the gateway and waits for Hello. It calls onEvent with each event as soon as the event is read. The
-// event then waits in conn.events.
+// open connects to Discord's gateway and waits for Hello. It calls onEvent with each event as soon as the event is
+// read. The event then waits in conn.events.
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
-		return nil, errors.New("invalid gateway URL") // this also refuses unencrypted URLs
+		return nil, errors.New("invalid gateway URL") // the condition also refuses unencrypted URLs
 	}
 	u.RawQuery = "v=10&encoding=json"
 	opening, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
-	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // the library does that.
+	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // closed by Dial.
 		HTTPClient: b.client, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 	return min(time.Duration(f.Data.Interval)*time.Millisecond, time.Hour), nil
 }
 
-// close ends the connection without a close frame, because Discord would end the session after one.
+// close ends the connection without a close frame, because after a close frame Discord would end the session.
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (l *conn) close() {
 	l.cancel(context.Canceled)
@@ -156,7 +156,7 @@ func (l *conn) close() {
 
 // send writes one payload.
 func (l *conn) send(ctx context.Context, op int, data any) error {
-	payload, _ := json.Marshal(map[string]any{"op": op, "d": data}) // encoding can't fail: numbers and texts only
+	payload, _ := json.Marshal(map[string]any{"op": op, "d": data}) // can't fail: data has only numbers and texts
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return l.ws.Write(ctx, websocket.MessageText, payload)
@@ -203,8 +203,8 @@ func (l *conn) read(ctx context.Context) error {
 	}
 }
 
-// heartbeats sends heartbeats until one fails. If the last heartbeat was not acknowledged, the connection is dead, even
-// if it is still open. https://docs.discord.com/developers/events/gateway#sending-heartbeats
+// heartbeats sends heartbeats until one fails. If Discord has not acknowledged the last heartbeat, the connection is
+// dead, even if it is still open. https://docs.discord.com/developers/events/gateway#sending-heartbeats
 func (l *conn) heartbeats(ctx context.Context) error {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
 	for receiving.Sleep(ctx, pause) == nil {
@@ -228,7 +228,7 @@ func (l *conn) heartbeat(ctx context.Context) error {
 	return l.send(ctx, opHeartbeat, seq)
 }
 
-// identify starts a session. content requests the privileged intent.
+// identify starts a session. If content is true, the session has the privileged intent.
 func (l *conn) identify(ctx context.Context, token string, content bool) error {
 	wanted := intents
 	if content {
@@ -251,7 +251,8 @@ func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 // https://docs.discord.com/developers/events/gateway#session-start-limit
 const refusedPause = 10 * time.Minute
 
-// closeError converts the end of a connection to an error, by its close code.
+// closeError converts the error with which a connection ended, according to the connection's close code. up says that
+// the connection has received events.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 func closeError(err error, up bool) error {
 	if l, ok := errors.AsType[*connError](err); ok {

@@ -8,9 +8,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// cursor is the position from which receiving continues. telex's gateway stores it with each message. It also names
-// the session, so that a new process can resume it soon. Discord then delivers everything that was missed, including
-// commands, which a backfill can't read.
+// cursor is the position from which receiving continues. telex's gateway stores the cursor with each message. The
+// cursor also names the session, so that a new process that starts soon can resume the session. Discord then delivers
+// everything that the bot has missed, even commands, which a backfill can't read.
 type cursor struct {
 	newest          string // id of the newest message or interaction that was accepted
 	backfillPending bool   // some older messages are not accepted yet; if the session is lost, a backfill must read them
@@ -56,8 +56,8 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is the progress of receiving. It outlives connections and calls of Run. Only the goroutine of Run uses it,
-// except for accepted.
+// session is the progress of receiving. It is kept when a connection or a call of Run ends. Only the goroutine of Run
+// uses its fields, except for accepted.
 type session struct {
 	// accepted holds the ids of accepted messages, because a backfill reads some messages again.
 	accepted *receiving.Recent[struct{}]
@@ -66,13 +66,14 @@ type session struct {
 	ahead         bool      // cursor may be newer than any cursor in the store
 	identified    time.Time // when the last session was started
 	failedResumes int       // how many attempts in a row to resume the session got no answer
-	// stuckAt is the message that blocks all later ones, and stuckSince is the time since when it does so.
+	// stuckAt is the id of a message that blocks all later messages, because its channel can't be requested.
+	// stuckSince is when the message began to block them.
 	stuckAt    string
 	stuckSince time.Time
 }
 
-// start sets the position to from, unless an earlier Run left a newer position. A session keeps its intents. So a
-// session whose privileged intent differs from the setting is not resumed.
+// start sets the position to from, unless an earlier Run has left a newer position. The intents of a session can't
+// change. So start drops a session that was started with another setting of the privileged intent.
 func (s *session) start(from cursor, content bool) {
 	if s.ahead {
 		return
@@ -84,11 +85,12 @@ func (s *session) start(from cursor, content bool) {
 	s.cursor, s.ahead = from, true
 }
 
-// maxFailedResumes is how often in a row a connection may end before Discord answers whether the session continues.
-// After that, a new session starts, because the machine that holds the old one may be broken.
+// maxFailedResumes is how many times in a row the bot may try to resume a session without an answer from Discord.
+// After that, the bot starts a new session, because the machine at Discord that holds the old session may be broken.
 const maxFailedResumes = 3
 
-// noteResume records the result of an attempt to resume, and reports whether it was the last allowed one.
+// noteResume records whether Discord answered an attempt to resume the session. It returns true if the attempt got no
+// answer and was the last one allowed.
 func (s *session) noteResume(answered bool) (last bool) {
 	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
 		s.failedResumes = 0
@@ -97,7 +99,8 @@ func (s *session) noteResume(answered bool) (last bool) {
 	return false
 }
 
-// noteStuck records that a message can't be delivered, and returns how long that has lasted.
+// noteStuck records that the message with this id can't be delivered, and returns for how long it could not be
+// delivered.
 func (s *session) noteStuck(id string) time.Duration {
 	if s.stuckAt != id {
 		s.stuckAt, s.stuckSince = id, time.Now()
@@ -105,5 +108,5 @@ func (s *session) noteStuck(id string) time.Duration {
 	return time.Since(s.stuckSince)
 }
 
-// maxAccepted limits the number of remembered messages.
+// maxAccepted limits the number of accepted messages that the bot remembers.
 const maxAccepted = 4000

@@ -11,49 +11,50 @@ import (
 )
 
 // Dialect writes Discord's Markdown, which the clients parse
-// (https://support.discord.com/hc/en-us/articles/210298617). They find marks by regular expressions, the longest
-// match first, without CommonMark's rules for words and punctuation. Discord does not publish the exact rules.
-// Dialect follows the results of experiments
+// (https://support.discord.com/hc/en-us/articles/210298617). The clients find marks by regular expressions, the
+// longest match first. They do not follow CommonMark's rules for words and punctuation, and Discord does not publish
+// their exact rules. Dialect follows the results of experiments
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/parse.py).
 //
 //	Markdown                      becomes
 //	**bold**, ###### heading      **bold**; # ## ### stay headings
 //	*italic*, _italic_            *italic*
 //	~~strike~~                    ~~strike~~
-//	`code`, fenced code, table    the same byte for byte, but three backticks with a joiner in between
-//	[text](url), ![alt](url)      [text](url) for http and https; else plain text. What a label
-//	                              can't hold, such as emoji and brackets, stays outside of it
-//	https://example.org           the same, in <...> if something follows that would belong to it
-//	> quote                       > quote; a quote in a quote is part of the outer one
-//	- item, 1. item               the same; "• item", "1\. item" where Discord would number or nest anew, such as below a
-//	                              blank line in a list in a list
+//	`code`, fenced code, table    the same byte for byte, but with a joiner between three backticks
+//	[text](url), ![alt](url)      [text](url) for http and https; else plain text. Characters that a label can't
+//	                              contain, such as emoji and brackets, stay outside of the label
+//	https://example.org           the same, in <...> if Discord would read the following text as a part of the URL
+//	> quote                       > quote; a quote in a quote becomes a part of the outer quote
+//	- item, 1. item               the same; "• item", "1\. item" where Discord would start a new list, such as after a
+//	                              blank line in a nested list
 //	@everyone, <@1>, <#1>, <t:1>  the same text with a joiner or a backslash in it
 type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the symbols of plain text (for bullets, check boxes and rules), and lists as Discord's own syntax.
+// Shape returns the symbols of markup.Plain for bullets, check boxes and rules. It enables lists in Discord's own
+// syntax.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Lists
 	return s
 }
 
-// Render returns the piece as one string. It breaks mentions outside code, so that nobody appears to be mentioned.
-// allowed_mentions prevents the notifications themselves.
+// Render returns the piece as one string of Markdown. Outside code, it changes mentions so that nobody appears to be
+// mentioned. The notifications themselves are prevented by the field allowed_mentions of each call.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
 
-// Len counts UTF-16 code units. The limit is in "characters"
-// (https://docs.discord.com/developers/resources/message#create-message). The server probably counts code points, of
-// which a text never has more than UTF-16 code units.
+// Len counts UTF-16 code units. Discord states its limit in "characters"
+// (https://docs.discord.com/developers/resources/message#create-message), which are probably code points. UTF-16 code
+// units are safe, because no text has fewer of them than code points.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar describes Discord's Markdown.
 type grammar struct{}
 
-// Rules returns the features: three levels of headings, and lists.
+// Rules returns the features of Discord's Markdown: three levels of headings, and lists.
 func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3, Lists: true, Language: language} }
 
 var (
@@ -62,7 +63,8 @@ var (
 	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
-// Escape appends a character of text. It leaves the characters of link labels unchanged.
+// Escape appends a character of the text to out, and escapes the character if Discord would interpret it. Escape does
+// not change the characters of link labels.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	if at.Label {
@@ -72,14 +74,14 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	switch c {
 	case '\\', '*', '_', '`', '<', '[':
 		escaped = true
-	case '~', '|': // two of them open a style
+	case '~', '|': // two of these characters open a style
 		escaped = at.Next() == c || at.Prev() == c
 	case '#', '>':
 		escaped = at.Start()
 	case '-', '+':
 		escaped = at.Start() && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
 	case ']':
-		if at.Next() == '(' { // it would end the label of a preceding link, even after a backslash
+		if at.Next() == '(' { // "](" would end the label of a preceding link, even after a backslash
 			return append(out, "]"+marks.Joiner...)
 		}
 	case '@':
@@ -87,7 +89,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
-		if strings.HasPrefix(at.Rest(), "://") { // only Address writes URLs that Discord may link
+		if strings.HasPrefix(at.Rest(), "://") { // URLs that Discord may link are written only by Address
 			return append(out, ":"+marks.Joiner...)
 		}
 		escaped = emoji.MatchString(at.Rest())
@@ -100,15 +102,16 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code, unchanged: in code, only the closing fence has a meaning. Mentions stay as they
-// are, because people copy code. They notify nobody, since every message and edit has allowed_mentions.
+// Code appends a character of code unchanged, because in code only the closing fence has a meaning. It does not
+// change mentions, because people copy code. Mentions in code notify nobody, because every message and edit has
+// allowed_mentions.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
 // trailingPunctuation lists the characters that Discord excludes from the end of a URL.
 const trailingPunctuation = `.,:;"'])`
 
 // Address finds what Discord reads as a URL: everything up to white space or "<", including characters such as * and
-// _.
+// _. It writes the URL in <...> if Discord would otherwise include the text after it.
 func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
@@ -134,7 +137,7 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 		}
 	}
 	behind := text[i+len(rest) : end]
-	if !g.Fragile(rest) { // a URL with such a character needs <...> even before punctuation
+	if !g.Fragile(rest) { // a URL with a fragile character needs <...> even before punctuation
 		behind = strings.TrimLeft(behind, trailingPunctuation)
 	}
 	if behind == "" && !opens {
@@ -146,8 +149,8 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 	return append(append(append(out, '<'), rest...), '>'), len(rest)
 }
 
-// Link returns the target of a masked link. If the label is the URL itself, it returns "", because Discord does not
-// accept such a mask.
+// Link returns the target of a masked link, which is a link with a label. If the label is the URL itself, Link
+// returns "", because Discord does not accept such a label.
 func (grammar) Link(text string, f markup.Format, _ bool) string {
 	to := marks.Destination(f.URL, "http", "https")
 	if to == "" || text[f.Start:f.End] == f.URL {
@@ -156,8 +159,8 @@ func (grammar) Link(text string, f markup.Format, _ bool) string {
 	return strings.ReplaceAll(to, "@", "%40")
 }
 
-// Label reports whether the label of a masked link can contain a character. Labels have no escapes, and a link whose
-// label contains an emoji, a mention or a URL is not a link
+// Label reports whether the label of a masked link can contain a character. Labels can't contain escapes, and Discord
+// does not make a link if the label contains an emoji, a mention or a URL
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/string.py).
 func (grammar) Label(text string, i int, first bool) bool {
 	r, n := utf8.DecodeRuneInString(text[i:])
@@ -188,6 +191,6 @@ func (grammar) Label(text string, i int, first bool) bool {
 	return !unicode.In(r, unicode.So, unicode.Sk, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && (r < 0x25fb || r > 0x25fe)
 }
 
-// Fragile reports whether a style around s could end inside s, because Discord looks for the end of the style before it
-// looks for code.
+// Fragile reports whether a style around s could end inside s. Even code can end a style, because Discord looks for
+// the end of a style before it looks for code.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, `*~\`) }

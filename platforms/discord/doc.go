@@ -1,19 +1,21 @@
-// Package discord implements Discord's REST API v10, which sends messages, and its gateway, which receives events. Text is
-// Markdown in one string. No text ever notifies anybody.
+// Package discord is the adapter for Discord. It sends messages by Discord's REST API v10, and receives events by a
+// WebSocket from Discord's gateway. It writes text as one string of Markdown. No text ever notifies anybody.
 //
-// The package states its limits but does not enforce them: a call never waits, repeats, throttles or splits. Every
-// failure is a [chat.SendError] that says what may be done next. No error and no log contains the bot's token or the
-// token of an interaction.
+// The package tells the gateway of telex Discord's limits but does not enforce them: it never delays or repeats a
+// call that the gateway makes, and never splits a text. Every error of a call is a [chat.SendError], whose kind tells
+// the gateway how it may continue. No error and no log contains the bot's token or the token of an interaction.
 //
-// The package uses only discordgo's numbers and types of the protocol. docs/adr/0014-what-discordgo-does.md says why.
+// From the library discordgo, the package uses only the constants and types of the protocol. The reasons are in
+// docs/adr/0014-what-discordgo-does.md.
 //
 // # Where messages go
 //
-// A DM is a private chat. In a guild, the chat is a channel, and a thread in it is a separate conversation with the
-// channel as its chat. In a guild, the bot answers people who mention it or reply to one of its messages. Without the
-// privileged intent, Discord does not send the text of other messages.
+// In telex's terms, a DM is a private chat, and a channel of a guild is a group. A thread is a separate conversation
+// in the chat of its channel. In a guild, the bot answers people who mention the bot or reply to one of its messages.
+// Without the privileged intent, Discord does not send the text of other messages.
 //
-// A slash command is answered through its interaction for 15 minutes, and then through the channel. The ids of
-// messages contain everything that is needed for both. If the bot does not see the channel, every call except the one
-// message of the interaction fails with Forbidden, because follow-ups have no nonce and can't be repeated safely.
+// The bot answers a slash command through the command's interaction for 15 minutes, and then through the channel. The
+// ids of messages contain everything that the bot needs for both ways. If the bot may not write in the channel, it
+// sends the further messages of an answer through the interaction too, as follow-ups. Follow-ups have no nonce, so a
+// repeated follow-up may appear twice.
 package discord

@@ -8,14 +8,15 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The following structs hold the used fields. The library's structs are not used, because decoding them fails
-// completely at the first unknown component or field.
+// The following structs hold the fields that telex uses. telex does not use the library's structs, because the
+// library fails to decode a whole message if one component or field is unknown.
 
-// incoming holds the used fields of a message. https://docs.discord.com/developers/resources/message#message-object
+// incoming holds the fields that telex uses of a message.
+// https://docs.discord.com/developers/resources/message#message-object
 type incoming struct {
 	ID          string                `json:"id"`
 	Channel     string                `json:"channel_id"`
-	Guild       string                `json:"guild_id"` // only in events
+	Guild       string                `json:"guild_id"` // present only in events
 	ChannelType *int                  `json:"channel_type"`
 	Type        discordgo.MessageType `json:"type"`
 	Author      *user                 `json:"author"`
@@ -33,7 +34,7 @@ type incoming struct {
 	} `json:"sticker_items"`
 	Poll    any       `json:"poll"`
 	ReplyTo *incoming `json:"referenced_message"`
-	// Forwarded are the messages that this one forwards, without author and id.
+	// Forwarded contains the messages that this message forwards. They have neither an author nor an id.
 	Forwarded []struct {
 		Message incoming `json:"message"`
 	} `json:"message_snapshots"`
@@ -42,22 +43,22 @@ type incoming struct {
 	seq     int64 // sequence number of the event that brought the message; 0: a backfill read it
 }
 
-// user holds the used fields of a user.
+// user holds the fields that telex uses of a user.
 type user struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"username"`
 	Global string  `json:"global_name"`
 	Bot    bool    `json:"bot"`
-	Member *member `json:"member"` // only of mentioned users
+	Member *member `json:"member"` // present only in mentioned users
 }
 
-// member holds the used fields of a user's membership in a guild.
+// member holds the fields that telex uses of a user's membership in a guild.
 type member struct {
 	Nick string `json:"nick"`
-	User *user  `json:"user"` // only in interactions
+	User *user  `json:"user"` // present only in interactions
 }
 
-// attachment holds the used fields of a file.
+// attachment holds the fields that telex uses of a file.
 type attachment struct {
 	Name      string `json:"filename"`
 	MediaType string `json:"content_type"`
@@ -65,7 +66,7 @@ type attachment struct {
 	URL       string `json:"url"`
 }
 
-// incomingInteraction holds the used fields of an interaction.
+// incomingInteraction holds the fields that telex uses of an interaction.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object
 type incomingInteraction struct {
 	ID      string                    `json:"id"`
@@ -84,14 +85,14 @@ type incomingInteraction struct {
 		Options []struct {
 			Value json.RawMessage `json:"value"`
 		} `json:"options"`
-		Target   string `json:"target_id"` // of a message command
+		Target   string `json:"target_id"` // the message about which a message command asks
 		Resolved struct {
 			Messages map[string]incoming `json:"messages"`
 		} `json:"resolved"`
 	} `json:"data"`
 }
 
-// deletion holds the used fields of the deletion of one or several messages.
+// deletion holds the fields that telex uses of the deletion of one or several messages.
 // https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
 type deletion struct {
 	ID      string   `json:"id"`
@@ -100,7 +101,7 @@ type deletion struct {
 	Guild   string   `json:"guild_id"`
 }
 
-// channelInfo holds the used fields of a channel or thread.
+// channelInfo holds the fields that telex uses of a channel or thread.
 type channelInfo struct {
 	ID     string                `json:"id"`
 	Type   discordgo.ChannelType `json:"type"`
@@ -114,7 +115,7 @@ func (r *channelInfo) isThread() bool {
 		r.Type == discordgo.ChannelTypeGuildPrivateThread
 }
 
-// guild holds the used fields of a guild.
+// guild holds the fields that telex uses of a guild.
 type guild struct {
 	ID       string        `json:"id"`
 	Channels []channelInfo `json:"channels"`
@@ -127,7 +128,7 @@ type guild struct {
 	} `json:"roles"`
 }
 
-// ready holds the used fields of the event that starts a session.
+// ready holds the fields that telex uses of the event that starts a session.
 type ready struct {
 	User    user   `json:"user"`
 	Session string `json:"session_id"`

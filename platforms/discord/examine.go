@@ -9,12 +9,13 @@ import (
 	"telex/internal/chat"
 )
 
-// contentFlags are the flags of applications that may read all messages.
+// contentFlags are two flags of an application. With either of them, the application may use the Message Content
+// Intent.
 // https://docs.discord.com/developers/resources/application#application-object-application-flags
 const contentFlags = 1<<18 | 1<<19
 
-// Examine returns what Discord says about the bot. It neither receives nor sends messages. Errors are a
-// *chat.SendError.
+// Examine asks Discord for the bot's application, and reports a missing permission to read the text of all messages.
+// It neither receives nor sends messages. All its errors are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

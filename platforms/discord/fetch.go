@@ -12,8 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. It loads an attachment from its URL, without the bot's token, and only from the
-// platform's servers. A URL expires after about a day and is then Gone.
+// Fetch implements gateway.Fetcher. It downloads an attachment from its URL. It sends no token, and accepts only URLs
+// of Discord's servers. The URL of an attachment expires after about a day. Then Fetch fails with Gone.
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.isPlatformURL(a.ID) {
@@ -23,13 +23,13 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 		Client: b.client, Header: http.Header{"User-Agent": {b.userAgent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
 	}.Fetch(ctx, a.ID, nil)
 	if code := calls.Status(err); code == http.StatusForbidden || code == http.StatusUnauthorized {
-		return nil, calls.Reclassify(err, chat.Gone, chat.Forbidden, chat.Auth) // the response for an expired URL
+		return nil, calls.Reclassify(err, chat.Gone, chat.Forbidden, chat.Auth) // the response to a request for an expired URL
 	}
 	return content, err
 }
 
-// isPlatformURL reports whether a URL is on the platform's file servers, or on the configured server that replaces the
-// platform.
+// isPlatformURL reports whether a URL leads to Discord's file servers, or to the server that the option APIBase names
+// instead of Discord.
 func (b *Bot) isPlatformURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

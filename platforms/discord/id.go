@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// epoch is the start of 2015 in Unix milliseconds, from which snowflakes count.
+// epoch is the start of 2015 in Unix milliseconds. Snowflakes, which are Discord's ids, contain the time since then.
 // https://docs.discord.com/developers/reference#snowflakes
 const epoch = 1420070400000
 
@@ -27,7 +27,7 @@ func snowflakeNumber(id string) int64 {
 // snowflakeTime returns when a snowflake was created.
 func snowflakeTime(id string) time.Time { return time.UnixMilli(snowflakeNumber(id)>>22 + epoch) }
 
-// snowflake returns the smallest id at a time, or 0 for times before the epoch.
+// snowflake returns the smallest id that can be created at a time, or 0 for times before the epoch.
 func snowflake(t time.Time) int64 { return max(0, t.UnixMilli()-epoch) << 22 }
 
 // newer returns the newer of two ids. Either may be empty.
@@ -39,8 +39,9 @@ func newer(a, b string) string {
 }
 
 // command identifies the interaction of a slash command. Its message id is "cmd.<application>.<interaction>.<token>",
-// or "own.…" if only the asker sees the answer. The id contains everything that another process needs to answer. Ids
-// consist of digits and the token is last, so parsing is unambiguous whatever the token contains.
+// or "own.…" if only the asker sees the answer. The message id contains everything that another process needs to
+// answer the command. The token may contain any characters: it is the last part, and the parts before it consist of
+// digits, so parsing is unambiguous.
 type command struct {
 	app, interaction, token string
 	ephemeral               bool // only the asker sees the answer
@@ -82,7 +83,8 @@ func parseSuffix(s string) (command, bool) {
 	return command{app: parts[0], interaction: parts[1], token: parts[2]}, true
 }
 
-// pressID returns the message id of a button press. Nothing can reply to it.
+// pressID returns the message id of a button press. The id is not a snowflake, so the bot never sends a message as a
+// reply to a press.
 func pressID(interaction string) chat.MessageID { return chat.MessageID("press." + interaction) }
 
 // sentID identifies a message of the bot in the id of a chat.MessageRef:
@@ -93,7 +95,7 @@ func pressID(interaction string) chat.MessageID { return chat.MessageID("press."
 type sentID struct {
 	message string
 	channel string  // empty: the target's channel
-	command command // zero: sent through the channel; never ephemeral
+	command command // zero: the message was sent to the channel, not through an interaction; never ephemeral
 }
 
 func (s sentID) messageID() chat.MessageID {
@@ -124,7 +126,7 @@ func parseSent(id chat.MessageID) (sentID, bool) {
 	return s, isSnowflake(s.message)
 }
 
-// channelOf returns the channel or thread of a target.
+// channelOf returns the id of a target's thread or, if the target is not a thread, of its channel.
 func channelOf(to chat.Target) string {
 	if to.Thread != "" {
 		return string(to.Thread)

@@ -33,7 +33,8 @@ func (b *Bot) Name() string {
 	return b.name
 }
 
-// fetchID returns one of the bot's ids. It requests the id unless it is known.
+// fetchID returns one of the bot's ids, which is cached in *id. If the cache is empty, fetchID requests the id from
+// Discord.
 func (b *Bot) fetchID(ctx context.Context, id *string, name, path string) (string, error) {
 	b.mu.Lock()
 	known := *id
@@ -56,13 +57,14 @@ func (b *Bot) fetchID(ctx context.Context, id *string, name, path string) (strin
 	return known, nil
 }
 
-// fetchSelf requests the bot's user unless it is known.
+// fetchSelf requests the id of the bot's user, unless the id is known.
 func (b *Bot) fetchSelf(ctx context.Context) error {
 	_, err := b.fetchID(ctx, &b.selfID, "getMe", "/users/@me")
 	return err
 }
 
-// gatewayURL requests the gateway's URL. If begins is set, it also waits until a session may start.
+// gatewayURL requests the URL of Discord's gateway. If begins is true, it also waits until the bot may start a
+// session.
 // https://docs.discord.com/developers/events/gateway#get-gateway-bot
 func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 	calling, cancel := context.WithTimeout(ctx, callTimeout)
@@ -91,8 +93,9 @@ func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 	return v.URL, nil
 }
 
-// receiveError converts the failure of a call to Run's error. Repeating such a call does no harm, so Uncertain becomes
-// Temporary. If only the operator can mend the problem, the error says how.
+// receiveError converts the error of a call that Run makes to an error that Run may return. Repeating such a call
+// does no harm, so the kind Uncertain becomes Temporary. If only the operator can solve the problem, the error's text
+// says how.
 func receiveError(err error) error {
 	failure := calls.AsRepeatable(err)
 	switch {

@@ -15,8 +15,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// decodeMessage decides whether a message is for the bot, and decodes it. It may request the parent of a thread; if
-// that fails, it returns a *chat.SendError. A panic becomes an error that contains nothing of the text.
+// decodeMessage decides whether a message is for the bot, and decodes it. If the channel of the message is unknown,
+// decodeMessage requests the channel from Discord. If that request fails, decodeMessage returns a *chat.SendError. It
+// recovers from panics and returns an error that contains nothing of the text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
 	defer receiving.Recover("decode message", &err)
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
@@ -28,7 +29,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		return chat.Inbound{}, false, nil
 	}
 	text, addressed, follows := b.addressing(m, self)
-	textVisible := strings.TrimSpace(m.Content) != "" // otherwise Discord may have withheld the text
+	textVisible := strings.TrimSpace(m.Content) != "" // false: Discord may have withheld the text
 	origin := m.unwrapForward()
 	if origin == chat.Forwarded {
 		text, _ = m.readText("", "")
@@ -64,9 +65,9 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 // addressing returns the text of a message, whether it is for the bot, and whether it may continue a conversation with
 // the bot.
 //
-// A reply notifies the author of the message that it replies to, even if it is not for the author. So in a reply to
-// the bot, only a mention in the text addresses the bot, and a text that mentions only somebody else is for that
-// person.
+// In a reply to a message of the bot, Discord's list of mentioned users always contains the bot, because a reply
+// notifies the author of that message. So addressing then looks for a mention of the bot in the text. A reply to the
+// bot whose text mentions only other people is for those people.
 func (b *Bot) addressing(m *incoming, self string) (text string, addressed, follows bool) {
 	role := b.channels.role(m.Guild)
 	text, named := m.readText(self, role)
@@ -83,7 +84,7 @@ func (b *Bot) addressing(m *incoming, self string) (text string, addressed, foll
 	if m.ChannelType != nil {
 		where.Type = discordgo.ChannelType(*m.ChannelType)
 	}
-	// A chain of replies continues if somebody replies to a message that is for the bot.
+	// People may also continue a conversation by a reply to a message that mentions the bot.
 	return text, false, where.isThread() || m.ReplyTo != nil && m.ReplyTo.mentions(self)
 }
 
@@ -95,8 +96,9 @@ func (m *incoming) mentions(id string) bool {
 // fromBot reports whether a program wrote m.
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
-// files lists m's attachments. A sticker or poll has no content to fetch. If the message has nothing else, the
-// sticker or poll is listed without an id, so that the bot can say that it can't read it.
+// files lists the attachments of m. A sticker or poll has no content that telex could fetch. If m contains nothing
+// else, files lists the sticker or poll without an id, so that the bot can tell the person that it can't read such
+// content.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -116,8 +118,9 @@ func (m *incoming) files() []chat.Attachment {
 	return list
 }
 
-// targetOf returns the target of a message, which may be the thread that the answer will create. It returns false if
-// nobody can answer there.
+// targetOf returns where the bot answers a message. The target may be a thread that does not exist yet, because the
+// bot creates the thread when it sends the answer. targetOf returns false if the bot can't answer in the channel of
+// the message.
 func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, error) {
 	if m.Guild == "" {
 		b.channels.addDM(m.Channel)
@@ -132,7 +135,7 @@ func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, err
 		var err error
 		if r, err = b.fetchChannel(ctx, m.Channel); err != nil {
 			switch chat.AsSendError(err).Kind {
-			case chat.Forbidden, chat.Gone, chat.Rejected: // nobody can answer there
+			case chat.Forbidden, chat.Gone, chat.Rejected: // the bot can't answer there
 				return chat.Target{}, false, nil
 			}
 			return chat.Target{}, false, err
@@ -229,7 +232,8 @@ func (i *incomingInteraction) argument() string {
 	return ""
 }
 
-// interactionTarget returns the target of an interaction, which describes its channel itself.
+// interactionTarget returns where the bot answers an interaction. It makes no call, because the interaction describes
+// its channel.
 func (b *Bot) interactionTarget(i *incomingInteraction) chat.Target {
 	if i.Guild == "" {
 		b.channels.addDM(i.Channel)

@@ -18,20 +18,22 @@ import (
 )
 
 const (
-	// maxAnswered limits the answered commands that wait for conclude.
+	// maxAnswered limits the queue of answered commands whose "thinking…" must still be removed.
 	maxAnswered = 256
-	// maxInteractions limits the remembered interactions. It exceeds the number that are in progress at once.
+	// maxInteractions limits the remembered interactions. It is greater than the number of interactions that are in
+	// progress at the same time.
 	maxInteractions = 1000
 	// concludeTimeout limits one call of conclude.
 	concludeTimeout = 30 * time.Second
 )
 
-// errUseChannel means that a command can't be answered through its interaction.
+// errUseChannel means that the bot can't answer a command through its interaction, and must send the answer to the
+// channel.
 var errUseChannel = errors.New("the interaction can't be used")
 
-// respond replaces "thinking…" with an answer. If the message must go through the channel instead, respond changes
-// nothing and fails with errUseChannel. That is so if the token is invalid, if the command was never acknowledged, or
-// if its response was deleted or already shows another message.
+// respond replaces a command's "thinking…" with an answer. If the answer must be sent to the channel instead, respond
+// changes nothing and fails with errUseChannel. It does so if the interaction's token is invalid, if the command was
+// never acknowledged, or if the interaction's response was deleted or already shows another message.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {
@@ -58,9 +60,10 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	return a.receipt(name, to, sentID{command: c})
 }
 
-// followUp sends a part of the answer to a command that only the asker sees, or in a channel where the bot may not
-// write. Follow-ups have no idempotency key. If a follow-up with an unknown outcome is repeated, the message may
-// appear twice. https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
+// followUp sends a message through a command's interaction. The bot uses it for messages that only the asker may see,
+// and in channels where the bot may not write. Follow-ups have no idempotency key. If the gateway repeats a follow-up
+// of unknown outcome, the message may appear twice.
+// https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
 func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	body := encode(m)
 	if c.ephemeral {
@@ -81,8 +84,8 @@ func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Ou
 	return a.receipt(r.name, to, sentID{command: c})
 }
 
-// sendEphemeral sends a message that only the asker of a command sees. After the interaction has ended, it fails with
-// Rejected, because other people must not see the message.
+// sendEphemeral sends a message that only the asker of a command sees. After the interaction has ended, sendEphemeral
+// fails with Rejected, because other people would see a message in the channel.
 func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	over := &chat.SendError{Kind: chat.Rejected, Err: errors.New("only the asker may see the answer, and the interaction is over")}
 	if !b.interactions.get(c).tokenValid(tokenLifetime) {
@@ -96,8 +99,8 @@ func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m ch
 	return r, err
 }
 
-// acknowledge sends the first response to an interaction. It retries until the platform's deadline. Repeating is safe,
-// because the platform accepts only one response.
+// acknowledge sends the first response to an interaction. It retries until Discord's deadline. Retrying is safe,
+// because Discord accepts only one first response to each interaction.
 func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)
 	defer cancel()
@@ -121,8 +124,8 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	}
 }
 
-// Concluded implements gateway.Concluder. It queues the removal of "thinking…" from commands without an answer. Run
-// does the work.
+// Concluded implements gateway.Concluder. It puts commands that still show "thinking…" into a queue. The workers of
+// Run remove "thinking…" from these commands.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
 		c, ok := parseCommand(id)
@@ -165,8 +168,8 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions remembers interactions that are in progress. It may forget any of them: a message id contains what is
-// needed to answer, and the platform reports when an interaction has ended.
+// interactions remembers the interactions that are in progress. It may forget an interaction without harm: the
+// message id contains what the bot needs for an answer, and Discord refuses calls for an interaction that has ended.
 type interactions struct {
 	mu    sync.Mutex
 	known *receiving.Recent[*interaction]
@@ -175,17 +178,17 @@ type interactions struct {
 type interaction struct {
 	began   time.Time     // when the interaction began
 	channel string        // the channel that shows "thinking…"; empty: unknown or none
-	acked   chan struct{} // closed when the platform has answered the acknowledgement, or the attempts have ended
-	key     string        // key of the message that replaces "thinking…"; empty: no message has tried
+	acked   chan struct{} // closed when Discord has received the acknowledgement, or the attempts to send it have ended
+	key     string        // key of the message that replaces "thinking…"; empty: no message has tried to
 	shown   bool          // the message with the key has replaced "thinking…"
 	dead    bool
-	// adopted is when this process learned of an interaction that another one acknowledges; zero: this process
-	// acknowledges it itself.
+	// adopted is when this process learned of the interaction, if another process acknowledges the interaction. It is
+	// zero if this process acknowledges the interaction itself.
 	adopted time.Time
 }
 
-// entry returns what is known of an interaction. If it belongs to another process, acked is closed, because this
-// process can't see when its acknowledgement ends. The caller holds mu.
+// entry returns what this process knows of an interaction. If another process acknowledges the interaction, acked is
+// closed, because this process can't see when that acknowledgement ends. The caller must hold mu.
 func (s *interactions) entry(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
@@ -197,8 +200,9 @@ func (s *interactions) entry(id string) *interaction {
 	return i
 }
 
-// beganAt returns when an interaction began, from its id, which uses the platform's clock. If that time lies in the
-// future or more than a day in the past, it returns now. The platform then reports when the interaction has ended.
+// beganAt returns when an interaction began. It reads the time from the interaction's id, which Discord's clock has
+// determined. If that time is in the future or more than a day ago, beganAt returns now. The bot may then believe
+// that the token is valid for too long, but Discord refuses an expired token.
 func beganAt(id string, now time.Time) time.Time {
 	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at
@@ -206,10 +210,10 @@ func beganAt(id string, now time.Time) time.Time {
 	return now
 }
 
-// begin records that an interaction is being acknowledged, until done is called. Acknowledging twice does no harm.
-// Discord delivers interactions at once, so the current time counts as the start, even if this machine's clock is
-// wrong. If an interaction was delivered late, after a lost connection, its token expires earlier than assumed. The
-// platform then refuses the token.
+// begin records that this process is acknowledging an interaction, until the caller calls done. Acknowledging twice
+// does no harm. begin uses the current time as the start of the interaction, because Discord delivers interactions at
+// once and this machine's clock may be wrong. After a lost connection, Discord may deliver an interaction late. Its
+// token then expires earlier than the bot assumes, and Discord refuses the token.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +227,7 @@ func (s *interactions) begin(id, place string) (done func()) {
 	return sync.OnceFunc(func() { close(acked) })
 }
 
-// adopt notes which channel shows "thinking…" of an interaction that another process acknowledges.
+// adopt records which channel shows "thinking…" for an interaction that another process acknowledges.
 func (s *interactions) adopt(id, channel string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +236,7 @@ func (s *interactions) adopt(id, channel string) {
 	}
 }
 
-// waitAcknowledged waits until no acknowledgement of the command is in progress.
+// waitAcknowledged waits while this process is acknowledging the command.
 func (s *interactions) waitAcknowledged(ctx context.Context, c command) error {
 	select {
 	case <-s.get(c).acked:
@@ -242,21 +246,22 @@ func (s *interactions) waitAcknowledged(ctx context.Context, c command) error {
 	}
 }
 
-// get returns what is known of a command's interaction.
+// get returns what this process knows of a command's interaction.
 func (s *interactions) get(c command) interaction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *s.entry(c.interaction)
 }
 
-// tokenValid reports whether the token is probably valid. lifetime is tokenLifetime, or tokenUseTime for a call that
-// must not be under way when the token expires.
+// tokenValid reports whether the token is probably valid. The caller passes tokenUseTime as lifetime for a call that
+// must end before the token expires, and tokenLifetime for any other call.
 func (i interaction) tokenValid(lifetime time.Duration) bool {
 	return !i.dead && time.Since(i.began) < lifetime
 }
 
 // mayBeEarly reports whether a call with the token may have reached Discord before another process's acknowledgement.
-// Discord then answers as if the token were invalid. The clocks of Discord and of this machine may differ a little.
+// Discord responds to such an early call as if the token were invalid. mayBeEarly also returns true for interactions
+// that began up to a minute ago, because the clocks of Discord and of this machine may differ.
 func (i interaction) mayBeEarly() bool {
 	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }
@@ -283,9 +288,9 @@ func (s *interactions) markDead(c command) {
 	s.entry(c.interaction).dead = true
 }
 
-// claim reports whether the message with a key may replace "thinking…". Only the first message that tries may do so,
-// because another one would overwrite it. The first message may try again while the token is valid, because an
-// earlier attempt may have succeeded.
+// claim reports whether the message with the given key may replace a command's "thinking…". Only the first message
+// that tries may replace it, because a second message would overwrite the first. The first message may try again
+// while the token is valid, because its earlier attempt may have succeeded without a response.
 func (s *interactions) claim(c command, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,18 +24,21 @@ const (
 	// https://docs.discord.com/developers/resources/channel#start-thread-from-message
 	maxThreadName = 100 // characters
 
-	// typingEvery is the interval at which "typing" is renewed. Clients show it for 10 seconds.
+	// typingEvery is the interval at which telex renews the typing indicator. Discord's apps show the indicator for
+	// 10 seconds.
 	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
-	// nonceLifetime is how long a repeated create with the same nonce makes no second message. The documentation says
-	// "the past few minutes". Two minutes is the safe interpretation, because with a longer one a repeated create could
-	// make a second message. https://docs.discord.com/developers/resources/message#create-message-jsonform-params
+	// nonceLifetime is how long after a create Discord recognizes a repeated create by its nonce and makes no second
+	// message. Discord's documentation says "the past few minutes". Two minutes is a safe interpretation. If Discord
+	// forgot a nonce earlier than telex assumes, a repeated create would make a second message.
+	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 	nonceLifetime = 2 * time.Minute
 )
 
-// maxPerSecond is less than the 50 calls that a bot may make per second. The remaining fifth is for auxiliary calls:
-// threads, commands, and backfills. https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
+// maxPerSecond is how many calls per second the gateway may make. Discord allows a bot 50 calls per second. The
+// remaining fifth is for calls that the adapter makes itself: for threads, commands, and backfills.
+// https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
 const maxPerSecond = 40
 
 // Limits of interactions.
@@ -43,26 +46,28 @@ const maxPerSecond = 40
 const (
 	// callbackDeadline is Discord's deadline for the first response to an interaction.
 	callbackDeadline = 3 * time.Second
-	// callbackTimeout limits one attempt, so that a dead connection leaves time for another. callbackPause is the
-	// pause after the first attempt. The deadline hardly allows more than callbackTries attempts.
+	// callbackTimeout limits one attempt to acknowledge an interaction. After an attempt on a dead connection, there
+	// is time for a second attempt. callbackPause is the pause after the first attempt. callbackTries limits the
+	// attempts, because callbackDeadline hardly allows more.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6
 	// tokenLifetime is how long an interaction's token is valid.
 	tokenLifetime = 15 * time.Minute
-	// tokenUseTime is how long the token is used, because an edit just before the token's end could fail (F53).
+	// tokenUseTime is how long telex uses an interaction's token. It is shorter than tokenLifetime, because an edit
+	// just before the token expires could fail (F53).
 	tokenUseTime = 14 * time.Minute
 )
 
-// Profile returns the limits of a chat, which are the same everywhere. Discord announces its buckets in response
-// headers and does not guarantee them (https://docs.discord.com/developers/topics/rate-limits). The limits with
-// ScopeThread are values that bots observed. They apply until the first response announces others. A member of
-// Discord's staff wrote that sends and edits share their bucket:
+// Profile returns the limits of a chat, which are the same in all chats. Discord announces its rate limits only in
+// the headers of responses, and may change them at any time (https://docs.discord.com/developers/topics/rate-limits).
+// The limits with ScopeThread are values that developers of bots have observed. telex uses these limits until the
+// first response announces other values. A member of Discord's staff wrote that sends and edits share one limit:
 // https://github.com/discord/discord-api-docs/issues/20.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1200 * time.Millisecond, // slower than the rate limit of one channel
+		EditInterval: 1200 * time.Millisecond, // longer than the rate limit of a channel requires
 		TypingEvery:  typingEvery,
 		KeyFor:       nonceLifetime,
 		FileLimit:    maxUpload,

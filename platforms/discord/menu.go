@@ -20,9 +20,10 @@ import (
 const (
 	maxCommands    = 100
 	maxDescription = 100 // characters of a description
-	// entryPoint is the type of the command that opens an Activity. telex must not remove it.
+	// entryPoint is the type of the command that opens an Activity. telex must not remove a command of this type.
 	entryPoint = 4
-	// messageCommand is the entry in a message's menu: a question about this message.
+	// messageCommand is the name of an entry in the menu of each message. By this entry, a person asks the bot about
+	// the message.
 	messageCommand = "Ask about this"
 )
 
@@ -51,10 +52,11 @@ func (e menuEntry) equal(o menuEntry) bool {
 		slices.Equal(slices.Sorted(slices.Values(e.Contexts)), slices.Sorted(slices.Values(o.Contexts))) && slices.Equal(e.Integrations, o.Integrations)
 }
 
-// SetCommands sets the commands for all guilds and DMs. Commands for admins appear only in DMs, where everybody sees
-// them, since Discord does not know telex's admins. Without any admin they are omitted. SetCommands reads Discord's
-// list first and replaces the whole list if anything differs. Unchanged commands in the list are not touched and
-// count against no limit. It fails with Rejected before any call if Discord would refuse the list.
+// SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. There
+// everybody sees these commands, because Discord does not know telex's admins. If there are no admins, SetCommands
+// omits the commands for admins. SetCommands first reads Discord's current list, and replaces the whole list if
+// anything differs. Commands that stay the same do not count against Discord's limits. If Discord would refuse the
+// list, SetCommands makes no call and fails with Rejected.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}
@@ -69,7 +71,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	if err := checkMenu(commands); err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setCommands: %w", err)}
 	}
-	app, err := b.fetchID(ctx, &b.appID, "getApplication", "/applications/@me") // may differ from the bot's user id
+	app, err := b.fetchID(ctx, &b.appID, "getApplication", "/applications/@me") // may differ from the user id
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
-// message is the body of a create or an edit. Fields that must always be sent have no omitempty, unlike those of the
-// library's MessageSend (ADR 14). Without allowed_mentions, a text notifies the people whom it mentions. An edit
-// leaves fields unchanged that it does not contain.
+// message is the body of a call that creates or edits a message. The fields that every call must contain have no
+// omitempty. In the library's MessageSend they have omitempty (ADR 14). Without allowed_mentions, a message notifies
+// the people whom its text mentions. Fields that an edit omits do not change.
 // https://docs.discord.com/developers/resources/message#create-message
 type message struct {
 	Content      string                           `json:"content"`
@@ -25,14 +25,14 @@ type message struct {
 	Attachments  []upload                         `json:"attachments,omitempty"`
 }
 
-// upload describes a file of the form.
+// upload describes a file in the form of the same call.
 type upload struct {
 	ID       int    `json:"id"`
 	Filename string `json:"filename"`
 }
 
-// encode converts m to the platform's form. The result notifies nobody, not even the author of the message that it
-// replies to (F35). Without SuppressEmbeds, Discord would load every URL in the text to show a preview.
+// encode converts m to Discord's form. The message notifies nobody, not even the author of the message to which it
+// replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in the text to show previews.
 // https://docs.discord.com/developers/resources/message#allowed-mentions-object
 // https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {
@@ -45,8 +45,8 @@ func encode(m chat.Outgoing) message {
 	return out
 }
 
-// buttons returns the actions as one row. An empty list removes existing buttons. Rows of buttons are the oldest
-// components, so every client supports them.
+// buttons returns one row of buttons for the actions. In an edit, an empty list removes the message's buttons. telex
+// uses rows of buttons, because every app of Discord supports this oldest kind of component.
 func buttons(actions []chat.Action) []discordgo.MessageComponent {
 	if len(actions) == 0 {
 		return []discordgo.MessageComponent{}
@@ -58,19 +58,20 @@ func buttons(actions []chat.Action) []discordgo.MessageComponent {
 	return []discordgo.MessageComponent{row}
 }
 
-// withNonce adds the nonce that makes it safe to repeat a create. Discord compares the nonces of all channels, so the
-// channel is part of the nonce. https://docs.discord.com/developers/resources/message#create-message-jsonform-params
+// withNonce adds a nonce, by which Discord recognizes a repeated create. The nonce depends on the channel, because
+// Discord compares the nonces of all channels.
+// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 func (m message) withNonce(channel, key string) message {
 	if key != "" {
 		sum := sha256.Sum256([]byte(channel + "\n" + key))
-		m.Nonce, m.EnforceNonce = base64.RawURLEncoding.EncodeToString(sum[:16]), true // 22 of at most 25 characters
+		m.Nonce, m.EnforceNonce = base64.RawURLEncoding.EncodeToString(sum[:16]), true // 22 characters; Discord allows 25
 	}
 	return m
 }
 
-// withReply adds the message to reply to. A command is not a message and can't be replied to. Inside a thread, a
-// reply to the message that started the thread is impossible too. With FailIfNotExists unset, a message that replies
-// to a deleted one is sent without a reply (F47).
+// withReply makes m a reply to the message with the id to. It returns m unchanged if to is the id of a command, or of
+// the message that started the thread, because the bot can't reply to these. If the message with the id to was
+// deleted, FailIfNotExists makes Discord send m without the reply (F47).
 func (m message) withReply(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
 		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}

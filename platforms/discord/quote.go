@@ -12,15 +12,15 @@ const (
 	// maxQuote limits the text of a quote, in characters. It is the maximum length of any person's message.
 	// https://docs.discord.com/developers/resources/message#message-object
 	maxQuote = 4000
-	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one quote
-	// with ten files.
+	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one quoted
+	// message, with up to ten files.
 	maxQuotes      = 10
 	maxQuotedFiles = 10
 )
 
-// unwrapForward replaces the content of an empty message with the one message that it forwards, and returns the
-// content's origin. Discord's apps send a person's own text as a separate message. If the message has text
-// nevertheless, or several forwarded messages, the forwarded messages become quotes.
+// If m has no content of its own and forwards exactly one message, unwrapForward gives m the content of the forwarded
+// message. It returns the origin of m's content. Discord's apps send a person's comment on a forwarded message as a
+// separate message. If m has content of its own, or forwards several messages, the forwarded messages become quotes.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
 func (m *incoming) unwrapForward() chat.Origin {
 	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) != 1 {
@@ -32,7 +32,7 @@ func (m *incoming) unwrapForward() chat.Origin {
 	return chat.Forwarded
 }
 
-// quotes returns the messages that m refers to: the one that it replies to, and those that it forwards.
+// quotes returns the messages to which m refers: the message to which m replies, and the messages that m forwards.
 func (b *Bot) quotes(m *incoming, self string) []chat.Quote {
 	var list []chat.Quote
 	add := func(of *incoming) {
@@ -51,11 +51,11 @@ func (b *Bot) quotes(m *incoming, self string) []chat.Quote {
 	return list
 }
 
-// quote returns m as a quote. It returns false if Discord withholds m's content: without the privileged intent, the
-// text and attachments of most messages are empty.
+// quote returns m as a quote. It returns false if m has no content. Without the privileged intent, Discord withholds
+// the text and the attachments of most messages.
 func (m *incoming) quote(self string) (chat.Quote, bool) {
 	m.unwrapForward()
-	text, _ := m.readText("", "") // keep mentions of the bot: the quote's addressee does not matter
+	text, _ := m.readText("", "") // keep mentions of the bot, because a quote is not addressed to anybody
 	q := chat.Quote{Attachments: m.files()}
 	if m.Author != nil {
 		q.Author, q.Own = m.Author.name(m.Member), self != "" && m.Author.ID == self

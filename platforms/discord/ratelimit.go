@@ -9,18 +9,19 @@ import (
 	"telex/internal/chat"
 )
 
-// buckets records which calls share a limit: those whose responses name the same bucket.
+// buckets records which kinds of calls share a rate limit. Two kinds share a limit if the headers of Discord's
+// responses name the same bucket for both.
 // https://docs.discord.com/developers/topics/rate-limits#header-format
 type buckets struct {
 	mu    sync.Mutex
-	names map[chat.Op]string // by kind of call: the bucket that such calls to channels use
+	names map[chat.Op]string // by kind of call: the bucket of such calls in channels
 }
 
 func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
 
-// rateLimitInfo returns what a response says about the limit of its call. Each channel has a bucket of its own. Each
-// interaction token has its own bucket too. Only edits are frequent enough to exhaust it, so other calls with a token
-// return nothing.
+// rateLimitInfo returns what the headers of a response say about the rate limit of the call. Each channel and each
+// interaction token has a bucket of its own. Among the calls with an interaction token, only edits are frequent
+// enough to exhaust their bucket. For other calls with a token, rateLimitInfo returns nil.
 func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	left, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
@@ -43,7 +44,8 @@ func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	return []chat.RateLimitInfo{t}
 }
 
-// recordBucket records the bucket of a kind of call, and returns all kinds that are known to share it.
+// recordBucket records the bucket of a kind of call, and returns all kinds of calls that are known to use the same
+// bucket.
 func (b *buckets) recordBucket(op chat.Op, name string) chat.Op {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +56,7 @@ func (b *buckets) recordBucket(op chat.Op, name string) chat.Op {
 		}
 	}
 	if op&chat.OpSend != 0 {
-		op |= chat.OpFile // files use the same route
+		op |= chat.OpFile // files are sent by the same route as messages
 	}
 	return op
 }

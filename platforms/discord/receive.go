@@ -19,24 +19,25 @@ import (
 const (
 	// callTimeout limits each call that receiving makes.
 	callTimeout = 15 * time.Second
-	// maxRefused is how many sessions in a row may be refused before Run returns, so that its caller decides when to
-	// continue.
+	// maxRefused is how many times in a row Discord may refuse a session before Run returns. The caller of Run then
+	// decides when to try again.
 	maxRefused = 3
-	// shortLived is the minimum duration of a connection before the next one follows without a pause.
+	// If a connection lasts less than shortLived, Run pauses before it opens the next connection.
 	shortLived = 5 * time.Second
-	// maxStuck is how long receiving waits if a message's channel can't be requested. If the platform is down for
-	// longer, it most likely closes the connection too.
+	// maxStuck is how long receiving waits for a message whose channel can't be requested. After this time, the bot
+	// skips the message. In a longer outage, Discord most likely closes the connection anyway.
 	maxStuck = 5 * time.Minute
 )
 
-// Run receives until ctx ends and passes each message to accept, one after the other. Messages of one channel keep
-// their order. When a connection ends, Run opens another one and resumes the session. Discord then delivers the
-// missed events. A new process resumes the session from the cursor, if it starts soon enough. If the session is lost,
-// a backfill reads what people wrote in guilds and in known DMs meanwhile, before newer messages of the same channel
-// are delivered. Commands from that time are lost, but Discord told the person that the application did not respond.
+// Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one
+// channel keep their order. When a connection ends, Run opens another one and resumes the session. Discord then
+// delivers the missed events. A new process that starts soon enough resumes the session from the cursor. If Discord
+// has ended the session, a backfill reads the missed messages in guilds and known DMs. Run delivers them before newer
+// messages of the same channel. A backfill can't read missed commands, but Discord has told the people who used them
+// that the application did not respond.
 //
-// An event counts as handled after accept has returned nil. The next Run receives all events again that were not
-// handled, before newer ones. Without a cursor, Run receives only new messages.
+// An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives it
+// again, before newer events. Without a cursor, Run receives only new messages.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and otherwise a *chat.SendError: Auth if
 // Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may start, or
@@ -61,8 +62,8 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return err
 }
 
-// Pulse implements gateway.Pulse. The loop runs at every event and every BeatEvery. Handling one event may take several
-// calls of callTimeout each.
+// Pulse implements gateway.Pulse. The loop of Run beats at every event, and at least once every BeatEvery. Handling
+// one event may take several calls, each of which may take callTimeout.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 3 * time.Minute }
 
 // receiver is the state of one Run.
@@ -154,9 +155,9 @@ func (r *receiver) connect(ctx context.Context) error {
 // handleEvents handles events until the connection ends.
 func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 	up := false
-	silence := time.NewTimer(readyTimeout) //nolint:forbidigo // receiving must see that a connection is dead.
+	silence := time.NewTimer(readyTimeout) //nolint:forbidigo // the bot must notice a dead connection.
 	defer silence.Stop()
-	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()
 	for {
 		r.heart.Beat()
@@ -186,7 +187,7 @@ func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 				r.session.cursor.seq = r.seq
 			}
 			if !up {
-				silence.Reset(readyTimeout) // before it sends Resumed, Discord delivers the missed events
+				silence.Reset(readyTimeout) // Discord delivers the missed events before the event RESUMED
 			}
 		}
 	}

@@ -14,12 +14,12 @@ import (
 	"telex/internal/chat"
 )
 
-// errInvalidTarget means that a target's ids are not Discord's.
+// errInvalidTarget means that the ids of a target are not ids of Discord.
 var errInvalidTarget = errors.New("not a Discord chat")
 
-// Send sends a new message. Repeating it with its key within [nonceLifetime] creates no second message. The answer to
-// a slash command replaces "thinking…", which can be repeated too. If "thinking…" can't be replaced, the answer is
-// sent as a normal message.
+// Send sends a new message. If Send is called again with the same key within [nonceLifetime], Discord creates no
+// second message. The first message of the answer to a slash command replaces "thinking…"; repeating that call is
+// safe too. If Send can't replace "thinking…", it sends the answer as a normal message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if c, ok := parseCommand(m.ReplyTo); ok {
 		r, err := b.respond(ctx, c, to, m)
@@ -37,7 +37,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return r, err
 }
 
-// create sends a new message through the channel.
+// create sends a new message to the channel, with the bot's own token.
 func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	content := encode(m)
 	if f != nil {
@@ -71,8 +71,8 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	return receipt, err
 }
 
-// receipt returns the receipt for the message in the response. If the response has no id, the message was sent but
-// can't be found, so the failure is Uncertain.
+// receipt returns the receipt for the message in the response. If the response contains no id, receipt fails with
+// Uncertain: the message was sent, but the bot can't find it.
 func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt, error) {
 	if s.message = a.id(); s.message == "" {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
@@ -81,7 +81,7 @@ func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt,
 }
 
 // Edit replaces a message's content and its buttons. Discord has an undocumented limit for edits of messages that are
-// older than an hour. Beyond it, Edit fails with Frozen.
+// older than an hour. Beyond this limit, Edit fails with Frozen.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	a, r, err := b.callForMessage(ctx, ref, request{name: "editMessage", method: http.MethodPatch, body: encode(m), op: chat.OpEdit})
 	if err != nil {
@@ -99,8 +99,9 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// callForMessage makes a call about a message, with the interaction's token while that is valid, otherwise through the
-// channel. It returns the last call that was made.
+// callForMessage makes a call about a message. If the message answers a slash command, the call uses the
+// interaction's token while the token is valid. All other calls use the bot's own token and the channel.
+// callForMessage also returns the request of the last call that it made.
 func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request) (*response, request, error) {
 	s, ok := parseSent(ref.ID)
 	channel := cmp.Or(s.channel, channelOf(ref.Target))
@@ -122,7 +123,7 @@ func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request
 	}
 	a, err := b.call(ctx, r)
 	switch {
-	case isForbidden(err) && tokenValid(tokenLifetime): // the bot does not see the channel
+	case isForbidden(err) && tokenValid(tokenLifetime): // the bot can't access the channel with its own token
 		a, err = b.call(ctx, byToken)
 		return a, byToken, err
 	case codeOf(err) == discordgo.ErrCodePerformedOperationOnArchivedThread:
@@ -134,7 +135,7 @@ func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request
 	return a, r, err
 }
 
-// isForbidden reports whether a call failed because of a missing permission in a channel.
+// isForbidden reports whether a call failed because the bot lacks a permission in the channel.
 func isForbidden(err error) bool { return err != nil && chat.AsSendError(err).Kind == chat.Forbidden }
 
 // interactionPath returns the path of a message that answers an interaction.
@@ -143,11 +144,11 @@ func interactionPath(c command, message string) string {
 	return "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "/messages/" + message
 }
 
-// Typing shows that the bot is typing, for ten seconds or until it sends a message. It does nothing while a command
-// shows "thinking…".
+// Typing shows in the chat that the bot is typing, for ten seconds or until the bot sends a message. Typing does
+// nothing while a command in the chat shows "thinking…".
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	if b.interactions.thinking(channelOf(to)) {
-		return nil // everybody would see "typing", and it would last longer than the answer takes
+		return nil // "typing" would be visible to everybody in the channel, and for longer than the answer takes
 	}
 	_, _, err := b.inChannel(ctx, "typing", to, func(channel string) (*response, error) {
 		return b.call(ctx, request{name: "typing", method: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})

@@ -11,10 +11,11 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Several processes may answer for one bot, but only one of them receives messages. A command's id contains all that
-// another process needs to answer it.
+// Several processes may answer for one bot, but only one of them receives messages. The message id of a command
+// contains everything that another process needs to answer the command.
 
-// Adopt implements gateway.Adopter, because another process may have received the message.
+// Adopt implements gateway.Adopter. It records about a message what only the process that received the message has
+// recorded.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	if c, ok := parseCommand(in.ID); ok {
 		b.interactions.adopt(c.interaction, channelOf(in.To))
@@ -24,8 +25,8 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and requests the bot's
-// name again and again.
+// StandBy implements gateway.StandbyWorker. In a process that only sends, StandBy removes "thinking…" from answered
+// commands and requests the bot's name regularly.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -37,7 +38,7 @@ func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	return receiving.Probe(ctx, b.fetchName, works)
 }
 
-// fetchName requests the bot's name. The replica that receives messages already knows it.
+// fetchName requests the bot's name. The replica that receives messages learns the name from Discord's gateway.
 func (b *Bot) fetchName(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -8,12 +8,12 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// nameMarks matches the codes that clients show as names.
+// nameMarks matches codes such as <@123>, which Discord's apps show as names.
 // https://docs.discord.com/developers/reference#message-formatting
 var nameMarks = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 
-// readText returns the text of a message without mentions of self, and whether there were any. role is the bot's own
-// role in the guild. Either may be empty.
+// readText returns the text of a message without mentions of the bot, and whether the text mentions the bot. self is
+// the id of the bot's user, and role is the id of the bot's own role in the guild. self and role may be empty.
 func (m *incoming) readText(self, role string) (string, bool) {
 	text, end, mentioned := m.Content, 0, false
 	var kept receiving.Words
@@ -32,7 +32,8 @@ func (m *incoming) readText(self, role string) (string, bool) {
 	return kept.String(), mentioned
 }
 
-// displayNameOf returns what people see for a code. Channels and unknown codes stay as they are.
+// displayNameOf returns the name that people see in place of a code. It returns the codes of channels and unknown
+// codes unchanged.
 func (m *incoming) displayNameOf(mark, kind, id string) string {
 	switch kind {
 	case "@", "@!":

@@ -15,12 +15,12 @@ import (
 	"telex/internal/chat"
 )
 
-// archiveMinutes is the time without a message after which a thread is archived, in minutes.
+// archiveMinutes is how many minutes after its last message Discord archives a thread.
 const archiveMinutes = 1440
 
-// inChannel makes a call in the channel of a target, and returns the channel. The thread of an answer is created by
-// the first call that needs it, so that questions of people without access create no threads. If the thread can't be
-// created, the call goes to the parent channel.
+// inChannel makes a call for the thread or channel of a target, and returns the thread or channel that the call used.
+// If the thread does not exist, inChannel creates it. It is created as late as this so that questions of people
+// without access create no threads. If the thread can't be created, inChannel makes the call for the parent channel.
 func (b *Bot) inChannel(
 	ctx context.Context, name string, to chat.Target, call func(channel string) (*response, error),
 ) (*response, string, error) {
@@ -66,8 +66,9 @@ func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	}
 }
 
-// startThread creates the thread of a message. The thread has the message's id. It reports false if the thread can't be
-// created. https://docs.discord.com/developers/resources/channel#start-thread-from-message
+// startThread creates the thread that starts at a message. Discord gives the thread the id of the message.
+// startThread returns false if the thread can't be created.
+// https://docs.discord.com/developers/resources/channel#start-thread-from-message
 func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	parent, question := string(to.Chat), string(to.Thread)
 	begin := func(name string) error {
@@ -102,7 +103,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
 	}
-	_ = b.fetchSelf(ctx) // the name leaves out a mention of the bot; if fetchSelf fails, it stays in the name
+	_ = b.fetchSelf(ctx) // if fetchSelf fails, a mention of the bot stays in the name
 	a, err := b.call(ctx, request{name: "getMessage", method: http.MethodGet, path: "/channels/" + parent + "/messages/" + question})
 	if err != nil {
 		return threadNameOf("")
@@ -143,5 +144,5 @@ func threadNameOf(text string) string {
 	return truncate(cmp.Or(name, "Conversation"), maxThreadName)
 }
 
-// maxQuestions limits the messages for which a future thread's name is remembered.
+// maxQuestions limits the questions for which the bot remembers the name of a thread that does not exist yet.
 const maxQuestions = 200

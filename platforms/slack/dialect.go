@@ -23,7 +23,7 @@ import (
 //	| table |                     the same; beyond 20 columns, the last ones are joined
 //	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
 //	https://example.org           the same, or [https://...](https://...) where marks are near
-//	> quote                       > quote; a quote in a quote is part of the outer one
+//	> quote                       > quote; a quote in a quote becomes a part of the outer quote
 //	- item, 1. item               the same, nested as far as the text of the item above; "2\. item" where a list would begin
 //	                              with it, as below code. Tasks, and what is in them, are text behind no-break spaces
 //	a line break                  two spaces and a line break

@@ -24,7 +24,7 @@ import (
 //	@name                         code in groups, because it would notify people; unchanged in private chats
 //	[text](tg://user?...)         plain text, which notifies nobody
 //	https://example.org           plain text, which Telegram links by itself
-//	> quote                       blockquote; a quote in a quote is part of the outer one
+//	> quote                       blockquote; a quote in a quote becomes a part of the outer quote
 //	- item, 1. item               "• item", "1. item"; nested ones indented, with ◦ and ▪
 //	- [ ] task, - [x] task        "☐ task", "☑ task"
 //	---                           ──────────
