@@ -12,16 +12,16 @@ import (
 	"telex/internal/chat"
 )
 
-// conclude runs the steps at the end of a turn. Every step runs, even if an earlier one panics; conclude returns
-// the panics.
+// conclude runs the steps at the end of a turn. If a step panics, the later steps still run, and conclude returns the
+// panics as an error.
 //
-// The order matters. Offered messages that the turn did not take return to the queue first, since a later step may
-// put the turn's own messages before them. The report to the log comes before the writes to the store, which may
-// fail. The turn's end is stored before any line is sent to people: each line is stored as a turn of its own, and
-// the store must not have it before this turn's end. The lines go from general to specific, and the answer to /stop
-// is the last one. Functions that waited for the end run last: an /undo needs the history as the turn left it. If
-// shutdown interrupted the delivery, the turn has not ended: the next process finds it with the commands that wait
-// for its end.
+// The order of the steps matters. First, offered messages that the turn did not take return to the queue, because a
+// later step may put the turn's own messages before them. The report to the log comes before the writes to the store,
+// because the writes may fail. The end of the turn is stored before any line is sent to people: each line is stored as
+// a turn of its own, and the store must have the end of this turn first. The lines go from general to specific, and the
+// answer to /stop is the last line. Functions that waited for the end of the turn run last; an /undo, for example,
+// needs the history that the turn has changed. If a shutdown interrupted the delivery of the reply, the turn has not
+// ended. The store keeps such a turn and the commands that wait for its end, and the next process continues with them.
 func (a *actor) conclude(t *turn) error {
 	type step struct {
 		name string
@@ -50,8 +50,8 @@ func (a *actor) conclude(t *turn) error {
 	return failed
 }
 
-// end stores how a turn ended, or that it continues, either with the messages that interrupted it or in the next
-// process.
+// end stores how a turn ended. If the turn continues, with the messages that interrupted it or in the next process,
+// end stores this instead.
 func (a *actor) end(t *turn) {
 	e := t.slot.Ending()
 	if t.outcome.Nameless {
@@ -66,20 +66,20 @@ func (a *actor) end(t *turn) {
 	case t.recovered, !e.Keep:
 		a.settle(t.id, t.outcome, t.delivery.growth)
 	case (t.why == nil || e.Stand && errors.Is(t.why, errNewMessage)) && !t.unseen && !t.panicked():
-		// The daemon is stopping, perhaps since before the new message: the next process runs the turn again.
+		// The daemon is stopping, and may have begun to stop before the new message came. The next process runs the turn again.
 		a.handOver(t)
 		return
 	case len(t.edited) > 0 && e.Stand:
 		a.startOver(t)
 		return
 	case t.void:
-		if t.outcome.Unfinished { // its end is stored later, perhaps by another process
+		if t.outcome.Unfinished { // the end of the turn is stored later, perhaps by another process
 			a.keepUsage(t)
 		}
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.UsageByModel)})
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():
 		if t.outcome.Doubt && a.g.isStopping() {
-			a.handOver(t) // a message may exist: the next process, which can find out, runs the turn again
+			a.handOver(t) // a message of the reply may exist in the chat: the next process checks this and runs the turn again
 		} else {
 			a.requeue(t)
 		}
@@ -93,7 +93,7 @@ func (a *actor) end(t *turn) {
 // panicked reports whether a panic kept the reply from being shown or its ending from being stored.
 func (t *turn) panicked() bool { return errors.Is(t.outcome.Err, errPanic) || t.broken != nil }
 
-// tellFailure tells the asker that a turn panicked.
+// tellFailure tells the asker that a turn failed because of a panic.
 func (a *actor) tellFailure(t *turn) {
 	if t.panicked() {
 		a.say(t.in, a.g.texts().line(TextFailed, t.id))
@@ -107,7 +107,7 @@ func (a *actor) afterwards(t *turn) {
 	}
 }
 
-// grown returns the session growth for an interrupted turn that has shown a text.
+// grown returns what an interrupted turn adds to the session. shown is the text of the reply that people saw.
 func (a *actor) grown(t *turn, shown string) chat.Growth {
 	growth, err := t.history.Growth(t.said(preview.Ending{Keep: true, Text: shown}), t.result, t.replaces != "")
 	if err != nil {
@@ -116,10 +116,11 @@ func (a *actor) grown(t *turn, shown string) chat.Growth {
 	return growth
 }
 
-// abandon gives up a turn that did not begin because storing it failed. Its messages stay in the store.
+// abandon gives up a turn that did not begin because the store failed. The messages that the turn should have
+// answered are still in the store.
 func (a *actor) abandon(t *turn) {
 	switch {
-	case t.why == nil: // the daemon is stopping: the next process answers them
+	case t.why == nil: // the daemon is stopping: the next process answers the messages
 		return
 	case errors.Is(t.why, errNewMessage):
 		a.withdraw(t)
@@ -129,7 +130,8 @@ func (a *actor) abandon(t *turn) {
 	}
 }
 
-// tellSummary tells the asker, once per conversation, that its beginning was summarized.
+// tellSummary tells the asker that the beginning of the conversation was summarized. People get this line once per
+// conversation.
 func (a *actor) tellSummary(t *turn) {
 	if t.result.Compaction == nil || t.history.Compactions > 0 || t.void || a.g.isStopping() {
 		return
@@ -137,16 +139,16 @@ func (a *actor) tellSummary(t *turn) {
 	a.answer(preview.Ending{Text: a.g.texts()[TextCompacted]}, t.in.To)
 }
 
-// stopped answers the command that stopped a turn. Text that was shown stays visible, so the command is answered
-// only if the reply had shown nothing.
+// stopped answers the /stop command that ended a turn. If the reply has shown text, people see that the text got a
+// stop mark, and the command needs no answer.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
 		a.confirmStop(*t.stoppedBy, t.outcome.Readable)
 	}
 }
 
-// confirmStop answers a command that stopped a reply. Once the context deliveries has ended, nothing can be stored.
-// The command then stays in the store, and the next process stops the reply again.
+// confirmStop answers a /stop command, unless people see that the reply stopped. After the context deliveries has ended,
+// confirmStop can store nothing. In that case the command stays in the store, and the next process stops the reply again.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	switch {
 	case a.g.deliveries.Err() != nil:
@@ -157,17 +159,17 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	}
 }
 
-// requeue puts an unanswered question before the message that interrupted it, so that both are answered
-// together.
+// requeue puts the question of an interrupted turn back into the queue, before the message that interrupted the turn.
+// The next turn then answers the question and the message together.
 func (a *actor) requeue(t *turn) {
 	a.write("release of a turn", t.id, func(ctx context.Context) error {
 		return a.g.store.turns.Release(ctx, t.id, history.Usage(t.result.UsageByModel)...)
 	})
-	a.withdraw(t) // requeued with the question
+	a.withdraw(t) // PutBack queues the requests to repeat the question again
 	a.queue.PutBack(t.answered())
 }
 
-// concluded tells an adapter, if it wants to know, that messages have been answered.
+// concluded tells the adapter that messages have been answered, if the adapter is a Concluder.
 func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	if a.endpoint.account().concluder == nil || len(messages) == 0 {
 		return
@@ -179,11 +181,12 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	a.endpoint.account().concluder.Concluded(messages[len(messages)-1].To, ids, failed)
 }
 
-// hasFailed reports whether a reply failed: it was not delivered, or it was cut off and a note tells why.
+// hasFailed reports whether a reply failed. A reply has failed if it was not delivered, or if it was cut off and a
+// note says why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
 // repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated
-// tells the adapter so, because an earlier process may have ended before it did that.
+// tells the adapter so. An earlier process may have ended after the answer and before it told the adapter.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	concluder := e.account().concluder
 	if concluder == nil {
@@ -193,7 +196,7 @@ func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
-	turns, err := g.store.turns.Unfinished(ctx) // read after the inbox: a message moves from there to a turn
+	turns, err := g.store.turns.Unfinished(ctx) // read after the inbox, because a message moves from the inbox to a turn
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}

@@ -12,30 +12,30 @@ import (
 	"telex/internal/chat"
 )
 
-// Commands that stop an answer, repeat it or undo it.
+// This file contains the commands that stop, repeat or undo an answer, and those that delete a conversation.
 
 // Histories deletes parts of conversations.
 type Histories interface {
-	// Undo deletes the entries of the newest turn that is not part of a summary, and returns them, if there are any.
-	// Entries of older versions have no turn: those from the newest user's message on count as one turn. says is the
-	// turn that tells people the result. Undo begins it in the same transaction, as Begin does, because the command
-	// must not run again after a crash. If says has no id, no turn is begun.
+	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries that
+	// an older version of telex stored have no turn. Of these, the newest message of a person and all entries after it
+	// count as one turn. says is the turn that tells people the result. Undo begins this turn in the same transaction,
+	// as Begin does, because the command must not run again after a crash. If says has no id, Undo begins no turn.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
-	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running turns can
-	// add only their usage afterwards.
+	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Turns that are running
+	// now will add only their usage.
 	Forget(ctx context.Context, c chat.Conversation) error
 	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running turns
-	// from adding entries. It deletes the summary too, since the summary may repeat something from these entries.
-	// Summarized entries of other people become part of the history again. Usage stays, so that nobody can evade a
-	// limit. Erase returns the number of deleted entries.
+	// from adding entries. Erase also deletes the summary, because the summary may repeat something from these
+	// entries. The summarized entries of other people then become part of the history again. Erase keeps the usage,
+	// so that nobody can evade a usage limit. Erase returns the number of deleted entries.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 }
 
-// asksAgain reports whether a message repeats the last question.
+// asksAgain reports whether a message is the command /retry, which asks the last question again.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
 
-// stop ends the running turn and drops queued messages. Text that was shown stays visible, so the command is
-// answered only if the reply had shown nothing.
+// stop ends the running turn and drops the queued messages. If the reply has shown text, people see that the text got
+// a stop mark, and the command needs no answer.
 func (a *actor) stop(m queue.Message) {
 	in := m.Inbound
 	idle := a.turn == nil && a.queue.Len() == 0 && len(a.left) == 0
@@ -57,9 +57,9 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops queued messages and ends the turns of left: what an earlier process showed of their replies stays as
-// it is. Only answers to commands, and to messages that were sent after the time given as before, are still
-// delivered. clear reports whether people see a text that now gets the mark of a stopped answer.
+// clear drops the queued messages, and ends the turns in left without running them again. The text that an earlier
+// process showed of their replies stays. clear still delivers known answers to commands, and known answers of turns
+// that began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
@@ -78,12 +78,13 @@ func (a *actor) clear(before time.Time) (marked bool) {
 	return marked
 }
 
-// stands reports whether a part exists in the chat and shows text of the reply.
+// stands reports whether a part of a reply exists as a message in the chat and shows text of the reply.
 func stands(p chat.Part) bool {
 	return p.Index >= 0 && p.Text != "" && slices.Contains([]chat.PartState{chat.PartStands, chat.PartSealed, chat.PartStreams, chat.PartResent}, p.State)
 }
 
-// answersCommand reports whether a turn answers a command, a request for access or the opening of a pane, or no message.
+// answersCommand reports whether a turn shows a fixed answer: to a command other than /retry, to a request for
+// access, to the opening of a pane, or to no message.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
 	if n == 0 {
@@ -93,11 +94,11 @@ func answersCommand(rec chat.Turn) bool {
 	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest || last.Kind == chat.Opened
 }
 
-// tells reports whether the turn only shows an earlier process's answer to a command.
+// tells reports whether the turn only delivers a fixed answer that an earlier process stored, such as the answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn of an earlier process without further text. The history grows by g, unless the turn's entries
-// are already stored.
+// leave ends a turn of an earlier process, and its reply gets no further text. g is what the turn adds to the
+// history. leave ignores g if the turn's entries are already stored.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
@@ -107,11 +108,11 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	case !rec.Void:
 		a.decide(rec.ID, e, g)
 	}
-	a.redeliverParked(rec, e) // later replies must know of it, since their messages come below
+	a.redeliverParked(rec, e) // later replies must wait for this reply, because their messages come below it
 }
 
-// fresh begins a new conversation. A running turn belongs to the old one: it ends now and adds nothing to the
-// history.
+// fresh begins a new conversation. A running turn belongs to the old conversation, so fresh ends the turn, and the
+// turn adds nothing to the history.
 func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.cutParked(anyTurn)
 	a.clear(m.Accepted)
@@ -123,7 +124,7 @@ func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.say(m.Inbound, a.g.texts()[done])
 }
 
-// void ends the running turn, if there is one, without adding it to the history.
+// void ends the running turn, which then adds nothing to the history. If no turn runs, void does nothing.
 func (a *actor) void() {
 	if a.turn != nil {
 		a.turn.void = true
@@ -131,8 +132,8 @@ func (a *actor) void() {
 	}
 }
 
-// retry asks the sender's last question again. The new answer replaces the old or running one in the history,
-// but not on the screen.
+// retry asks the sender's last question again. The new answer replaces the earlier answer in the history. In the
+// chat, people still see the earlier answer.
 func (a *actor) retry(m queue.Message) {
 	if !a.enqueue(m) {
 		a.tooMany(m.Inbound)
@@ -156,19 +157,19 @@ func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 	}
 }
 
-// undo removes the last question and its answer from the history, and stops an answer in progress. Turns that wait
-// to be resumed are newer than the running one, so they are undone first.
+// undo removes the last question and its answer from the history. If that answer is still in progress, undo stops it.
+// Turns that wait to be resumed are newer than the running turn, so undo chooses them first.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
-	case t != nil && t.void: // it was already undone: this command refers to the turn before it
+	case t != nil && t.void: // the running turn was already undone, so this command is about the turn before it
 		t.then = append(t.then, func() { a.undo(in) })
 	case len(a.left) > 0 && a.undoLeft(in):
 	case t != nil && !t.tells() && mine(in, t.in.Sender.ID):
 		a.void()
 		a.withdraw(t)
 		t.then = append(t.then, func() {
-			if t.recovered || t.replaces != "" || !t.slot.Ending().Keep { // part of it is in the history
+			if t.recovered || t.replaces != "" || !t.slot.Ending().Keep { // the history has an answer to this question
 				a.undoLast(in)
 				return
 			}
@@ -179,9 +180,9 @@ func (a *actor) undo(in chat.Inbound) {
 	}
 }
 
-// undoLeft undoes the newest matching turn among those of an earlier process that wait to be resumed. It returns
-// false if no turn matches. A decided turn without entries in the history is skipped: it is only a fixed line, for
-// example that too many messages wait.
+// undoLeft undoes the newest turn that waits to be resumed and that the sender may undo. If no turn matches, undoLeft
+// returns false. undoLeft skips a decided turn without entries in the history, because such a turn only shows a fixed
+// line, for example that too many messages wait.
 func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()
 	if err != nil {
@@ -195,7 +196,7 @@ func (a *actor) undoLeft(in chat.Inbound) bool {
 		}
 		a.left = slices.Delete(a.left, i, i+1)
 		a.leave(rec, chat.Growth{Usage: a.unstoredUsage(rec)})
-		if rec.State == chat.TurnDecided || rec.Replaces != "" { // part of it is in the history
+		if rec.State == chat.TurnDecided || rec.Replaces != "" { // the history has an answer to this question
 			a.undoLast(in)
 			return true
 		}
@@ -217,7 +218,7 @@ func (a *actor) undoLast(in chat.Inbound) {
 		a.say(in, a.g.texts()[TextNothingToUndo])
 		return
 	}
-	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // its rest is no longer wanted
+	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // people no longer want the rest of this reply
 	says, e := a.record(in), preview.Ending{Text: a.g.texts()[TextUndone], At: time.Now()}
 	says.Ending = encodeEnding(e)
 	if _, err = a.g.store.histories.Undo(a.g.deliveries, a.conversation, says); err != nil {
@@ -227,14 +228,14 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.deliver(says, e)
 }
 
-// mine reports whether the sender of in may undo a turn of asker: in a group only the sender's own turns. Turns
-// stored by older versions have no asker.
+// mine reports whether the sender of in may undo a turn of asker. In a group, people may undo only their own turns.
+// Turns that an older version of telex stored have no asker, and everybody may undo them.
 func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
 }
 
-// forget deletes everything that this person asked here, and the answers. A private conversation is deleted as a
-// whole, together with the person's facts.
+// forget deletes everything that the sender asked in this conversation, and the answers. In a private chat, forget
+// deletes the whole conversation and the facts that the bot remembers about the person.
 func (a *actor) forget(m queue.Message) {
 	if m.To.Kind == chat.Private {
 		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
@@ -251,7 +252,8 @@ func (a *actor) forget(m queue.Message) {
 	a.say(m.Inbound, a.g.texts()[TextForgotten])
 }
 
-// erase deletes what a person asked here, ends the person's running turn and drops their queued messages.
+// erase deletes what a person asked in this conversation, ends the person's running turn and drops the person's
+// queued messages.
 func (a *actor) erase(u chat.UserID) (int, error) {
 	a.cutParked(func(t *turn) bool { return t.in.Sender.ID == u })
 	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
@@ -263,14 +265,14 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	})
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
-		a.queue.Reclaim(&a.turn.offers) // so that dropWaiting finds these messages too
+		a.queue.Reclaim(&a.turn.offers) // return these messages to the queue, where dropWaiting finds them
 	}
 	a.dropWaiting(func(m chat.Inbound) bool { return m.Sender.ID == u })
 	a.forgive(func(who chat.UserID) bool { return who == u })
 	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
-// fail logs the failure of a command and tells the sender, unless the lease is over.
+// fail logs the failure of a command and tells the sender about it. If the lease of this process is over, fail does neither.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
 	if a.g.CheckLease(err) {
 		return

@@ -11,20 +11,21 @@ import (
 	"telex/internal/chat"
 )
 
-// editsEvery is how long the record of an edit waits so that it can be stored together with others. It is short,
-// because after a kill the next process knows only the stored text, and at first shows less than people have seen.
+// editsEvery is how long the record of an edit waits, so that the store can write it together with others. The wait
+// is short: if the process is killed meanwhile, the next process finds an older text in the store and at first shows
+// less than people have seen.
 const editsEvery = 50 * time.Millisecond
 
 // Deliveries keeps the visible state of replies.
 type Deliveries interface {
-	// Record stores the states of messages of a turn's reply, all or none.
+	// Record stores the states of messages of a turn's reply in one transaction.
 	Record(ctx context.Context, turn string, parts ...chat.Part) error
 }
 
-// edits stores the records of preview edits, each after its edit was made, for all replies together. While the
-// store is busy, it keeps only the newest record of each message. If a process dies, its records may be slightly
-// outdated. So the next process treats the text of every message as uncertain until the message is edited again
-// (D15).
+// edits stores the records of preview edits, for all replies together. Each record is stored after the edit was made.
+// While the store is busy, edits keeps only the newest record of each message. If a process dies, its last records
+// may be missing. The next process therefore treats the text of every message as uncertain until it has edited the
+// message (D15).
 type edits struct {
 	store   Deliveries
 	ctx     context.Context //nolint:containedctx // the gateway's context, valid while anything may be stored
@@ -47,7 +48,7 @@ func newEdits(ctx context.Context, store Deliveries, log *slog.Logger) *edits {
 	return &edits{store: store, ctx: ctx, log: log, waiting: make(map[edited]chat.Part), next: make(chan struct{})}
 }
 
-// later stores p soon. It does not block.
+// later makes edits store p soon. later does not block.
 func (e *edits) later(turn string, p chat.Part) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,7 +58,8 @@ func (e *edits) later(turn string, p chat.Part) {
 	}
 }
 
-// before ensures that no older record of a message is stored after it returns. It fails if ctx ends first.
+// before ensures that no older record of a message is stored after before has returned. The caller can then store a
+// newer record. before fails if ctx ends first.
 func (e *edits) before(ctx context.Context, turn string, index int) error {
 	e.mu.Lock()
 	key, stored := edited{turn, index}, e.stored
@@ -75,7 +77,7 @@ func (e *edits) before(ctx context.Context, turn string, index int) error {
 	}
 }
 
-// drop ensures that no record of a turn's messages is stored after it returns. It fails if ctx ends first.
+// drop ensures that no record of a turn's messages is stored after drop has returned. drop fails if ctx ends first.
 func (e *edits) drop(ctx context.Context, turn string) error {
 	e.mu.Lock()
 	var indices []int
@@ -98,7 +100,7 @@ func (e *edits) drop(ctx context.Context, turn string) error {
 // flush stores the waiting records. The calls run concurrently, so that the store can sync them to disk together.
 func (e *edits) flush() {
 	e.mu.Lock()
-	if e.storing != nil { // another flush is running; its timer stores the rest later
+	if e.storing != nil { // another flush is running; when it ends, it starts a timer for the waiting records
 		e.mu.Unlock()
 		return
 	}
@@ -125,8 +127,8 @@ func (e *edits) flush() {
 	}
 }
 
-// close stores the waiting records. It returns when they are stored or ctx ends: a store that hangs must not keep
-// the process from ending. The method later must not be called afterwards.
+// close stores the waiting records. close returns when the records are stored or ctx ends, because a store that hangs
+// must not keep the process from ending. After close, the method later must not be called.
 func (e *edits) close(ctx context.Context) {
 	for {
 		e.mu.Lock()

@@ -13,17 +13,17 @@ import (
 	"telex/internal/chat"
 )
 
-// finish decides how the reply ends. It stores the ending and everything that depends on it before the last edits
-// are made. The ending of an interrupted reply is stored later, when the turn has ended. If the process dies
-// before that, the next one runs the turn again. The interrupting message still waits in the store, and
-// interrupts it again.
+// finish decides how the reply ends. It stores the ending, and what the turn adds to the history, before the last
+// edits of the reply. The ending of an interrupted reply is stored later, when the turn has ended. If the process
+// dies before that, the next process runs the turn again. The message that interrupted the turn is still in the
+// store, and then interrupts the turn again.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
 	if e.Keep {
 		t.slot.Finish(e)
 		return
 	}
-	t.slot.Decide(e, func() { // a panic must not escape, or the reply would never end
+	t.slot.Decide(e, func() { // a panic must not escape, because the reply would then never end
 		t.broken = caught(func() { a.keep(t, e) })
 	})
 }
@@ -34,7 +34,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // counts only if the ending is not stored, for example because the session was deleted
+	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // used only if the ending can't be stored
 	if a.decide(t.id, e, growth); t.slot.IsCut() {
 		a.cut(t.id, e) // Cut was called while the ending was being stored
 	}
@@ -63,7 +63,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	return e
 }
 
-// gapLine returns the text that tells why a call was not run although nobody denied it.
+// gapLine returns the key of the text that tells people why a tool call was not run although nobody denied the call.
 func gapLine(g approval.Gap) TextKey {
 	return map[approval.Gap]TextKey{approval.NobodyToAsk: TextUnasked, approval.NobodyDecided: TextUndecided}[g]
 }
@@ -77,25 +77,26 @@ func files(r agent.Result) []chat.File {
 	return out
 }
 
-// withoutAnswer reports whether a fixed text replaces the answer because no model read the question. If tools
-// ran before the context got too long, their actions belong in the history and their files are sent, so it
-// returns false.
+// withoutAnswer reports whether people get a fixed text instead of an answer, because no model read the question. If
+// tools ran before the context got too long, withoutAnswer returns false, because the history must record what the
+// tools did, and people get the tools' files.
 func (t *turn) withoutAnswer() bool {
 	tooLong := t.result.Stop == agent.StopTooLong || t.result.Stop == agent.StopNoRoom
 	return t.fixed || tooLong && len(t.result.Files) == 0 &&
 		!slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole })
 }
 
-// said returns the messages that the history grows by: the question, and the answer as the person saw it.
+// said returns the messages that the turn adds to the history: the question, and the answer that people saw.
 func (t *turn) said(e preview.Ending) []agent.Message {
-	if t.withoutAnswer() { // otherwise the model would read the question again in every turn
+	if t.withoutAnswer() { // the history must not contain the question, because the model would read it in every later turn
 		return nil
 	}
 	if t.err == nil && !e.Keep {
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	if slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole }) {
-		// The tools' actions must be recorded, even if that includes some text that people did not see.
+		// The history must record what the tools did. The messages with the tool calls may also contain text that people
+		// did not see.
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	text := strings.TrimSpace(e.Text)

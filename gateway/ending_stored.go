@@ -9,9 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// storedEnding is the stored form of an ending. Every version ever written must stay readable: testdata/ending
-// has examples of each. A change that an older program would misread needs a new endingVersion and a decoder for
-// the previous version.
+// storedEnding is the stored form of an ending. This program must be able to read the endings that older versions
+// stored; testdata/ending has an example of each version. A change that an older program would misread needs a new
+// endingVersion, and a decoder for the previous version.
 type storedEnding struct {
 	Version int          `json:"version"`
 	Text    string       `json:"text,omitempty"`
@@ -30,10 +30,10 @@ type storedFile struct {
 	Content   []byte `json:"content"`
 }
 
-// endingVersion is the version that this program writes.
+// endingVersion is the version of the stored form that this program writes.
 const endingVersion = 1
 
-// endingV0 is version 0, which had neither a version field nor JSON tags.
+// endingV0 is version 0 of the stored form, which had neither a version field nor JSON tags.
 type endingV0 struct {
 	Text, Note                string
 	Cut, Keep, Stopped, Stand bool

@@ -8,13 +8,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Facts keeps what people asked the bot to remember, across conversations.
+// Facts keeps what people asked the bot to remember. The facts about a person are the same in all of the person's
+// conversations.
 type Facts interface {
 	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
-	// Remember stores one line, with an id and the time, unless the person already has a fact with this text, or
-	// already has the maximum number of facts, which is most. Concurrent calls for one person, also those of several
-	// processes, run one after the other.
+	// Remember stores a fact with an id and the time. It stores nothing if the person already has a fact with this
+	// text, or already has most facts. Calls of Remember for one person run one after the other, even calls of
+	// different processes.
 	Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error)
 	// ForgetFact deletes one fact and reports whether it existed.
 	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)
@@ -22,7 +23,7 @@ type Facts interface {
 	ForgetFacts(ctx context.Context, p chat.Person) (int, error)
 }
 
-// cmdMemory is available only if models have the memory tool.
+// cmdMemory is the name of a command that exists only if models have the memory tool.
 const cmdMemory = "memory"
 
 // asksForMemory reports whether the words after /memory are valid arguments.
@@ -39,7 +40,7 @@ func (a *actor) memory(in chat.Inbound) {
 	forgets := asksForMemory(args)
 	switch {
 	case !forgets && in.To.Kind != chat.Private:
-		a.say(in, a.g.texts()[TextPrivateOnly]) // others must not read the facts
+		a.say(in, a.g.texts()[TextPrivateOnly]) // other people in the chat must not read the facts
 	case !forgets:
 		a.listFacts(in, me) // the list explains how to delete facts
 	case strings.EqualFold(args[1], "all"):
