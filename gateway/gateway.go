@@ -17,22 +17,22 @@ import (
 	"telex/internal/chat"
 )
 
-// Runner runs one turn; *agent.Agent is one. Run must return soon after ctx ended.
+// Runner runs turns; *agent.Agent implements it. Run must return soon after ctx has ended.
 type Runner interface {
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 }
 
-// Busy configures what happens to a message that arrives during a turn.
+// Busy configures what happens to a message that arrives while a turn runs.
 type Busy uint8
 
 // The busy modes.
 const (
-	Interrupt Busy = iota // interrupt the turn and answer the message next; in groups only for the asker
+	Interrupt Busy = iota // interrupt the turn and answer the message next; in groups, only the asker's messages interrupt
 	Queue                 // queue the message
-	Steer                 // pass the message to the running turn before its next model call, or queue it; in groups only for the asker
+	Steer                 // pass the message to the running turn; in groups, only the asker's messages
 )
 
-// OnEdit configures what happens if the asker edits a question while it is answered.
+// OnEdit configures what happens if the asker edits a question while the bot answers it.
 type OnEdit uint8
 
 // The choices.
@@ -65,7 +65,7 @@ type Options struct {
 	Texts     Texts // nil: DefaultTexts
 	Busy      Busy
 	MaxQueued int                    // maximum number of queued messages per conversation
-	MaxAge    time.Duration          // a message that has waited longer is answered only with a note
+	MaxAge    time.Duration          // a message that has waited longer gets a note instead of an answer
 	Models    []Model                // the Runner's models, in the same order
 	Overrides []Override             // if several match, later ones take precedence
 	Hear      attachment.Transcriber // nil: voice messages can't be read
@@ -74,11 +74,11 @@ type Options struct {
 	ApprovalTimeout time.Duration
 	Context         bool          // tell the model the place, the date, and who speaks in groups
 	FollowThreads   bool          // in threads where the bot takes part, no mention is needed
-	OnEdit          OnEdit        // what an edit of a question does while it is answered
+	OnEdit          OnEdit        // what happens if the asker edits a question while the bot answers it
 	ShowReasoning   bool          // show the model's thoughts above an unfinished answer
 	Remembers       bool          // models have the memory tool, so there is a /memory command
 	Grace           time.Duration // maximum time for Run to stop
-	Replicas        Replicas      // the Store, if other processes use it too; nil: this process is the only one. A reload does not change it
+	Replicas        Replicas      // the Store, if several processes share it; nil: they don't. A reload does not change it
 	Self            chat.Replica  // Name and Version of this process, for people to read
 	Log             *slog.Logger
 }
@@ -96,47 +96,47 @@ type Gateway struct {
 	meter     *access.Meter
 	reader    *attachment.Reader
 	refused   *access.Throttle // limits notices to people with access, by person and reason
-	strangers *access.Throttle // limits log entries about people without access; separate, so that many strangers don't suppress notices
-	coded     *access.Throttle // people who were sent a pairing code just now: with replicas, the same person may be handled twice
-	expected  *access.Throttle // people in groups who sent the first pieces of a split message; more pieces follow
+	strangers *access.Throttle // limits log entries about people without access, who must not fill refused
+	coded     *access.Throttle // people who got a pairing code just now; two replicas may both handle a person's request
+	expected  *access.Throttle // people in groups who sent the first piece of a split message, of which more pieces follow
 
 	mu      sync.Mutex
 	actors  map[chat.Conversation]*actor
-	undone  map[chat.Conversation][]string // turns whose replies are incomplete; tried again when a message arrives in the chat
+	undone  map[chat.Conversation][]string // turns whose replies are not delivered; tried again at the chat's next message
 	stopped chan struct{}                  // closed once no new turn may begin; replaced only while no actor runs
 	running sync.WaitGroup                 // actors
 
-	reloading sync.Mutex                    // held while receivers and options change
+	reloading sync.Mutex                    // held while options change, and while endpoints start or stop receiving
 	known     map[chat.EndpointID]*endpoint // every endpoint that was configured since the start
 	receivers sync.WaitGroup
 	receiving context.Context //nolint:containedctx // Run's; nil before Run
 
-	// Two contexts outlive Run's ctx: turns ends after the time for running turns to finish, deliveries after
-	// the whole grace period.
+	// Two contexts last longer than Run's ctx. At a shutdown, turns ends when the time in which running turns may
+	// finish is over. deliveries ends after the whole grace period.
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
 
-	// These are used only with a shared store.
+	// The gateway uses the following fields only if several processes share the store.
 	member                atomic.Pointer[member] // nil before the first registration
-	leaseErr              atomic.Pointer[error]  // why this process could not join or renew its lease the last time; nil: it could
+	leaseErr              atomic.Pointer[error]  // why the last try to register or to renew the lease failed; nil: it worked
 	lostLeases, forwarded atomic.Int64           // see ReplicaState
 }
 
-// errShutdown is the cause of contexts that end because the daemon stops.
+// errShutdown is the cause of contexts that end because the daemon is stopping.
 var errShutdown = errors.New("the daemon is stopping")
 
-// configured is the value that a reload replaces as a whole. The value itself never changes.
+// configured contains the options and the endpoints. It never changes; a reload replaces it by a new value.
 type configured struct {
 	Options
 	endpoints map[chat.EndpointID]*endpoint
 }
 
-// current returns the current options and endpoints. Values that must fit together, such as a model and the Runner that
-// knows it, must come from one call.
+// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner,
+// must read them from one call of current. A reload between two calls could make them inconsistent.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
-// texts returns the fixed lines that people see, as the newest configuration has them.
+// texts returns the fixed lines that people see, from the newest configuration.
 func (g *Gateway) texts() Texts { return g.current().Texts }
 
 // New checks the options and returns a gateway that is not running yet.
@@ -155,7 +155,7 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// counter returns the counter of people's turns over all replicas, or nil for a single process.
+// counter returns the counter that counts people's turns over all replicas. If the store is not shared, counter returns nil.
 func counter(r Replicas) access.Counter {
 	if r == nil {
 		return nil
@@ -163,8 +163,8 @@ func counter(r Replicas) access.Counter {
 	return r
 }
 
-// queueRules returns the rules for queued messages. A question merged from several messages must fit the
-// smallest context window: otherwise it could not be answered.
+// queueRules returns the rules for queued messages. A question merged from several messages must fit the smallest
+// context window of all models, because a model can't answer a longer question.
 func (g *Gateway) queueRules() queue.Rules {
 	now := g.current()
 	r := queue.Rules{Max: now.MaxQueued, Merge: now.Busy == Interrupt, MaxMerge: maxText, Alone: asksAgain}
@@ -176,18 +176,19 @@ func (g *Gateway) queueRules() queue.Rules {
 	return r
 }
 
-// drainShare divides the grace period of a shutdown. In the first sixth, running turns may finish; the other five
-// sixths are for making replies final. turnGrace explains an exception.
+// drainShare divides the grace period of a shutdown. In the first sixth of the grace period, running turns may
+// finish. In the other five sixths, replies are made final. The method turnGrace explains an exception.
 const drainShare = 6
 
-// lastWait is how long calls may take to end after their context ended.
+// lastWait is how long calls may take to return after their context has ended.
 const lastWait = 2 * time.Second
 
-// Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages,
-// gives running turns a moment to finish, interrupts the rest, and makes every reply final, all within the grace
-// period. ready is called once every endpoint has begun to connect: from then on it is connected, or retries.
+// Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages, gives
+// running turns some time to finish, interrupts the others, and makes every reply final, all within the grace period.
+// Run calls ready once every endpoint has begun to connect. From then on, each endpoint is connected or retries.
 //
-// A process that loses its lease on a shared store drops its state, as if it had died, and registers again.
+// If several processes share the store and this process loses its lease, Run drops the state of all conversations, as
+// if the process had died. Then Run registers the process again.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	for {
 		err := g.live(ctx, ready)
@@ -205,7 +206,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// forgetAll drops the whole state of conversations and of their messages.
+// forgetAll drops the state of all conversations in this process, and what adapters have learned about messages.
 func (g *Gateway) forgetAll() {
 	for _, e := range g.current().endpoints {
 		if l, ok := e.account().Platform.(Learner); ok {
@@ -234,35 +235,35 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 		return g.liveShared(ctx, ready)
 	}
 	if err := g.takeUp(ctx); err != nil || ctx.Err() != nil {
-		if ctx.Err() != nil { // stopped before anything began: the next process continues
+		if ctx.Err() != nil { // the process was stopped before anything began, so the next process does the work
 			err = nil
 		}
 		return errors.Join(err, g.drain()) // no actor may outlive Run
 	}
 	g.receiveUntil(ctx, ready)
-	if errors.Is(context.Cause(ctx), chat.ErrLost) { // another process answers from now on
+	if errors.Is(context.Cause(ctx), chat.ErrLost) { // another replica answers from now on
 		_, ended := g.stop()
 		return g.abort(ended)
 	}
 	return g.drain()
 }
 
-// receiveUntil receives until ctx ends, and returns once everything has stopped receiving. It calls ready once every endpoint
-// has begun to connect.
+// receiveUntil receives messages until ctx ends, and returns once all endpoints have stopped receiving. receiveUntil
+// calls ready once every endpoint has begun to connect.
 func (g *Gateway) receiveUntil(ctx context.Context, ready func()) {
 	g.reloading.Lock()
 	g.receiving = ctx
-	g.startReceiving() //nolint:contextcheck // its context is g.receiving
+	g.startReceiving() //nolint:contextcheck // startReceiving uses the context g.receiving
 	g.reloading.Unlock()
 	ready()
 	<-ctx.Done()
-	g.reloading.Lock() // a reload that is under way ends first, and no other one begins
+	g.reloading.Lock() // wait for a running reload, and let no other reload begin
 	g.stopReceiving(func(*endpoint) bool { return true })
 	g.reloading.Unlock()
 	g.receivers.Wait()
 }
 
-// receiveMore starts receiving for endpoints that may receive now. Before and after receiveUntil it does nothing.
+// receiveMore starts receiving for endpoints that may receive now. If receiveUntil is not running, receiveMore does nothing.
 func (g *Gateway) receiveMore() {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -271,7 +272,7 @@ func (g *Gateway) receiveMore() {
 	}
 }
 
-// drain ends the actors.
+// drain shuts down: it waits until all actors have ended, at most for the grace period.
 func (g *Gateway) drain() error {
 	busy, ended := g.stop()
 	g.Log.Info("stopping", slog.Int("conversations_under_way", busy))
@@ -292,9 +293,9 @@ func (g *Gateway) drain() error {
 	return nil
 }
 
-// turnGrace returns the part of the grace period in which running turns may finish. If another replica answers new
-// messages meanwhile, it is five sixths instead of one sixth: that replica would have to run an unfinished turn
-// again, and the reply would not grow for a while.
+// turnGrace returns the part of the grace period in which running turns may finish. This part is one sixth. It is
+// five sixths if another replica answers new messages meanwhile. That replica would have to run an unfinished turn
+// again, and people would not see the reply grow for a while.
 func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	if g.handsOver() {
 		return grace - grace/drainShare
@@ -302,13 +303,13 @@ func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	return grace / drainShare
 }
 
-// handsOver reports whether another replica continues when this process stops.
+// handsOver reports whether another replica continues the work of this process when this process stops.
 func (g *Gateway) handsOver() bool {
 	m := g.member.Load()
 	return m != nil && m.hasSuccessor()
 }
 
-// close prevents new turns. It returns the number of actors.
+// close prevents new turns, wakes all actors, and returns the number of actors.
 func (g *Gateway) close() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -321,7 +322,7 @@ func (g *Gateway) close() int {
 	return len(g.actors)
 }
 
-// stop is like close. It also returns a channel that is closed when the actors have ended.
+// stop does what close does, and also returns a channel that is closed when all actors have ended.
 func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
 	busy = g.close()
 	all := make(chan struct{})

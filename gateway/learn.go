@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// learnTimeout limits how long a search waits for the store.
+// learnTimeout limits how long a search for a sent message waits for the store.
 const learnTimeout = 2 * time.Second
 
-// informedFinder is a Finder for a platform to which other replicas send too. Before each search, the adapter
-// learns which messages exist.
+// informedFinder is a preview.Finder for a platform to which other replicas also send messages. Before each search,
+// informedFinder reads from the store which messages exist, and tells the adapter.
 type informedFinder struct {
 	preview.Finder
-	learn func(context.Context) error // fails if the process must not call the platform any more
+	learn func(context.Context) error // fails if this process must not call the platform any more
 }
 
 // Find implements preview.Finder.
@@ -30,7 +30,7 @@ func (f informedFinder) Find(ctx context.Context, to chat.Target, c chat.Create,
 	return f.Finder.Find(ctx, to, c, next)
 }
 
-// finder returns an adapter's Finder; nil if it has none.
+// finder returns the preview.Finder of an adapter, or nil if the adapter can't search for messages.
 func (g *Gateway) finder(e chat.EndpointID, p Platform) preview.Finder {
 	f, ok := p.(preview.Finder)
 	if !ok {
@@ -47,7 +47,7 @@ func (g *Gateway) finder(e chat.EndpointID, p Platform) preview.Finder {
 		if err != nil {
 			return fmt.Errorf("read sent messages: %w", err)
 		}
-		if !g.mayCall() { // the lease ended meanwhile
+		if !g.mayCall() { // the lease of this process ended meanwhile
 			return chat.ErrLost
 		}
 		learner.Learn(slices.Concat(from.Sent, from.Received))

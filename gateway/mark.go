@@ -6,15 +6,16 @@ import (
 	"telex/internal/chat"
 )
 
-// Marker is an adapter that can show on a message that it waits for its turn.
+// Marker is an adapter that can show a sign on a person's message while the message waits for its answer.
 type Marker interface {
-	// Mark shows the sign that a message waits, or removes it. Both can be repeated. Errors are a *chat.SendError.
+	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. A caller may repeat
+	// either call. Errors are a *chat.SendError.
 	Mark(ctx context.Context, ref chat.MessageRef, waits bool) error
 }
 
-// mark shows a sign on a queued message that it waits; unmark removes the sign. The sign is not essential: its
-// calls have the lowest priority, and failures are ignored. If the process dies, signs stay; the next process
-// removes them.
+// mark shows on a queued message a sign that the message waits. The method unmark removes the sign. The calls for
+// signs have the lowest priority, and errors of these calls are ignored. If the process dies, its signs stay until
+// the next process removes them.
 func (a *actor) mark(in chat.Inbound) {
 	if a.endpoint.account().marker == nil {
 		return
@@ -33,7 +34,7 @@ func (a *actor) mark(in chat.Inbound) {
 	})
 }
 
-// unmark removes the signs of messages that wait no longer.
+// unmark removes the signs of messages that no longer wait.
 func (a *actor) unmark(messages ...chat.Inbound) {
 	for _, in := range messages {
 		over, marked := a.marked[in.ID]
@@ -54,8 +55,8 @@ func (a *actor) inherit(in chat.Inbound) {
 	}
 }
 
-// callMark shows or removes the sign on a message with one call, once the budget allows it and unless over is
-// closed before. It reports whether the sign may be visible now.
+// callMark makes one call that shows or removes the sign on a message. callMark first waits until the budget allows
+// the call. If over is closed before that, callMark makes no call. It reports whether the sign may be visible now.
 func (a *actor) callMark(in chat.Inbound, waits bool, over <-chan struct{}) (visible bool) {
 	return a.aside(a.g.deliveries, in.To, chat.OpTyping, over, func(ctx context.Context) error {
 		return a.endpoint.account().marker.Mark(ctx, chat.MessageRef{Target: in.To, ID: in.ID}, waits)

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// renewEvery is the time between two renewals of the lease, and between two searches for work that no signal
-	// announced.
+	// renewEvery is the time between two renewals of the lease. It is also the time between two regular searches for
+	// work, which find work whose signal was lost.
 	renewEvery = time.Second
-	// renewWait bounds a renewal, so that the next one is not late.
+	// renewWait is the timeout of a renewal of the lease. It is short, so that the next renewal is not late.
 	renewWait = time.Second
-	// orphanDelay is how long after the end of a lease its chats are searched for. It is not 0, because clocks are
-	// not exact.
+	// orphanDelay is the time between the end of another replica's lease and the search for the chats of that
+	// replica. It is not 0, because clocks are not exact.
 	orphanDelay = 20 * time.Millisecond
-	// reloadEvery is the number of regular searches for work after which everything is read again, even without a
-	// signal.
+	// After this number of regular searches for work, a replica also reads admissions and rate-limit blocks again,
+	// even without a signal.
 	reloadEvery = 5
-	// leaveEvery is the time between two searches for chats that a stopping process can give up.
+	// leaveEvery is the time between two searches of a stopping process for chats that it can give up.
 	leaveEvery = 100 * time.Millisecond
-	// workWait bounds one call to the store.
+	// workWait is the timeout of one call to the store.
 	workWait = 10 * time.Second
-	// maxOrphans is how many chats of dead replicas a replica takes over at once, so that others get some too.
+	// maxOrphans is how many chats of dead replicas a replica takes over at once. The limit leaves chats to the other replicas.
 	maxOrphans = 64
 )
 
@@ -41,7 +41,7 @@ type member struct {
 	lease   *replica.Lease
 	chats   *replica.Chats
 	leaving atomic.Bool
-	rejoins bool // this process had a lease before, and lost it
+	rejoins bool // this process has lost an earlier lease
 	joined  time.Time
 
 	renewing chan struct{} // capacity 1: a renewal is running
@@ -49,23 +49,23 @@ type member struct {
 
 	accepted *replica.Accepted
 
-	signals atomic.Uint32  // chat.Signals that are not handled yet
-	heard   chan struct{}  // capacity 1: signals has changed
-	taken   int64          // number of successful calls of Take; used by work and handOver
-	kept    []chat.Pending // forwarded messages for the next owner of their chats; used by handOver
+	signals atomic.Uint32  // signals that this process has not handled yet; a set of chat.Signal
+	heard   chan struct{}  // capacity 1: a signal was added to signals
+	taken   int64          // number of successful calls of Replicas.Take; used by the methods work and handOver
+	kept    []chat.Pending // forwarded messages for the next owners of their chats; used by the method handOver
 
 	mu       sync.Mutex
-	receives map[chat.EndpointID]bool // the endpoints that allow only one receiver and for which this process is the receiver
-	divided  map[chat.EndpointID]bool // the endpoints whose limits this replica shares with the others
-	excused  map[string]bool          // turns that will run again and whose last run ended because of a lost lease, not with its process
+	receives map[chat.EndpointID]bool // endpoints that allow only one receiver and have this process as their receiver
+	divided  map[chat.EndpointID]bool // endpoints whose rate limits this replica shares with the others
+	excused  map[string]bool          // turns that will run again because a lease was lost, not because a process crashed
 
-	shareNow chan struct{} // capacity 1: a limit has no share yet
+	shareNow chan struct{} // capacity 1: a rate limit has no share yet
 }
 
-// liveShared does what live does, for a store that several processes share.
+// liveShared does what the method live does, if several processes share the store.
 func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	m, err := g.register(ctx)
-	if err != nil { // stopped before anything began
+	if err != nil { // the process was stopped before anything began
 		return nil //nolint:nilerr // the error is ctx's
 	}
 	g.member.Store(m)
@@ -78,7 +78,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	defer stopWorking()
 	receiving, stopReceiving := context.WithCancel(ctx)
 	defer stopReceiving()
-	m.renew(working) // so that the other replicas are known before anything is received
+	m.renew(working) // learn which other replicas exist before receiving begins
 	loops.Go(func() { m.renewals(working) })
 	loops.Go(func() { m.listen(working) })
 	loops.Go(func() { m.shares(working) })
@@ -117,7 +117,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	return err
 }
 
-// register makes this process a replica, trying until it succeeds or ctx ends.
+// register makes this process a replica. It tries again until it succeeds or ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
 	m := &member{g: g, store: g.shared, chats: replica.NewChats(), accepted: replica.NewAccepted(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), excused: make(map[string]bool), rejoins: g.lostLeases.Load() > 0, shareNow: make(chan struct{}, 1)}
 	for ; ctx.Err() == nil; pause(ctx, renewEvery) {
@@ -145,12 +145,13 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	self := m.self()
 	self.Began = time.Now()
 	self.Renewed = self.Began
-	m.peers.Store(&[]chat.Replica{self}) // until the first renewal returns the others
+	m.peers.Store(&[]chat.Replica{self}) // the first renewal returns the other replicas too
 	return m.reload(ctx)
 }
 
-// excuse records that the last run of a turn probably ended because its replica lost the lease, not because the
-// turn crashed the process: this process lost its lease at about the same time and is alive.
+// excuse records that the last run of a turn probably ended because its replica lost the lease. The turn then did not
+// crash a process, and the run does not count in maxRuns. excuse assumes this if this process has itself lost a lease
+// and registered again less than chat.LeaseTime ago.
 func (m *member) excuse(rec chat.Turn) {
 	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
 		return
@@ -160,8 +161,8 @@ func (m *member) excuse(rec chat.Turn) {
 	m.excused[rec.ID] = true
 }
 
-// excusedRuns returns 1 if the last run of a turn ended because of a lost lease and no process has stored that;
-// otherwise 0. through is the number of the last run whose end is stored.
+// excusedRuns returns the number of runs that a lost lease ended and that the turn's journal does not count yet: 0 or
+// 1. through is the number of the last run whose end is stored.
 func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	m := g.member.Load()
 	if m == nil || rec.Runs <= through {
@@ -175,7 +176,7 @@ func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	return 0
 }
 
-// forgetExcuse removes a turn from excused, once the turn's journal counts the excused run.
+// forgetExcuse removes a turn from the map excused. The caller has counted the excused run in the turn's journal.
 func (g *Gateway) forgetExcuse(turn string) {
 	if m := g.member.Load(); m != nil {
 		m.mu.Lock()
@@ -184,7 +185,7 @@ func (g *Gateway) forgetExcuse(turn string) {
 	}
 }
 
-// self describes this process for the others.
+// self returns the description of this process that the other replicas read from the store.
 func (m *member) self() chat.Replica {
 	now := m.g.current()
 	self := now.Self
@@ -228,7 +229,7 @@ func (m *member) renew(living context.Context) {
 	switch {
 	case errors.Is(err, chat.ErrLost):
 		m.lease.Lose()
-	case err != nil && living.Err() != nil: // the renewal was cut off, so its failure says nothing about the store
+	case err != nil && living.Err() != nil: // the process interrupted the renewal, so the error says nothing about the store
 	case err != nil:
 		if m.g.leaseErr.Swap(&err) == nil {
 			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
@@ -240,8 +241,8 @@ func (m *member) renew(living context.Context) {
 	}
 }
 
-// listen handles signals until ctx ends. Signals between two connections are lost, so each new connection starts with
-// chat.SignalAll.
+// listen handles signals until ctx ends. Signals that arrive between two connections to the store are lost, so
+// Replicas.Listen begins each connection with chat.SignalAll.
 func (m *member) listen(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		if err := m.store.Listen(ctx, m.hear); err != nil && ctx.Err() == nil && !failing {
@@ -251,7 +252,7 @@ func (m *member) listen(ctx context.Context) {
 	}
 }
 
-// hear records a signal. It does not block.
+// hear records a signal and wakes the goroutine that handles signals. hear does not block.
 func (m *member) hear(s chat.Signal) {
 	m.signals.Or(uint32(s))
 	select {
@@ -260,10 +261,10 @@ func (m *member) hear(s chat.Signal) {
 	}
 }
 
-// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of them are
-// older. receiving is the context in which this replica receives from the endpoint. Once this context has ended,
-// fellows asks the store, because a replica may have begun since the last renewal. Without the lease, all is at
-// least 1: this process can't know that it is alone.
+// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of these are older
+// than this replica. receiving is the context in which this replica receives from the endpoint. Once this context has
+// ended, fellows renews the lease to ask the store, because a replica may have begun since the last renewal. If this
+// process has no lease, all is at least 1, because the process can't know whether other replicas run.
 func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
 	if m == nil || p.Capabilities().OneReceiver {
@@ -289,31 +290,31 @@ func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platfo
 	return all, older
 }
 
-// hasSuccessor reports whether another replica keeps running.
+// hasSuccessor reports whether another replica runs that is not about to stop.
 func (m *member) hasSuccessor() bool {
 	peers := m.peers.Load()
 	return peers != nil && slices.ContainsFunc(*peers, func(r chat.Replica) bool { return r.ID != m.id && !r.Leaving })
 }
 
-// leave tells the other replicas that this one stops.
+// leave tells the other replicas that this replica is about to stop.
 func (m *member) leave(ctx context.Context) {
 	m.leaving.Store(true)
 	m.renew(ctx)
 }
 
-// unregister gives up the lease at once, so that other replicas take over the chats.
+// unregister gives up the lease at once, so that other replicas take over the chats without waiting for the end of the lease.
 func (m *member) unregister(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
 	m.passKept(ctx)
-	m.lease.Lose() // from now on others may own the chats
+	m.lease.Lose() // from now on, other replicas may own the chats
 	m.retireShares(ctx)
 	if err := m.store.Unregister(ctx); err != nil {
 		m.g.Log.Error("the other replicas take over only after the lease", slog.Any("error", err))
 	}
 }
 
-// ahead returns how far this process's clock is ahead of the store's clock, on which all replicas agree.
+// ahead returns how far this process's clock is ahead of the store's clock. All replicas compare times on the store's clock.
 func (g *Gateway) ahead() time.Duration {
 	if g.shared == nil {
 		return 0
@@ -321,7 +322,7 @@ func (g *Gateway) ahead() time.Duration {
 	return g.shared.Ahead()
 }
 
-// lost returns a channel that is closed when the lease is over; nil if the store is not shared.
+// lost returns a channel that is closed when the lease is over. If the store is not shared, lost returns nil.
 func (g *Gateway) lost() <-chan struct{} {
 	if m := g.member.Load(); m != nil {
 		return m.lease.Lost()
@@ -329,15 +330,16 @@ func (g *Gateway) lost() <-chan struct{} {
 	return nil
 }
 
-// mayCall reports whether this process may call platforms.
+// mayCall reports whether this process may call platforms. A process that shares the store may call them only while
+// it has a lease.
 func (g *Gateway) mayCall() bool {
 	m := g.member.Load()
 	return m == nil || m.lease.Holds()
 }
 
-// CheckLease reports whether err says that the store refused a write because the lease is over. It then ends the
-// lease here too, so that no call to a platform follows. The caller tells people nothing: the next owner of the
-// chat makes the write.
+// CheckLease reports whether err says that the store refused a write because the lease of this process is over. If
+// so, CheckLease ends the lease in this process, so that the process makes no more calls to platforms. The caller
+// then tells people nothing about the failed write, because the next owner of the chat makes the write.
 func (g *Gateway) CheckLease(err error) (lost bool) {
 	lost = errors.Is(err, chat.ErrLost)
 	if m := g.member.Load(); m != nil && lost {
@@ -346,7 +348,8 @@ func (g *Gateway) CheckLease(err error) (lost bool) {
 	return lost
 }
 
-// abort ends everything at once, without storing or sending anything. ended is closed when the actors have ended.
+// abort ends all turns and deliveries at once, without storing or sending anything. ended is a channel that is closed
+// when all actors have ended.
 func (g *Gateway) abort(ended <-chan struct{}) error {
 	g.endTurns(chat.ErrLost)
 	g.endAll(chat.ErrLost)
@@ -358,7 +361,8 @@ func (g *Gateway) abort(ended <-chan struct{}) error {
 	}
 }
 
-// forward passes a message that is not stored to the owner of its chat. It returns false if the chat has no owner.
+// forward passes a message that is not stored, such as an edit, to the replica that owns the chat. forward returns
+// false if no replica owns the chat.
 func (g *Gateway) forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	if m := g.member.Load(); m != nil {
 		m.accepted.Add(replica.Key(c, in), time.Now())

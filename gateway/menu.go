@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// offer sets the platform's command menu once the endpoint works, and again after each reload. Nothing waits for it: the
-// commands work without the menu.
+// offer sets the platform's command menu once the endpoint works, and again after each reload. Receiving does not
+// wait for the menu, because commands work without the menu.
 func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	select {
 	case <-e.account().works.yes:
@@ -25,7 +25,7 @@ func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	}
 }
 
-// offerMenu makes offer set the menu again. It never blocks.
+// offerMenu makes the method offer set the command menu again. offerMenu never blocks.
 func (e *endpoint) offerMenu() {
 	select {
 	case e.menuNews <- struct{}{}:
@@ -33,7 +33,7 @@ func (e *endpoint) offerMenu() {
 	}
 }
 
-// setMenu sets the menu, with retries.
+// setMenu sets the platform's command menu. If the platform can't be reached, setMenu tries again.
 func (g *Gateway) setMenu(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
@@ -49,7 +49,7 @@ func (g *Gateway) setMenu(ctx context.Context, e *endpoint) {
 			return
 		}
 		se := chat.AsSendError(err)
-		if se.Kind == chat.Auth { // supervise reports refused credentials
+		if se.Kind == chat.Auth { // the method supervise logs refused credentials
 			return
 		}
 		if !said {
