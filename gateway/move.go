@@ -8,20 +8,21 @@ import (
 	"telex/internal/chat"
 )
 
-// Chats keeps which chats have conversations.
+// Chats records which chats have conversations, and moves their data if a chat gets a new id.
 type Chats interface {
 	// Knows reports whether a chat has had a conversation.
 	Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error)
-	// Move moves everything of a chat to its new id. It is idempotent.
+	// Move moves all stored data of a chat to the chat's new id. Move is idempotent.
 	Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error
 }
 
-// migrate handles the new id of a chat. The platform may report a move several times, under either id.
+// migrate handles a platform's report that a chat has a new id. A platform may send this report several times, under
+// the old id and under the new one.
 func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if from == "" || to == "" || g.policy.Now(e.ID, from) == g.policy.Now(e.ID, to) {
 		return nil
 	}
-	if !g.isNamed(e.ID, from) { // nothing is stored about groups without access
+	if !g.isNamed(e.ID, from) { // nothing is stored about groups that never had access
 		known, err := g.store.chats.Knows(ctx, e.ID, from)
 		if err != nil || !known {
 			return err
@@ -30,7 +31,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 	return g.moved(ctx, e, from, to)
 }
 
-// moved moves everything of a chat to its new id: stored data, access rules, and running actors.
+// moved moves the stored data of a chat, its access rules and its running actors to the chat's new id.
 func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if err := g.store.chats.Move(ctx, e.ID, from, to); err != nil {
 		g.CheckLease(err)
@@ -59,7 +60,7 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 	return nil
 }
 
-// isNamed reports whether the configuration lists a chat.
+// isNamed reports whether the configuration contains the id of a chat.
 func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
 	for _, o := range g.current().Overrides {
 		if o.Match.Endpoint == e && o.Match.Chat == c {
@@ -69,7 +70,7 @@ func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
 	return g.current().Access.NamesChat(e, c)
 }
 
-// adviseMove logs which chat id the configuration should use.
+// adviseMove logs a warning that the configuration contains the old id of a chat, with the new id that should replace it.
 func (g *Gateway) adviseMove(m chat.Move) {
 	name := func(c chat.ChatID) string { return string(m.Endpoint) + ":chat:" + string(c) }
 	g.Log.Warn("configuration uses an outdated chat id, which still works; replace it by the new one",
@@ -85,20 +86,22 @@ func (g *Gateway) adviseMoves() {
 	}
 }
 
-// readdressShared does what readdress does, also with a shared store. If another replica owns the chat under its
-// new id, this process gives up its lease and its state, and the other replica takes over the turns that run here.
+// readdressShared does what readdress does, and also works if several processes share the store. If another replica
+// owns the chat under its new id, this process gives up its lease and the state of its conversations. The other
+// replica then takes over the turns that run here.
 func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
 	g.readdress(m.Endpoint, m.From, m.To)
 	if g.shared == nil || !g.isBusy(chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) {
 		return nil
 	}
-	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) // drops nothing, but fails with chat.ErrLost if another replica owns the chat
+	// This call drops no message, but fails with chat.ErrLost if another replica owns the chat.
+	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To})
 	g.CheckLease(err)
 	return err
 }
 
-// readdress lets the actors of a chat receive messages for its new id: an actor owns its conversation until it
-// is done.
+// readdress makes the actors of a chat receive the messages that arrive under the chat's new id. A conversation must
+// keep its actor until the actor has nothing to do.
 func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,10 +9,11 @@ import (
 	"telex/internal/chat"
 )
 
-// What operators can do with a running gateway.
+// This file contains the operations that an operator can start in a running gateway.
 
-// Forget ends what runs in a conversation and deletes its history and its chosen model, like /new, but without a reply. It
-// returns when that is done or ctx ends; if the store is shared, when it is certain that the owner of the chat will do it.
+// Forget ends the running turn of a conversation, and deletes the history and the chosen model of the conversation.
+// The bot tells the people in the chat nothing. Forget returns when this is done or ctx ends. If several processes
+// share the store, Forget returns when it is certain that the owner of the chat will do it.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	if g.shared != nil {
 		owned, err := g.forward(ctx, g.now(c), chat.Inbound{Kind: chat.Forgotten})
@@ -21,13 +22,13 @@ func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 		}
 		return g.forgetStored(ctx, c)
 	}
-	if g.current().endpoints[c.Endpoint] == nil && !g.isActive(c) { // the endpoint is not configured any more, so nothing runs there
+	if g.current().endpoints[c.Endpoint] == nil && !g.isActive(c) { // the endpoint is no longer configured, so no turn runs there
 		return g.forgetStored(ctx, c)
 	}
 	return g.order(ctx, c, func(a *actor) error { return a.forgetAll(ctx) })
 }
 
-// forgetStored deletes what is stored of a conversation.
+// forgetStored deletes the stored history and the chosen model of a conversation.
 func (g *Gateway) forgetStored(ctx context.Context, c chat.Conversation) error {
 	if err := g.store.histories.Forget(ctx, c); err != nil {
 		return err
@@ -35,7 +36,7 @@ func (g *Gateway) forgetStored(ctx context.Context, c chat.Conversation) error {
 	return g.store.accounts.Choose(ctx, c, "")
 }
 
-// forgetAll ends what runs in the conversation and deletes what is stored of it.
+// forgetAll ends the turns of the conversation, drops its queued messages, and deletes its stored history and its chosen model.
 func (a *actor) forgetAll(ctx context.Context) error {
 	a.clear(time.Now())
 	a.cutParked(anyTurn)
@@ -43,7 +44,7 @@ func (a *actor) forgetAll(ctx context.Context) error {
 	return a.g.forgetStored(ctx, a.conversation)
 }
 
-// obey carries out what an operator ordered at another replica.
+// obey carries out an operator's order that another replica received and forwarded to this replica.
 func (a *actor) obey(in chat.Inbound) {
 	var err error
 	if in.Kind == chat.Erased {
@@ -56,9 +57,10 @@ func (a *actor) obey(in chat.Inbound) {
 	}
 }
 
-// Erase deletes what a person asked in running conversations. It ends the person's turns and drops their
-// messages there. The caller deletes the rest from the store. Erase returns the number of deleted history
-// entries, also on error.
+// Erase deletes what a person asked in conversations with an actor. In these conversations, Erase also ends the
+// person's turns and drops the person's messages. The caller deletes the person's data of all other conversations
+// from the store. Erase returns the number of deleted history entries, also on error. If several processes share the
+// store, Erase does what EraseAtOwners does.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	if g.shared != nil {
 		return EraseAtOwners(ctx, g.store.turns, g.store.inbox, g.forward, p)
@@ -86,9 +88,9 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	return n, nil
 }
 
-// EraseAtOwners lets the owners of a person's chats do what Erase does. The caller deletes the rest, which belongs
-// to turns that have ended. forward is Replicas.Forward. A process that is not a replica may call EraseAtOwners,
-// too. It returns the number of turns that will be ended.
+// EraseAtOwners tells the replicas that own a person's chats to end the person's turns there, and to delete what the person
+// asked. The caller then deletes the person's data of turns that have ended. forward is Replicas.Forward. A process that is
+// not a replica may also call EraseAtOwners. EraseAtOwners returns the number of turns that the replicas will end.
 func EraseAtOwners(
 	ctx context.Context, t Turns, i Inbox, forward func(context.Context, chat.Conversation, chat.Inbound) (bool, error), p chat.Person,
 ) (n int, err error) {
@@ -120,7 +122,7 @@ func EraseAtOwners(
 	return n, nil
 }
 
-// order runs a function in an actor between two messages.
+// order runs a function in the goroutine of a conversation's actor, between two messages, and waits for the result.
 func (g *Gateway) order(ctx context.Context, c chat.Conversation, do func(*actor) error) error {
 	done := make(chan error, 1)
 	if !g.wake(c, func(a *actor) {

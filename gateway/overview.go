@@ -10,17 +10,18 @@ import (
 	"telex/internal/chat"
 )
 
-// Observer learns what happens at one endpoint, for metrics. Its methods are called from several goroutines and must not block.
+// Observer learns what happens at one endpoint, for metrics. Several goroutines call the methods of an Observer, and
+// no method may block.
 type Observer interface {
 	preview.Observer
-	// Resumed reports that a reply of an earlier process is continued.
+	// The gateway calls Resumed when it continues a reply that an earlier process began.
 	Resumed()
 }
 
-// Overview is what the gateway does at one moment.
+// Overview describes what the gateway does at one moment.
 type Overview struct {
 	Endpoints     []EndpointState     // by name
-	Conversations []ConversationState // those in which something waits or runs, sorted by the time when their replies began
+	Conversations []ConversationState // conversations with a running turn or waiting messages, sorted by when their replies began
 	Replica       *ReplicaState       // nil: no other process uses the store
 }
 
@@ -29,11 +30,11 @@ type Reception string
 
 // The states.
 const (
-	Starting  Reception = "starting"  // it has not tried to connect yet
-	Connected Reception = "connected" // it has received for a while
-	Retrying  Reception = "retrying"  // it connects, or waits before it tries again
-	Standby   Reception = "standby"   // another replica receives, or this one has no lease
-	Stopped   Reception = "stopped"   // the platform refuses its credentials: it does not try again
+	Starting  Reception = "starting"  // the endpoint has not tried to connect yet
+	Connected Reception = "connected" // the endpoint has been connected for a while
+	Retrying  Reception = "retrying"  // the endpoint is connecting, or waits before it tries again
+	Standby   Reception = "standby"   // another replica receives, or this replica has no lease
+	Stopped   Reception = "stopped"   // the platform refuses the credentials, so the endpoint does not try again
 )
 
 // EndpointState is the state of one endpoint.
@@ -42,7 +43,7 @@ type EndpointState struct {
 	Network string
 	State   Reception
 	Since   time.Time // when the state began, or when Retrying tries again; zero: unknown
-	Err     error     // why it retries, has stopped, or has left receiving to another replica; nil: none of these
+	Err     error     // why the endpoint retries, has stopped, or has left receiving to another replica; nil: none of these
 	Budget  budget.Standing
 }
 
@@ -56,19 +57,19 @@ type ConversationState struct {
 
 // ReplyState is the state of a reply that grows or is being delivered.
 type ReplyState struct {
-	Turn    string // the turn's id, which people are told if the reply fails
+	Turn    string // id of the turn; the error line in the chat contains it
 	Began   time.Time
 	Text    string // what the model wrote so far, or the final
 	Shown   int    // number of bytes of Text that people see
 	Ending  bool   // the text is complete
 	Waits   Wait
-	Blocked time.Time // with WaitLimit: until when the platform refuses calls; zero or past: it does not refuse them
+	Blocked time.Time // with WaitLimit: end of the time in which the platform refuses calls; zero or past: it refuses none
 }
 
-// Wait is what a reply waits for.
+// Wait says what a reply waits for.
 type Wait string
 
-// What a reply waits for.
+// These are the values of Wait.
 const (
 	WaitNothing  Wait = ""
 	WaitModel    Wait = "model"    // for the model's first token
@@ -77,7 +78,7 @@ const (
 	WaitTrouble  Wait = "trouble"  // for the platform: the reply can't be shown at the moment
 )
 
-// resumed tells the observer that a reply of an earlier process is continued.
+// resumed tells the endpoint's Observer that this process continues a reply that an earlier process began.
 func (e *endpoint) resumed() {
 	if o := e.account().Observer; o != nil {
 		o.Resumed()
@@ -98,7 +99,7 @@ func (a *actor) publish() {
 	}
 }
 
-// Overview returns what the gateway does now. It blocks no conversation.
+// Overview describes what the gateway does now. Overview does not make any conversation wait.
 func (g *Gateway) Overview() Overview {
 	o := Overview{Replica: g.replica()}
 	for _, e := range g.current().endpoints {
@@ -134,19 +135,20 @@ func (g *Gateway) Overview() Overview {
 	return o
 }
 
-// active returns the actors, each once.
+// active returns each actor once, even if its conversation has several ids.
 func (g *Gateway) active() (list []*actor) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c, a := range g.actors {
-		if c == a.conversation { // else it is an alias
+		if c == a.conversation { // if they differ, c is an alias
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-// reception returns the state of the endpoint's connection.
+// reception returns the state of the endpoint's connection to its platform, with the time for EndpointState.Since and
+// the last error.
 func (e *endpoint) reception(now time.Time) (Reception, time.Time, error) {
 	v := &e.vital
 	v.mu.Lock()

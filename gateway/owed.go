@@ -7,17 +7,18 @@ import (
 	"telex/internal/chat"
 )
 
-// note is a fixed line that answers messages. It is always sent: maxFixedLines does not limit notes.
+// note is a fixed line that answers messages, such as an error line. maxFixedLines does not limit notes, so that
+// every note is sent.
 type note struct {
 	key      TextKey
-	id       string // error id, for lines that have one
+	id       string // error id in the line; empty: the line has none
 	messages []chat.Inbound
 	deliver  func() // sends the line; nil until it is stored
-	about    string // throttle key, for lines that are not repeated for a while; empty: always sent
+	about    string // throttle key of a line that must not be repeated for a while; empty: the line is always sent
 }
 
-// owe queues a line that answers messages of one person. Messages of the same person that get the same line
-// share it, so that after a backlog each person gets one line and not one per message.
+// owe queues a fixed line that answers messages of one person. If the same line already waits for this person, owe
+// only adds the messages to it. So a person with many waiting messages gets one line instead of one line per message.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }
@@ -32,8 +33,8 @@ func (a *actor) oweNote(owed note) {
 	a.owed = append(a.owed, owed)
 }
 
-// forgive drops queued lines for some people and the messages that they answer. The messages must go with the
-// lines: otherwise the next process would not know that they were refused, and would answer them.
+// forgive drops the queued lines for some people, together with the messages that these lines answer. If only the
+// lines were dropped, the next process would not know that the messages were refused, and would answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
 		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)
@@ -44,9 +45,9 @@ func (a *actor) forgive(who func(chat.UserID) bool) {
 	})
 }
 
-// pay sends the next queued line, one at a time: a backlog must not crowd out the answers to commands, nor be
-// dropped by the limit on concurrent lines. While the gateway is stopping, none is sent: the next process
-// answers the stored messages.
+// pay sends the next queued line, unless a fixed line is being sent. Because pay sends one line at a time, a backlog
+// of lines does not delay the answers to commands. While the gateway is stopping, pay sends no line, because the next
+// process answers the stored messages.
 func (a *actor) pay() {
 	if len(a.owed) == 0 || a.saying.Load() > 0 || a.g.isStopping() {
 		return
@@ -59,8 +60,8 @@ func (a *actor) pay() {
 	n.deliver()
 }
 
-// storeOwed stores the queued lines before a later message is answered. Otherwise the next process would take
-// the unanswered messages for questions, and answer them below the later one.
+// storeOwed stores the queued lines. The actor calls storeOwed before it answers a later message. If the process died without
+// it, the next process would take the messages of the lines for new questions, and answer them below the later message.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {
@@ -69,8 +70,8 @@ func (a *actor) storeOwed() {
 	}
 }
 
-// prepareNote stores the line that tells why there is no answer, and returns the function that sends it. The
-// throttle counts the line only now, since a line that is not stored may still be dropped or lost.
+// prepareNote stores a line that tells why messages get no answer, and returns the function that sends the line. The
+// throttle counts the line only when it is stored, because a line that is not stored may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.texts().line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {

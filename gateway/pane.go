@@ -8,14 +8,15 @@ import (
 	"telex/internal/chat"
 )
 
-// Some platforms have a pane for conversations with the bot. It suggests questions, and its threads have names.
+// Some platforms, such as Slack, have a pane for conversations with the bot. The pane suggests questions, and the
+// threads in the pane have names.
 
 // MaxPrompts is the maximum number of questions that a pane suggests.
 // https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 const MaxPrompts = 4
 
-// ParsePrompts reads the questions that a pane suggests. Each line is one question: its label, "|", and the text
-// that is asked when somebody presses it. A line without "|" is both label and text.
+// ParsePrompts reads the questions that a pane suggests. Each line of the text is one question: the label that people see, "|",
+// and the question that the model gets when a person presses the label. If a line has no "|", the label is also the question.
 func ParsePrompts(text string) ([]chat.Prompt, error) {
 	var list []chat.Prompt
 	for line := range strings.Lines(text) {
@@ -37,7 +38,7 @@ func ParsePrompts(text string) ([]chat.Prompt, error) {
 	return list, nil
 }
 
-// CheckText reports whether a fixed text can be used under its key.
+// CheckText returns an error if a fixed text can't be used under its key.
 func CheckText(key, text string) error {
 	if TextKey(key) != TextPrompts || text == "" {
 		return nil
@@ -46,11 +47,12 @@ func CheckText(key, text string) error {
 	return err
 }
 
-// greet greets a person who opened a new thread in the pane. The suggestions follow the greeting; see suggestAfter.
+// greet sends the greeting to a person who opened a new thread in the pane. suggestAfter sends the suggested
+// questions below the greeting.
 func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.texts()[TextGreeting]) }
 
-// opened suggests questions to a person who opened a pane without threads of its own. Nothing is stored: the
-// platform reports each opening, and suggesting the same questions again changes nothing.
+// opened suggests questions to a person who opened the pane on a platform whose pane has no threads. opened stores
+// nothing, because the platform reports each opening, and showing the same questions again does no harm.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
 		a.orders = append(a.orders, func() {
@@ -59,8 +61,8 @@ func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	})
 }
 
-// suggestAfter suggests questions below a greeting. The greeting's turn ends afterwards, so that a restart in between
-// suggests them again.
+// suggestAfter suggests questions below a greeting. The turn of the greeting ends only after suggestAfter. If the
+// process restarts in between, the next process suggests the questions again.
 func (a *actor) suggestAfter(greeted []chat.Inbound) {
 	if n := len(greeted); n > 0 && greeted[n-1].Kind == chat.Opened {
 		a.suggestPrompts(greeted[n-1].To, "")
@@ -69,13 +71,13 @@ func (a *actor) suggestAfter(greeted []chat.Inbound) {
 
 func (a *actor) suggestPrompts(to chat.Target, heading string) {
 	prompts, err := ParsePrompts(a.g.texts()[TextPrompts])
-	if a.endpoint.account().pane == nil || err != nil { // the configuration has checked the prompts
+	if a.endpoint.account().pane == nil || err != nil { // err is nil, because the configuration was checked
 		return
 	}
 	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.account().pane.Suggest(ctx, to, heading, prompts) })
 }
 
-// nameThread names a thread of the pane after its first question.
+// nameThread gives a thread of the pane the first line of its first question as its name.
 func (a *actor) nameThread(t *turn) {
 	to, name := t.in.To, strings.Join(strings.Fields(firstLine(t.messages[0].Text)), " ")
 	if a.endpoint.account().pane == nil || to.Kind != chat.Private || to.Thread == "" || name == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {
@@ -92,13 +94,13 @@ func firstLine(text string) string {
 	return line
 }
 
-// rest removes the typing indicator at the end of a turn, on platforms where it would stay otherwise. It also tells
-// such a platform that the bot's work is done.
+// rest removes the typing indicator at the end of a turn, on platforms that do not remove the indicator themselves.
+// For such a platform, the call also means that the bot has finished its work.
 func (a *actor) rest(to chat.Target) {
 	if a.endpoint.account().idler == nil || a.g.deliveries.Err() != nil {
 		return
 	}
-	waiting, cancel := context.WithTimeout(a.g.deliveries, asideTimeout) // the conversation must not wait for a rate limit
+	waiting, cancel := context.WithTimeout(a.g.deliveries, asideTimeout) // the conversation must not wait here for a rate limit
 	defer cancel()
 	a.aside(a.g.deliveries, to, chat.OpTyping, waiting.Done(), func(ctx context.Context) error { return a.endpoint.account().idler.Idle(ctx, to) })
 }
