@@ -8,8 +8,8 @@ import (
 
 // Marker is an adapter that can show a sign on a person's message while the message waits for its answer.
 type Marker interface {
-	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. A caller may repeat
-	// either call. Errors are a *chat.SendError.
+	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. Repeating a call
+	// does no harm. Errors are a *chat.SendError.
 	Mark(ctx context.Context, ref chat.MessageRef, waits bool) error
 }
 

@@ -12,15 +12,16 @@ import (
 	"telex/internal/chat"
 )
 
-// A reply whose ending is known but can't be shown must not block its conversation. The reply is parked: the
-// conversation goes on, and the delivery continues in the background until its deadline. After that the reply is
-// called undone: it stays in the store, and is tried again at the next message of the chat and at the next start.
+// If the ending of a reply is known but can't be shown, the reply must not block its conversation. The actor parks
+// such a reply: the conversation continues, and the delivery of the reply continues in the background until its
+// deadline. If the delivery has not succeeded by then, the reply is called undone. The store keeps an undone reply,
+// and the gateway tries to deliver it again at the next message of the chat and at the next start.
 
 const (
-	// maxParked is the number of replies, and the number of further lines, that one conversation may deliver in
-	// the background.
+	// maxParked is the maximum number of replies that one conversation may deliver in the background. In addition,
+	// the conversation may deliver as many fixed lines.
 	maxParked = 8
-	// maxUndone is the maximum age of an undone reply that is tried again.
+	// maxUndone is the maximum age of an undone reply. The gateway does not try to deliver an older reply again.
 	maxUndone = 7 * 24 * time.Hour
 )
 
@@ -29,11 +30,11 @@ type delivery struct {
 	decided chan struct{} // closed once the ending is known and stored
 	trouble atomic.Bool   // the ending can't be shown at the moment
 	parked  bool          // the conversation goes on without the turn
-	growth  chat.Growth   // session growth to store with the turn's end
+	growth  chat.Growth   // what the turn adds to the session; stored with the turn's end
 }
 
-// inTrouble returns a callback. The preview calls it when the ending can't be shown at the moment, and when it can
-// be shown again.
+// inTrouble returns a callback for the preview of a turn. The preview calls it with true when the ending can't be
+// shown at the moment, and with false when the ending can be shown again.
 func (a *actor) inTrouble(t *turn) func(bool) {
 	return func(trouble bool) {
 		t.delivery.trouble.Store(trouble)
@@ -41,7 +42,7 @@ func (a *actor) inTrouble(t *turn) func(bool) {
 	}
 }
 
-// parkable reports whether the conversation should go on without its turn: only the delivery is left, the ending
+// parkable reports whether the actor should park the running turn. This is so if the model has finished, the ending
 // can't be shown at the moment, and other messages wait.
 func (a *actor) parkable(t *turn) bool {
 	awaited := t.stoppedBy != nil || len(t.then) > 0 || a.queue.Len()+len(a.left)+t.offers.Len() > 0
@@ -56,12 +57,14 @@ func (a *actor) parkable(t *turn) bool {
 	}
 }
 
-// unanswered reports whether a turn may have to be asked again together with the message that interrupted it.
+// unanswered reports whether the question of an interrupted turn may have to be asked again, together with the
+// message that interrupted the turn.
 func (a *actor) unanswered(t *turn) bool {
 	return t.why != nil && t.stoppedBy == nil && !t.void && !t.recovered && t.slot.Ending().Keep && !t.slot.Visible() && !t.journal.Changed()
 }
 
-// park lets the conversation go on. It first settles everything about the turn that later turns depend on.
+// park parks the running turn, so that the conversation continues. Then park stores and does everything about the
+// turn that later turns depend on.
 func (a *actor) park() {
 	t := a.turn
 	a.turn, t.delivery.parked = nil, true
@@ -70,8 +73,8 @@ func (a *actor) park() {
 	a.guard(nil, func() { a.detach(t) })
 }
 
-// detach settles the effects of a turn on its conversation, in the order of conclude: if the process dies after
-// /stop was answered, the next one must not run the turn again.
+// detach applies the effects of a parked turn on its conversation, in the same order as conclude. The turn's end is
+// stored before /stop is answered: if the process dies after the answer, the next process must not run the turn again.
 func (a *actor) detach(t *turn) {
 	a.queue.Reclaim(&t.offers)
 	if !t.recovered && t.slot.Ending().Keep {
@@ -88,8 +91,8 @@ func (a *actor) detach(t *turn) {
 	}
 }
 
-// storeParked stores that an interrupted turn stays as it is, and what people saw of it, so that it does not run
-// again after a restart.
+// storeParked stores the text of an interrupted reply that people saw, and that the reply gets no further text. So
+// the next process does not run the turn again.
 func (a *actor) storeParked(t *turn) {
 	growth := chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
 	if !t.void {
@@ -100,8 +103,8 @@ func (a *actor) storeParked(t *turn) {
 	}
 }
 
-// collect concludes the parked turns whose delivery has ended. If other messages arrived besides the running turn's
-// reply, it makes the reply redraw its draft.
+// collect concludes the parked turns whose delivery has ended. If the bot has sent other messages while the running
+// turn's reply was a draft, collect makes the reply send its draft again.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]
@@ -119,8 +122,8 @@ func (a *actor) collect() {
 	}
 }
 
-// cutParked leaves parked replies as they are shown, without a cursor. It reports whether any of them was still
-// incomplete.
+// cutParked ends the delivery of parked replies: the visible text stays and loses its cursor. cutParked reports
+// whether any of these replies was still incomplete.
 func (a *actor) cutParked(which func(*turn) bool) bool {
 	cut := false
 	for _, t := range a.parked {
@@ -136,7 +139,7 @@ func (a *actor) cutParked(which func(*turn) bool) bool {
 
 func anyTurn(*turn) bool { return true }
 
-// earlier returns the parked replies, whose messages come before those of later replies.
+// earlier returns the slots of the parked replies. Their messages must come before the messages of later replies.
 func (a *actor) earlier() []*preview.Slot {
 	var out []*preview.Slot
 	for _, t := range a.parked {
@@ -145,9 +148,9 @@ func (a *actor) earlier() []*preview.Slot {
 	return out
 }
 
-// noteUndone records that a turn's reply is undone: it could not be delivered and is tried again later.
+// noteUndone records that a turn's reply could not be delivered, so that the gateway tries again later.
 func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
-	c = g.now(c) // messages that trigger a retry arrive under this id
+	c = g.now(c) // the messages that cause a new try arrive under the current id of the chat
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !slices.Contains(g.undone[c], turn) {
@@ -155,8 +158,8 @@ func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	}
 }
 
-// remind makes the actors of a chat deliver its undone replies when a message arrived there, since delivery may
-// work now.
+// remind is called when a message arrives in a chat. It makes the actors of the chat try again to deliver undone
+// replies, because the message shows that the chat can be reached.
 func (g *Gateway) remind(in chat.Conversation) {
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -171,9 +174,9 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries again, in the background, to deliver the undone replies of this conversation, which could not be
-// delivered before. A stopping process leaves them to the next one. Its attempt might come before a late edit of a
-// dead replica takes effect, and nobody would check the message again.
+// mend tries again, in the background, to deliver the undone replies of this conversation. A stopping process leaves
+// the replies to the next process. If a late edit of a dead replica took effect after the attempt of the stopping
+// process, nobody would check the message again.
 func (a *actor) mend() {
 	if a.g.isStopping() {
 		return
@@ -204,19 +207,19 @@ func (a *actor) mend() {
 	}
 }
 
-// redeliverParked delivers the known ending of an earlier turn in the background.
+// redeliverParked delivers the known ending of an earlier turn in the background, as a parked reply.
 func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 	t := a.redeliver(rec, e, preview.Outcome{})
 	t.delivery.parked = true
 	a.parked = append(a.parked, t)
 }
 
-// line is a fixed line that is delivered besides a turn. The number of concurrent lines is limited; a line that
-// can't be shown at the moment is counted separately and does not block others.
+// line is a fixed line that is delivered while a turn may run. The number of lines that are delivered at the same time
+// is limited. A line that can't be shown at the moment is counted separately, so that it does not block other lines.
 type line struct {
 	a       *actor
 	mu      sync.Mutex
-	stalled bool // it is counted in actor.stalled instead of actor.saying
+	stalled bool // actor.stalled counts the line instead of actor.saying
 	over    bool
 }
 
@@ -225,7 +228,8 @@ func (a *actor) newLine() *line {
 	return &line{a: a}
 }
 
-// trouble is called when the line can't be shown at the moment, and when it can be shown again.
+// The preview calls trouble with true when the line can't be shown at the moment, and with false when the line can be
+// shown again.
 func (l *line) trouble(trouble bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +245,7 @@ func (l *line) trouble(trouble bool) {
 	l.a.poke()
 }
 
-// end removes the line from the counts.
+// end removes the line from actor.saying or actor.stalled.
 func (l *line) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

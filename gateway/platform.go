@@ -14,113 +14,116 @@ import (
 	"telex/internal/chat"
 )
 
-// Platform is the interface that every adapter implements. Capabilities lists its optional abilities. For these,
-// the adapter implements optional interfaces of this package and of package preview.
+// Platform is the interface that every adapter implements. The method Capabilities lists the optional abilities of the
+// adapter. For each of these abilities, the adapter implements an optional interface of this package or of package preview.
 type Platform interface {
 	preview.Sender
 	// Capabilities always returns the same value.
 	Capabilities() chat.Capabilities
-	// Run receives messages until ctx ends, starting after the last accepted one. accept returns nil once the
-	// message is stored or permanently refused; only then may Run acknowledge it to the platform. An invalid
-	// update must not block the next one. Run returns ctx's error if ctx ended, and a *chat.SendError if the
-	// connection failed; the caller then runs it again.
+	// Run receives messages until ctx ends. It begins after the last accepted message, at the position from. accept
+	// returns nil when the message is stored or permanently refused. Only then may Run acknowledge the message to the
+	// platform. If an update is invalid, Run must continue with the next update. Run returns ctx's error if ctx has
+	// ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run again.
 	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
 
 // Fetcher is an adapter that can fetch attachments.
 type Fetcher interface {
 	// Fetch returns the content of an attachment, at most limit bytes. If the content is longer, the error wraps
-	// chat.ErrTooLarge, and Fetch never holds more than limit bytes. Other errors are a *chat.SendError: Gone if
-	// the platform no longer has the attachment. Fetch blocks until all content is there or ctx ends.
+	// chat.ErrTooLarge, and Fetch never holds more than limit bytes. Other errors are a *chat.SendError; its Kind is
+	// Gone if the platform no longer has the attachment. Fetch blocks until it has read all content or ctx ends.
 	Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 }
 
-// ThreadReader is an adapter that can read what was written in a thread before the bot was asked there.
+// ThreadReader is an adapter that can read the messages that people wrote in a thread before they asked the bot there.
 type ThreadReader interface {
 	// ReadThread returns messages of the thread to.Thread that are older than the message with the id before, oldest
-	// first. They are the thread's first message and the newest of the others. The argument most limits their
-	// number. Errors are a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
+	// first. If there are more than most such messages, ReadThread returns the thread's first message and the newest
+	// other ones. Errors are a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 
-// Named is an adapter that knows what people call the bot.
+// Named is an adapter that can return the bot's name on the platform.
 type Named interface {
-	// Name returns the bot's name on the platform; "" while it is unknown. It does not block.
+	// Name returns the bot's name on the platform, or "" while the adapter has not learned the name yet. Name does not block.
 	Name() string
 }
 
 // Pane is an adapter whose platform has a pane for conversations with the bot. Errors are a *chat.SendError.
 type Pane interface {
-	// Suggest shows questions that people can ask by pressing them. They replace earlier suggestions. heading is shown
-	// above them; if it is empty, the platform shows its own. At most MaxPrompts are shown.
+	// Suggest shows suggested questions, which people ask by pressing them. The new suggestions replace the earlier
+	// ones. heading is shown above the questions; if heading is empty, the platform shows its own heading. Suggest
+	// shows at most MaxPrompts questions.
 	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
-	// NameThread gives a thread a name, by which people find it again. A long name is cut.
+	// NameThread gives a thread a name, by which people find the thread again. If the name is too long, NameThread shortens it.
 	NameThread(ctx context.Context, to chat.Target, name string) error
 }
 
-// Idler is an adapter whose typing indicator may stay after an answer.
+// Idler is an adapter whose platform may still show the typing indicator after an answer.
 type Idler interface {
-	// Idle removes the typing indicator. It can be repeated. Errors are a *chat.SendError.
+	// Idle removes the typing indicator. Calling Idle again does no harm. Errors are a *chat.SendError.
 	Idle(ctx context.Context, to chat.Target) error
 }
 
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
-	// SetCommands replaces the platform's commands by these; admin commands are shown to admins only. It changes
-	// nothing if the menu is already up to date.
+	// SetCommands replaces the commands in the platform's menu. Only admins see the admin commands. If the menu is
+	// already up to date, SetCommands does not change it.
 	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 }
 
-// Concluder is an adapter that wants to know when messages have been answered.
+// Concluder is an adapter that must be told when messages have been answered.
 type Concluder interface {
-	// Concluded reports that the answer to these messages is complete. failed reports that there is no answer or
-	// only a part of it. All calls to the platform for this answer have returned before. Concluded must not block.
-	// If the platform delivers an answered message again, Concluded is called again.
+	// The gateway calls Concluded when it has answered these messages. failed is true if people got no answer, or
+	// only a part of it. When Concluded is called, all calls to the platform for this answer have returned. Concluded
+	// must not block. If the platform delivers an answered message again, the gateway calls Concluded again.
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
 // Adopter is an adapter that keeps data about a message until the message is answered. Another replica or an earlier
-// process may have received the message.
+// process may have received this message, so this adapter may not have seen it yet.
 type Adopter interface {
-	// Adopt is called with a message that this process answers, before any call for the answer. It returns the message
-	// with the adapter's additions. It can be repeated. It does not block.
+	// The gateway calls Adopt with a message that this process is about to answer, before it makes any call for the
+	// answer. Adopt returns the message with the adapter's additions. The gateway may call Adopt again with the same
+	// message. Adopt does not block.
 	Adopt(chat.Inbound) chat.Inbound
 }
 
 // StandbyWorker is an adapter with work to do while another replica receives.
 type StandbyWorker interface {
-	// StandBy does this work until ctx ends. It also asks the platform regularly whether the bot's credentials are
-	// valid, and calls works each time they are. If it can't ask, it returns a *chat.SendError, and the caller calls
-	// it again. Run is not called meanwhile.
+	// StandBy does the adapter's work until ctx ends. StandBy also asks the platform regularly whether the bot's
+	// credentials are valid, and calls works each time they are valid. If the platform can't be asked, StandBy returns
+	// a *chat.SendError, and the caller calls StandBy again. While StandBy runs, the gateway does not call Run.
 	StandBy(ctx context.Context, works func()) error
 }
 
-// Screener is a Platform that must answer some messages before accept returns: Discord waits only 3 s for the
-// first answer to a command.
+// Screener is a Platform that must answer some messages before accept returns. Discord, for example, waits only 3 s
+// for the first answer to a command.
 type Screener interface {
-	// Screen is called once, before Run.
+	// The gateway calls Screen once, before Run. The adapter uses the Screen to answer a message before it is stored.
 	Screen(chat.Screen)
 }
 
 // Pulse is an adapter that reports whether its receive loop is still running.
 type Pulse interface {
-	// Pulse returns the time of the loop's last iteration, and the maximum duration of one iteration, whether
-	// the network answers or fails.
+	// Pulse returns the time of the receive loop's last iteration, and the maximum duration of one iteration. The
+	// maximum must hold even if the network fails.
 	Pulse() (last time.Time, limit time.Duration)
 }
 
-// Learner is an adapter whose Find must know which messages exist, also those that other replicas sent or received.
+// Learner is an adapter whose method Find needs the ids of existing messages, including messages that other replicas
+// sent or received.
 type Learner interface {
-	// Learn is called before a search with messages that exist. It may get the same message many times. It does not
-	// block.
+	// Before a search, the gateway calls Learn with messages that exist. Learn may get the same message many times.
+	// Learn does not block.
 	Learn(known []chat.MessageRef)
-	// Forget is called, between two searches, when this process has lost its lease. The process may have sent
-	// messages whose ids it did not store. Their turns are continued as after a crash, so a search must find these
-	// messages, unless Learn names them. It does not block.
+	// The gateway calls Forget, between two searches, when this process has lost its lease. The process may have sent
+	// messages whose ids it could not store. The turns of these messages continue as after a crash. A search must
+	// therefore find these messages, unless Learn names them. Forget does not block.
 	Forget()
 }
 
-// Blocks stores rate limit blocks of platforms.
+// Blocks stores rate-limit blocks: the times in which a platform refuses calls.
 type Blocks interface {
 	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error
 	Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error)
@@ -130,42 +133,44 @@ type Blocks interface {
 type Endpoint struct {
 	ID        chat.EndpointID
 	Platform  Platform
-	Network   string // the platform's name for people and models to read, such as "Telegram"
+	Network   string // name of the platform that people and models read, such as "Telegram"
 	Streaming preview.Config
-	// LinkPreviews lets the platform show previews of URLs that the asker typed, and of no others.
+	// LinkPreviews lets the platform show previews of URLs that the asker typed. The platform never shows previews of
+	// other URLs.
 	LinkPreviews bool
 	StopButton   Button
 	Observer     Observer // nil: nobody
 }
 
-// endpoint is the part of an endpoint that lasts while the process runs, through reloads.
+// endpoint is the part of an endpoint that a reload does not replace.
 type endpoint struct {
 	ID       chat.EndpointID
 	now      atomic.Pointer[account]
 	vital    vital
 	budget   *budget.Budget
 	pulse    *preview.Pulse
-	restored queue.Pacer   // limits how many conversations resume at the same time
-	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
-	dead     atomic.Bool   // the platform refuses its credentials: it has stopped permanently
-	away     atomic.Bool   // receiving failed, so another replica receives; this one has not recovered yet
+	restored queue.Pacer   // limits how many conversations resume at the same time after a restart
+	nameless atomic.Bool   // the platform has returned a message without an id, so messages can't be edited there
+	dead     atomic.Bool   // the platform refuses the credentials, so the endpoint has stopped until a reload
+	away     atomic.Bool   // this replica left receiving to another replica, because receiving failed here
 	menuNews chan struct{} // capacity 1: the menu may have changed
-	stop     func()        // ends receiving or standing by, and returns once that has ended; nil: the endpoint does neither; guarded by Gateway.reloading
-	standsBy bool          // another replica receives; guarded like stop
+	stop     func()        // ends receiving or standing by and waits for the end; nil: neither runs; guarded by Gateway.reloading
+	standsBy bool          // the endpoint stands by, because another replica receives; guarded like stop
 }
 
-// account is an Endpoint with its optional interfaces resolved. It never changes: a reload replaces it.
+// account is an Endpoint with its optional interfaces resolved. An account never changes; a reload replaces it by a
+// new account.
 type account struct {
 	Endpoint
 	out       preview.Endpoint
 	fetcher   Fetcher      // nil: attachments can't be read
 	threads   ThreadReader // nil: threads can't be read
 	menu      Menu         // nil: no command menu
-	concluder Concluder    // nil: the adapter need not know when messages are answered
-	pulse     Pulse        // nil: it reports no pulse
-	marker    Marker       // nil: it can't show that a message waits
-	pane      Pane         // nil: it has no pane
-	idler     Idler        // nil: its typing indicator vanishes by itself
+	concluder Concluder    // nil: the adapter need not be told when messages are answered
+	pulse     Pulse        // nil: the adapter has no pulse
+	marker    Marker       // nil: the platform can't show that a message waits
+	pane      Pane         // nil: the platform has no pane
+	idler     Idler        // nil: the platform removes the typing indicator itself
 	buttons   bool         // the platform can show buttons
 	works     *works       // whether the adapter works
 }
@@ -173,7 +178,7 @@ type account struct {
 // account returns the endpoint's account at this moment.
 func (e *endpoint) account() *account { return e.now.Load() }
 
-// works reports through a channel that an adapter works, which means that it has received for a while.
+// works has a channel that is closed once the adapter works, which means that the adapter has been connected for a while.
 type works struct {
 	once sync.Once
 	yes  chan struct{} // closed by mark
@@ -190,7 +195,8 @@ func (e *endpoint) streaming() preview.Config {
 	return c
 }
 
-// storedBudget is the endpoint's budget as used by replies. It stores blocks, so that they survive a restart.
+// storedBudget is the endpoint's budget for replies. It stores each rate-limit block, so that the next process
+// respects the block too.
 type storedBudget struct {
 	*budget.Budget
 	save func(chat.Block)
@@ -204,12 +210,13 @@ func (p storedBudget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Durat
 	p.save(p.Budget.Block(c, s, ops, d))
 }
 
-// newEndpoint returns the lasting part of an endpoint, without an account.
+// newEndpoint returns an endpoint without an account.
 func newEndpoint(id chat.EndpointID) *endpoint {
 	return &endpoint{ID: id, budget: budget.New(), pulse: new(preview.Pulse), menuNews: make(chan struct{}, 1)}
 }
 
-// resolve resolves the optional interfaces of the endpoint's platform. It fails if they don't match the capabilities.
+// resolve resolves the optional interfaces of the endpoint's platform. resolve fails if the platform's interfaces
+// don't match its capabilities.
 func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	p := e.Platform
 	r := &account{Endpoint: e, buttons: p.Capabilities().Buttons, works: &works{yes: make(chan struct{})}}

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	maxCallLines = 5  // maximum number of calls shown; the others are only counted
+	maxCallLines = 5  // maximum number of calls that get a line; further calls are only counted
 	maxCallText  = 80 // maximum length of the text about one call, in characters
 )
 
-// progress is the visible state of a turn's tool calls. The lines are shown until all calls have ended; late
-// events don't bring them back.
+// progress is the visible state of a turn's tool calls. Each call has a line. The lines are visible until all calls
+// have ended. A late event of an ended call does not show its line again.
 type progress struct {
-	calls []toolLine // calls since the last time when none was running, in the order of their first events
+	calls []toolLine // calls that have begun since no call was running, in the order of their first events
 	over  []string   // ids of calls whose lines were removed
 	since time.Time  // time of the first event of calls
-	asks  *inquiry   // question to a person, shown instead of the lines
-	mind  thought    // the model's thoughts, if people want to see them
+	asks  *inquiry   // question for approval, shown instead of the lines
+	mind  thought    // the model's thoughts, if the operator wants to show them
 }
 
 type toolLine struct {
@@ -31,7 +31,7 @@ type toolLine struct {
 	state    agent.ToolState
 }
 
-// tell applies an event of one call, and returns the status, and whether the status has changed.
+// tell applies an event of one tool call. It returns the new status, and reports whether the status has changed.
 func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	if e.ID == "" || slices.Contains(p.over, e.ID) {
 		return preview.Status{}, false
@@ -58,25 +58,25 @@ func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	return p.status(), fresh || p.calls[i] != before
 }
 
-// ask shows a question instead of the lines.
+// ask shows a question for approval instead of the lines of the calls.
 func (p *progress) ask(i inquiry) preview.Status {
 	p.asks = &i
 	return p.status()
 }
 
-// answered removes the question.
+// answered removes the question for approval.
 func (p *progress) answered() preview.Status {
 	p.asks = nil
 	return p.status()
 }
 
-// think adds a piece of the model's thoughts, and returns the status, and whether the status has changed.
+// think adds a piece of the model's thoughts. It returns the new status, and reports whether the status has changed.
 func (p *progress) think(delta string, now time.Time) (preview.Status, bool) {
 	changed := p.mind.add(delta, now)
 	return p.status(), changed
 }
 
-// rethink discards the thoughts about a discarded text.
+// rethink discards the model's thoughts, because the text that they were about was discarded.
 func (p *progress) rethink() preview.Status {
 	p.mind = thought{}
 	return p.status()
@@ -96,7 +96,7 @@ func (p *progress) status() preview.Status {
 
 func ended(s agent.ToolState) bool { return s == agent.ToolCompleted || s == agent.ToolFailed }
 
-// lines returns the visible lines; running calls come before ended ones.
+// lines returns the visible lines of the calls. The lines of running calls come before those of ended calls.
 func (p *progress) lines() []string {
 	calls := slices.Clone(p.calls)
 	slices.SortStableFunc(calls, func(a, b toolLine) int { return order(a.state) - order(b.state) })
