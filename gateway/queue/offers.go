@@ -7,14 +7,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Offers are the messages offered to one running turn. The actor offers them and the turn's goroutine takes
-// them.
+// Offers are the messages that the actor offers to one running turn. The turn's goroutine takes them.
 type Offers struct {
 	mu      sync.Mutex
 	waiting []Message
-	taking  chan struct{}   // closed at the end of the running Take; nil: none is running
-	taken   []agent.Message // taken messages as the model read them
-	joined  []chat.Inbound  // taken messages as received
+	taking  chan struct{}   // closed at the end of the running Take; nil: no Take is running
+	taken   []agent.Message // taken messages, as the model read them
+	joined  []chat.Inbound  // taken messages, as the gateway received them
 	closed  bool            // the turn takes no more messages
 }
 
@@ -32,16 +31,16 @@ func (o *Offers) Messages() []agent.Message {
 	return o.taken
 }
 
-// Joined returns the taken messages as received. The turn answers them too.
+// Joined returns the messages that the turn has taken, as they were received. The turn answers them too.
 func (o *Offers) Joined() []chat.Inbound {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.joined
 }
 
-// Take takes the offered messages. store must durably record that the turn answers them, so that a restarted
-// turn asks all of them; if it fails, no message is taken. Take is not called twice at the same time. While it waits for
-// store, more messages can be offered, which the next Take takes, but none is reclaimed.
+// Take takes the offered messages. store must durably record that the turn answers these messages, so that the turn still
+// answers them after a restart. If store fails, Take takes no message. Take must not be called twice at the same time. While
+// Take waits for store, the actor may offer more messages, which the next Take takes. During this time, Queue.Reclaim waits.
 func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) (messages []agent.Message, err error) {
 	joined := o.beginTake()
 	if len(joined) == 0 {
@@ -62,7 +61,7 @@ func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids [
 	return all, nil
 }
 
-// beginTake returns the messages that wait. They count as waiting until endTake.
+// beginTake returns the messages that wait. Until endTake, these messages still count as waiting.
 func (o *Offers) beginTake() []chat.Inbound {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +71,7 @@ func (o *Offers) beginTake() []chat.Inbound {
 	return inbounds(o.waiting)
 }
 
-// endTake removes the taken messages from those that wait.
+// endTake removes the taken messages from the messages that wait.
 func (o *Offers) endTake(joined []chat.Inbound, messages []agent.Message) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -92,7 +91,8 @@ func (o *Offers) add(m Message) bool {
 	return true
 }
 
-// close returns the messages that were not taken, and ends the offers. It waits for the end of a running Take.
+// close ends the offers and returns the messages that the turn has not taken. If a Take is running, close waits until
+// it has ended.
 func (o *Offers) close() []Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// maxResumed is how many conversations of one endpoint resume at the same time. Thousands at once would
-	// exceed the models' rate limits and hold all questions in memory.
+	// maxResumed is how many conversations of one endpoint resume at the same time. If thousands resumed at once,
+	// they would exceed the rate limits of the models, and all their questions would be in memory.
 	maxResumed = 32
-	// ticketLife is how long one conversation counts as resuming. If it hangs, the others continue after this time.
+	// ticketLife is how long one conversation counts as resuming. If a conversation hangs, the other conversations
+	// continue after this time.
 	ticketLife = 30 * time.Second
 )
 
@@ -21,7 +22,7 @@ type Pacer struct {
 	waiting []*Ticket // oldest first
 }
 
-// Ticket is a conversation's place in a Pacer. A conversation that need not wait has a nil Ticket.
+// Ticket is a conversation's place in a Pacer. A conversation that need not wait for others has a nil Ticket.
 type Ticket struct {
 	at      *Pacer
 	granted func() // called when the conversation may continue
@@ -30,7 +31,8 @@ type Ticket struct {
 	over    bool // the conversation has left
 }
 
-// Enter returns a ticket behind all others. granted must not block.
+// Enter returns a ticket at the end of the line. The Pacer calls granted when the conversation may continue. granted
+// must not block.
 func (p *Pacer) Enter(granted func()) *Ticket {
 	one := &Ticket{at: p, granted: granted}
 	p.mu.Lock()
@@ -40,7 +42,7 @@ func (p *Pacer) Enter(granted func()) *Ticket {
 	return one
 }
 
-// grant gives free places to waiting tickets. The caller holds mu.
+// grant lets waiting tickets continue while fewer than maxResumed conversations resume. The caller holds mu.
 func (p *Pacer) grant() {
 	for p.running < maxResumed && len(p.waiting) > 0 {
 		one := p.waiting[0]
@@ -61,7 +63,7 @@ func (t *Ticket) Waits() bool {
 	return !t.runs
 }
 
-// Leave lets the next conversation continue. Further calls have no effect.
+// Leave gives up the conversation's place, so that the next conversation can continue. Further calls of Leave have no effect.
 func (t *Ticket) Leave() {
 	if t == nil {
 		return

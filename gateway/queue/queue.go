@@ -9,28 +9,28 @@ import (
 	"telex/internal/chat"
 )
 
-// PieceWindow is how long a question waits for further pieces of a message that a client split, such as the pictures of
-// an album or the pieces of a long paste. Pieces arrive within a few hundred milliseconds.
+// PieceWindow is how long a question waits for further pieces of a message that a chat app split. Such pieces are the
+// pictures of an album or the pieces of a long pasted text. The pieces usually arrive within a few hundred milliseconds.
 const PieceWindow = 1200 * time.Millisecond
 
-// maxPieces is the maximum number of queued pieces of one question. An album has ten pictures, and 64 pieces of a paste
-// are longer than any question may be.
+// maxPieces is the maximum number of queued pieces of one question. An album has at most ten pictures, and 64 pieces
+// of a pasted text are longer than any question may be.
 const maxPieces = 64
 
 // Message is an accepted message that waits for a turn.
 type Message struct {
 	chat.Inbound
 	Accepted time.Time
-	Runs     int // number of earlier processes that began a turn with it
+	Runs     int // number of earlier processes that began a turn with this message
 
-	number   int  // position in the order of arrival; 0: before all others
-	joins    bool // it belongs to the same question as the message before it
-	requeued bool // it returned to the queue, and no part of it was answered
+	number   int  // position in the order of arrival; 0: before all other messages
+	joins    bool // the message belongs to the same question as the message before it
+	requeued bool // the message returned to the queue without an answer
 }
 
-// WaitsSince returns when the wait began, for the message's age. A message that the adapter missed has waited on the
-// platform since it was written. The wait of any other message began when it was accepted. Its platform time does not
-// count: if it differs, one of the clocks is wrong.
+// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person wrote
+// the message, the message has waited since it was written. Any other message has waited since the gateway accepted it. For
+// such a message, WaitsSince ignores the time on the platform's clock, because that clock may differ from the local clock.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
@@ -38,8 +38,8 @@ func (m Message) WaitsSince() time.Time {
 	return m.Accepted
 }
 
-// window returns how long to wait for a message that continues this one: further pieces of a split message, or the text
-// that belongs to pictures. Other messages don't wait, since people would notice the delay.
+// window returns how long the queue waits for a message that continues m: a further piece of a split message, or the
+// text that belongs to pictures. For other messages, window returns 0, because people would notice the delay.
 func (m Message) window() time.Duration {
 	split := m.More || m.Text == "" && len(m.Attachments) > 0
 	if !split || m.requeued {
@@ -48,13 +48,13 @@ func (m Message) window() time.Duration {
 	return PieceWindow
 }
 
-// continues reports whether a message is a further piece of the one before it.
+// continues reports whether a message is a further piece of the message before it.
 func (m Message) continues(before Message) bool {
 	w := before.window()
 	return m.joins || w > 0 && before.Sender.ID == m.Sender.ID && m.Accepted.Sub(before.Accepted).Abs() <= w
 }
 
-// Rules limit the queue and define what one question is.
+// Rules limit the queue, and decide which messages form one question.
 type Rules struct {
 	Max      int                     // maximum number of queued questions
 	Merge    bool                    // consecutive messages of one person form one question
@@ -78,8 +78,8 @@ func (q *Queue) SetRules(r Rules) { q.rules = r }
 // Len returns the number of waiting messages.
 func (q *Queue) Len() int { return len(q.waiting) }
 
-// Add queues a message. It returns false if too many questions are queued. Messages offered to the running turn
-// count too. The pieces of one question count once.
+// Add queues a message. Add returns false if too many questions are queued. The messages that are offered to the
+// running turn count as questions; offered is their number. All pieces of one question count as one.
 func (q *Queue) Add(m Message, offered int) bool {
 	questions, pieces := offered, 0 // pieces counts the pieces of the last question
 	for i, before := range q.waiting {
@@ -98,14 +98,14 @@ func (q *Queue) Add(m Message, offered int) bool {
 	return true
 }
 
-// Offer offers a message to a running turn. It returns false if the turn takes no more messages, if too many messages
-// wait, or if an earlier message of the sender is queued, which must be answered first.
+// Offer offers a message to a running turn. Offer returns false if the turn takes no more messages, or if too many messages
+// wait. Offer also returns false if an earlier message of the sender is queued, because that message must be answered first.
 func (q *Queue) Offer(m Message, to *Offers) bool {
 	waits := slices.ContainsFunc(q.waiting, func(w Message) bool { return w.Sender.ID == m.Sender.ID })
 	return !waits && len(q.waiting)+to.Len() < q.rules.Max && to.add(q.numbered(m))
 }
 
-// Reclaim ends the offers to a turn. Messages that the turn did not take return to their original place in the
+// Reclaim ends the offers to a turn. The messages that the turn has not taken return to their original places in the
 // queue.
 func (q *Queue) Reclaim(o *Offers) {
 	q.waiting = append(q.waiting, o.close()...)
@@ -122,11 +122,11 @@ func (q *Queue) numbered(m Message) Message {
 func (q *Queue) Ripens() time.Duration {
 	last := q.waiting[q.question()-1]
 	window := last.window()
-	return min(window, window-time.Since(last.Accepted)) // limits the wait even if the clock was changed
+	return min(window, window-time.Since(last.Accepted)) // never longer than window, even if the clock was set back
 }
 
-// question returns how many messages at the head of the queue form one question: its pieces, and, if messages are
-// merged, further messages of the same person up to the maximum size.
+// question returns how many messages at the head of the queue form one question. These are the pieces of the first
+// message and, if Rules.Merge is set, further messages of the same person up to the maximum size.
 func (q *Queue) question() int {
 	first := q.waiting[0]
 	size := len(first.Text)
@@ -140,8 +140,8 @@ func (q *Queue) question() int {
 	return len(q.waiting)
 }
 
-// Next removes the next question's messages from the queue and returns them. requeued reports whether they were
-// put back before.
+// Next removes the next question's messages from the queue and returns them. requeued reports whether PutBack had put
+// these messages back into the queue.
 func (q *Queue) Next() (messages []chat.Inbound, requeued bool) {
 	n := q.question()
 	messages, requeued = inbounds(q.waiting[:n]), q.waiting[0].requeued
@@ -158,7 +158,8 @@ func (q *Queue) PutBack(messages []chat.Inbound) {
 	q.waiting = slices.Insert(q.waiting, 0, again...)
 }
 
-// Revise changes the waiting messages for which change returns true, and reports whether there is one.
+// Revise calls change for each waiting message. change may modify the message, and returns true if it did. Revise
+// reports whether any message was modified.
 func (q *Queue) Revise(change func(*Message) bool) (changed bool) {
 	for i := range q.waiting {
 		changed = change(&q.waiting[i]) || changed
@@ -166,7 +167,7 @@ func (q *Queue) Revise(change func(*Message) bool) (changed bool) {
 	return changed
 }
 
-// Waiting returns the waiting messages that which selects, oldest first.
+// Waiting returns the waiting messages for which the function which returns true, oldest first.
 func (q *Queue) Waiting(which func(chat.Inbound) bool) (found []chat.Inbound) {
 	for _, m := range q.waiting {
 		if which(m.Inbound) {
@@ -176,7 +177,7 @@ func (q *Queue) Waiting(which func(chat.Inbound) bool) (found []chat.Inbound) {
 	return found
 }
 
-// Remove removes the messages that which selects, and returns them.
+// Remove removes from the queue the messages for which the function which returns true, and returns them.
 func (q *Queue) Remove(which func(chat.Inbound) bool) (removed []chat.Inbound) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(m Message) bool {
 		remove := which(m.Inbound)
@@ -196,7 +197,7 @@ func inbounds(messages []Message) []chat.Inbound {
 	return out
 }
 
-// Text returns the text of a question that consists of several messages.
+// Text joins the texts of the messages that form one question.
 func Text(messages []chat.Inbound) string {
 	var texts []string
 	for _, m := range messages {
