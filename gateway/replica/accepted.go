@@ -7,11 +7,11 @@ import (
 	"telex/internal/chat"
 )
 
-// rememberFor is the minimum time for which a replica remembers that it accepted a message. The owner of the chat
-// takes the message within a second.
+// rememberFor is the minimum time for which a replica remembers that it accepted a message. This time is long enough,
+// because the owner of the chat takes the message within a second.
 const rememberFor = 10 * time.Second
 
-// MessageKey names one message.
+// MessageKey identifies one message.
 type MessageKey struct {
 	conversation chat.Conversation
 	id           chat.MessageID
@@ -21,8 +21,8 @@ type MessageKey struct {
 // Key returns the key of a message.
 func Key(c chat.Conversation, in chat.Inbound) MessageKey { return MessageKey{c, in.ID, in.Kind} }
 
-// Accepted remembers for a while which messages this replica accepted itself. Remove is not called for messages
-// that another replica answers, so Accepted must forget them by itself.
+// Accepted remembers for a while which messages this replica accepted from a platform. If another replica answers
+// such a message, nobody calls Remove, so Accepted forgets old messages by itself.
 type Accepted struct {
 	mu           sync.Mutex
 	newer, older map[MessageKey]bool
@@ -44,7 +44,7 @@ func (a *Accepted) Add(k MessageKey, now time.Time) {
 	a.newer[k] = true
 }
 
-// Remove removes a message and reports whether it was there.
+// Remove removes a message, and reports whether the set contained it.
 func (a *Accepted) Remove(k MessageKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

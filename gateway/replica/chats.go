@@ -7,16 +7,16 @@ import (
 	"telex/internal/chat"
 )
 
-// keepFor is how long a replica keeps a chat in which nothing happens. A message within this time needs no new
-// owner. Afterwards, the next owner need not know the calls that this replica made: platforms count calls over a
-// minute.
+// keepFor is how long a replica owns a chat in which nothing happens. If a message arrives within this time, the chat
+// needs no new owner. Platforms count calls over a minute. After keepFor, the next owner therefore need not know
+// which calls this replica made in the chat.
 const keepFor = 2 * time.Minute
 
-// Chats are the chats that this replica owns, as far as it knows. Each of them is a chat.Conversation without a
-// thread.
+// Chats is the set of chats that this replica owns, as far as the replica knows. Each chat is a chat.Conversation
+// without a thread.
 type Chats struct {
 	mu     sync.Mutex
-	active map[chat.Conversation]time.Time // when something happened there last
+	active map[chat.Conversation]time.Time // time of the last event in each chat
 }
 
 // NewChats returns an empty set.
@@ -35,8 +35,9 @@ func (s *Chats) Touch(c chat.Conversation, now time.Time) {
 	s.active[Of(c)] = now
 }
 
-// Idle removes and returns the chats that the process can give up. In such a chat, no conversation is active. In
-// addition, nothing has happened there for keepFor, or another process must own the chat.
+// Idle removes and returns the chats that this replica can give up. The replica can give up a chat if busy returns
+// false for it, and if nothing has happened there for keepFor or foreign returns true. busy reports whether a
+// conversation of the chat is active here, and foreign whether another replica must own the chat.
 func (s *Chats) Idle(now time.Time, foreign, busy func(chat.Conversation) bool) (idle []chat.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +53,7 @@ func (s *Chats) Idle(now time.Time, foreign, busy func(chat.Conversation) bool) 
 	return idle
 }
 
-// Len returns how many chats there are.
+// Len returns the number of chats that this replica owns.
 func (s *Chats) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package replica keeps what one process knows of its own part in a store that several processes share: whether its
-// lease holds, and which chats it owns. It calls neither the store nor a platform.
+// Package replica holds the state of one process that shares its store with other processes: whether its lease is
+// valid, and which chats it owns. The package calls neither the store nor a platform.
 package replica

@@ -7,12 +7,12 @@ import (
 	"telex/internal/chat"
 )
 
-// margin is how much earlier a replica gives up its lease than the store does: a call that has just begun must have reached
-// the platform before another replica takes over.
+// A replica counts its lease as over by margin earlier than the store does. So a call that the replica has just begun
+// reaches the platform before another replica takes over.
 const margin = 500 * time.Millisecond
 
-// Lease is the right of this process to act as a replica. It needs no common clock with the store. It counts from
-// the time when the request was sent, and the store counts from a later time.
+// Lease is the right of this process to act as a replica. The clocks of this process and of the store may differ. A Lease
+// counts from the time when the process sent the request, and the store counts from a later time, so the Lease ends first.
 type Lease struct {
 	mu    sync.Mutex
 	until time.Time
@@ -21,14 +21,15 @@ type Lease struct {
 	over  bool
 }
 
-// NewLease returns a granted lease. asked is the time when the request for it was sent.
+// NewLease returns a lease that the store has granted. asked is the time when the process sent the request for it.
 func NewLease(asked time.Time) *Lease {
 	l := &Lease{lost: make(chan struct{})}
 	l.Renewed(asked)
 	return l
 }
 
-// Renewed prolongs the lease after a request that was sent at asked. A lost lease stays lost.
+// Renewed prolongs the lease after the store has granted a renewal. asked is the time when the process sent the
+// request. Renewed does not prolong a lease that is already over.
 func (l *Lease) Renewed(asked time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +46,7 @@ func (l *Lease) Renewed(asked time.Time) {
 	l.timer.Reset(left)
 }
 
-// Holds reports whether the process may call a platform now.
+// Holds reports whether the lease is valid, so that the process may call a platform now.
 func (l *Lease) Holds() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,15 +56,15 @@ func (l *Lease) Holds() bool {
 	return !l.over
 }
 
-// holds compares two clocks: the monotonic one stands still while a machine is suspended, and the wall clock may be set
-// back.
+// holds reports whether the lease is valid by the monotonic clock and by the wall clock. The monotonic clock stops
+// while a machine is suspended, and the wall clock may be set back.
 func (l *Lease) holds(now time.Time) bool {
 	return !l.over && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
 }
 
 func (l *Lease) expire() { l.Holds() }
 
-// Lose ends the lease: the store refused it, or the process gives it up.
+// Lose ends the lease. It is called when the store has refused the lease, and when the process gives up the lease.
 func (l *Lease) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +79,7 @@ func (l *Lease) lose() {
 	l.timer.Stop()
 }
 
-// Requested returns when the newest granted request for the lease was sent.
+// Requested returns the time when the process sent the newest request for the lease that the store granted.
 func (l *Lease) Requested() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
