@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. A platform
-	// that only restarts one of its servers recovers sooner. So a failing receiver delays answers by at most about
-	// this time.
+	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. If a platform
+	// only restarts one of its servers, receiving works again before this time. A failing receiver delays answers by
+	// about yieldAfter at most.
 	yieldAfter = 10 * time.Second
-	// restFor is how long a replica that stopped being a receiver leaves receiving to others. If no replica can
-	// reach the platform, each of them tries once in this time, instead of after every failure.
+	// After a replica has stopped being a receiver, it leaves receiving to other replicas for restFor. If no replica can
+	// reach the platform, each replica tries to receive once in this time, and not after every failure of another replica.
 	restFor = time.Minute
 )
 
-// elect tries to make this replica the receiver of every endpoint that allows only one. Where receiving fails here,
-// it leaves receiving to another replica.
+// elect tries to make this replica the receiver of every endpoint that allows only one. If this replica can't receive
+// from an endpoint, elect leaves receiving to another replica.
 func (m *member) elect(ctx context.Context) error {
 	for _, e := range m.g.current().endpoints {
 		if !e.account().Platform.Capabilities().OneReceiver {
@@ -34,16 +34,16 @@ func (m *member) elect(ctx context.Context) error {
 	return nil
 }
 
-// stand tries to become or stay the receiver of an endpoint. If receiving fails here and another replica could
-// receive, this replica stops being the receiver.
+// stand tries to make this replica the receiver of an endpoint, or to keep it the receiver. If this replica fails to
+// receive and another replica could receive, stand ends that this replica is the receiver.
 func (m *member) stand(ctx context.Context, e *endpoint) error {
 	is, others := m.isReceiver(e.ID), m.mayPass(e)
 	switch {
 	case is && others && (e.dead.Load() || e.away.Load() || m.fails(e)):
 		return m.yield(ctx, e)
-	case is && e.away.Load(): // yield failed, and no other replica can receive any more
+	case is && e.away.Load(): // the store refused yield, and no other replica can receive now
 		e.away.Store(false)
-		m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
+		m.g.receiveMore() //nolint:contextcheck // receiving lasts longer than ctx
 		return nil
 	case is, e.dead.Load(), e.away.Load() && others:
 		return nil
@@ -57,15 +57,16 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 	m.mu.Unlock()
 	m.g.Log.Info("this replica receives from now on", slog.String("endpoint", string(e.ID)))
 	if rested := e.away.Swap(false); rested || e.account().Platform.Capabilities().ReceiverAnswers {
-		m.renew(ctx) // the store gives chats of the endpoint to this replica from now on
+		m.renew(ctx) // tell the store that this replica can own chats of the endpoint
 	}
-	m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
+	m.g.receiveMore() //nolint:contextcheck // receiving lasts longer than ctx
 	return nil
 }
 
-// fails reports whether the receiver of an endpoint has failed for so long that another replica should receive. If
-// only the receiver can answer (Capabilities.ReceiverAnswers), nobody knows which other replica could reach the
-// platform. Then the limit is restFor, so that each replica tries for as long as the one before it rests.
+// fails reports whether this replica has failed to receive from an endpoint for so long that another replica should
+// receive. The limit is usually yieldAfter. If only the receiver can answer (Capabilities.ReceiverAnswers), nobody
+// knows which other replica can reach the platform. In that case the limit is restFor, so that each replica tries for
+// as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor
@@ -73,7 +74,7 @@ func (m *member) fails(e *endpoint) bool {
 	return e.vital.fails(time.Now()) >= yieldAfter
 }
 
-// mayPass reports whether another replica could receive for an endpoint and answer its chats.
+// mayPass reports whether another replica could receive from an endpoint and answer the messages there.
 func (m *member) mayPass(e *endpoint) bool {
 	peers := m.peers.Load()
 	return peers != nil && slices.ContainsFunc(*peers, func(r chat.Replica) bool {
@@ -82,8 +83,8 @@ func (m *member) mayPass(e *endpoint) bool {
 	})
 }
 
-// yield ends that this replica is the receiver of an endpoint. It is called again until the store has recorded
-// that.
+// yield makes this replica stop being the receiver of an endpoint. The next election calls yield again if the store
+// could not record the change.
 func (m *member) yield(ctx context.Context, e *endpoint) error {
 	if !e.dead.Load() {
 		e.away.Store(true)
@@ -96,15 +97,16 @@ func (m *member) yield(ctx context.Context, e *endpoint) error {
 	delete(m.receives, e.ID)
 	m.mu.Unlock()
 	m.g.Log.Warn("this replica can't receive: another one does from now on", slog.String("endpoint", string(e.ID)), slog.Any("error", e.vital.failure()))
-	m.renew(ctx)      // the store then gives the endpoint's chats to others, too
-	m.g.receiveMore() //nolint:contextcheck // standing by outlives this election
+	m.renew(ctx)      // tell the store to give the endpoint's chats to other replicas
+	m.g.receiveMore() //nolint:contextcheck // standing by lasts longer than ctx
 	return nil
 }
 
-// isFit reports whether this process can answer the chats of an endpoint, as far as it knows.
+// isFit reports whether this process can probably answer messages at an endpoint: it has neither stopped the endpoint
+// nor left it to other replicas.
 func (e *endpoint) isFit() bool { return !e.dead.Load() && !e.away.Load() }
 
-// tellFitness signals to the other replicas that isFit has changed.
+// tellFitness tells the other replicas that the result of isFit has changed for an endpoint.
 func (g *Gateway) tellFitness(ctx context.Context) {
 	if m := g.member.Load(); m != nil {
 		m.renew(ctx)
@@ -112,13 +114,13 @@ func (g *Gateway) tellFitness(ctx context.Context) {
 	}
 }
 
-// isForeign reports whether another replica should own a chat, because this one can't answer there.
+// isForeign reports whether another replica should own a chat, because this replica can't answer there.
 func (m *member) isForeign(c chat.Conversation) bool {
 	e := m.g.current().endpoints[c.Endpoint]
 	return e == nil || !e.isFit() && m.mayPass(e)
 }
 
-// mayReceive reports whether this process may receive for an endpoint.
+// mayReceive reports whether this process may receive messages from an endpoint.
 func (g *Gateway) mayReceive(e *endpoint) bool {
 	m := g.member.Load()
 	if m == nil || !e.account().Platform.Capabilities().OneReceiver {
@@ -134,12 +136,13 @@ func (m *member) isReceiver(e chat.EndpointID) bool {
 	return m.receives[e]
 }
 
-// standBy runs an adapter's work while another replica receives, and learns whether the adapter could receive.
+// standBy runs the work that an adapter has to do while another replica receives. Meanwhile, standBy finds out
+// whether this replica could receive too.
 func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	if e.away.Load() {
 		pause(ctx, restFor)
 	}
-	var failing time.Time // since when the adapter can't reach the platform; zero: it can, or this is unknown
+	var failing time.Time // since when the adapter can't reach the platform; zero: the adapter can, or this is unknown
 	works := func() {
 		failing = time.Time{}
 		if ctx.Err() == nil && e.away.Swap(false) {
@@ -147,7 +150,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 		}
 	}
 	adapter, ok := e.account().Platform.(StandbyWorker)
-	if !ok || e.account().Platform.Capabilities().ReceiverAnswers { // only receiving can show that the adapter works
+	if !ok || e.account().Platform.Capabilities().ReceiverAnswers { // StandBy can't show that the adapter works
 		works()
 	}
 	if !ok {
@@ -172,10 +175,10 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 		case ctx.Err() != nil:
 			return
 		case kind == chat.Auth:
-			if refusals++; !e.away.Swap(true) { // until the platform accepts the credentials, other replicas get new chats
+			if refusals++; !e.away.Swap(true) { // other replicas get new chats until the platform accepts the credentials
 				g.tellFitness(ctx)
 			}
-		case kind != chat.Temporary && kind != chat.Uncertain: // the error shows that the platform can be reached
+		case kind != chat.Temporary && kind != chat.Uncertain: // such an error shows that the adapter can reach the platform
 			failing = time.Time{}
 		case failing.IsZero():
 			failing = time.Now()
@@ -194,7 +197,8 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	}
 }
 
-// leaveToOthers lets other replicas answer the chats of an endpoint, if one can, until the adapter reports that it works.
+// leaveToOthers makes other replicas answer the chats of an endpoint, until the adapter of this replica reports that
+// it works. If no other replica can answer, leaveToOthers does nothing.
 func (g *Gateway) leaveToOthers(ctx context.Context, e *endpoint, err error) {
 	if m := g.member.Load(); m != nil && !e.account().Platform.Capabilities().ReceiverAnswers && m.mayPass(e) && !e.away.Swap(true) {
 		g.Log.Warn("this replica can't reach the platform: others answer there", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
@@ -202,8 +206,8 @@ func (g *Gateway) leaveToOthers(ctx context.Context, e *endpoint, err error) {
 	}
 }
 
-// adopt passes a message to the adapter of its endpoint before the answer. It returns the message with the adapter's
-// additions.
+// adopt passes a message that is about to be answered to the adapter of its endpoint, if the adapter is an Adopter.
+// adopt returns the message with the adapter's additions.
 func (g *Gateway) adopt(in chat.Inbound, of chat.EndpointID) chat.Inbound {
 	e := g.current().endpoints[of]
 	if e == nil || in.Kind == chat.Forgotten || in.Kind == chat.Erased {

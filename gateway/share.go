@@ -11,7 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// divide begins to share an endpoint's limits with the other replicas, once for each registration.
+// divide begins to share an endpoint's rate limits with the other replicas. Further calls after the same registration
+// have no effect.
 func (g *Gateway) divide(e *endpoint) {
 	m := g.member.Load()
 	if m == nil {
@@ -34,8 +35,8 @@ func (g *Gateway) divide(e *endpoint) {
 	})
 }
 
-// shares keeps this replica's shares up to date until ctx ends or the lease is lost. While the store can't be
-// reached, the replica keeps the shares that it has.
+// shares regularly renews this replica's shares of the rate limits, until ctx ends or the lease is lost. If the store
+// can't be reached, the replica keeps its current shares.
 func (m *member) shares(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -56,7 +57,7 @@ func (m *member) shares(ctx context.Context) {
 	}
 }
 
-// share renews the shares of all endpoints.
+// share renews this replica's shares of the rate limits of all endpoints.
 func (m *member) share(ctx context.Context) error {
 	var failed error
 	for id, e := range m.g.current().endpoints {
@@ -82,8 +83,8 @@ func (m *member) share(ctx context.Context) error {
 	return failed
 }
 
-// retireShares leaves the unused part of this replica's shares to the others. This replica makes no more calls. If
-// retireShares fails, the others must wait until the claims of this replica have ended.
+// retireShares gives the unused part of this replica's shares to the other replicas. After that, this replica makes no
+// more calls. If retireShares fails, the other replicas get these shares only when the claims of this replica have ended.
 func (m *member) retireShares(ctx context.Context) {
 	for id, e := range m.g.current().endpoints {
 		left := e.budget.Retire()

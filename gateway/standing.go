@@ -10,17 +10,17 @@ import (
 
 // ReplicaState is the state of this process as a replica.
 type ReplicaState struct {
-	ID        chat.ReplicaID // 0: the process has not joined the replicas yet
-	Holds     bool           // the process holds its lease, so it may answer
-	Renewed   time.Time      // when the newest renewal of the lease was requested; zero: never
-	Err       error          // why joining or renewing fails; nil: neither failed last time
-	Peers     []chat.Replica // all replicas with a lease, as far as this process knows, itself included; oldest first
+	ID        chat.ReplicaID // 0: the process has not registered as a replica yet
+	Holds     bool           // the lease of the process is valid, so the process may answer
+	Renewed   time.Time      // when the process requested the newest renewal of its lease; zero: never
+	Err       error          // why the last registration or renewal failed; nil: it succeeded
+	Peers     []chat.Replica // all replicas with a lease, as far as this process knows, including this one; oldest first
 	Chats     int            // number of chats that this process owns, as far as it knows
 	Lost      int64          // number of leases that this process has lost
-	Forwarded int64          // number of messages that another replica received and this process answers
+	Forwarded int64          // number of messages that this process answers and another replica received
 }
 
-// replica returns the state of this process as a replica; nil if the store is not shared.
+// replica returns the state of this process as a replica, or nil if the store is not shared.
 func (g *Gateway) replica() *ReplicaState {
 	if g.shared == nil {
 		return nil
@@ -43,9 +43,9 @@ func (g *Gateway) replica() *ReplicaState {
 	return s
 }
 
-// receives returns the endpoints for which a replica receives, sorted by name: the endpoints with one receiver for
-// which the replica was elected, and those for which all replicas receive. Which endpoints allow only one receiver
-// is read from this process's own configuration.
+// receives returns the endpoints from which a replica receives messages, sorted by name. These are the endpoints for
+// which the replica was elected as the only receiver, and the endpoints that allow several receivers. receives uses
+// the configuration of this process to decide which endpoints allow several receivers.
 func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	list = slices.Clone(r.Receives)
 	for _, id := range r.Endpoints {
@@ -57,7 +57,7 @@ func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	return slices.Compact(list)
 }
 
-// countForwarded counts the messages of a call of Take that other replicas received.
+// countForwarded counts those messages that other replicas received and Take has returned to this replica.
 func (m *member) countForwarded(messages []chat.Pending) {
 	for _, p := range messages {
 		if !m.accepted.Remove(replica.Key(p.Conversation, p.Message)) {

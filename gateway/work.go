@@ -46,8 +46,8 @@ func (m *member) react(ctx context.Context) {
 	}
 }
 
-// orphans returns a channel that receives shortly after the lease of another replica has ended, if it ends before
-// the next search for work. It returns nil if no lease is about to end.
+// orphans returns a channel that delivers a value shortly after the end of another replica's lease. If no lease can
+// end before the next regular search for work, orphans returns nil.
 func (m *member) orphans() <-chan time.Time {
 	peers := m.peers.Load()
 	if peers == nil {
@@ -61,7 +61,7 @@ func (m *member) orphans() <-chan time.Time {
 	return nil
 }
 
-// handle handles signals.
+// handle does the work that signals announce.
 func (m *member) handle(ctx context.Context, s chat.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
@@ -82,7 +82,7 @@ func (m *member) handle(ctx context.Context, s chat.Signal) error {
 	return m.take(ctx, maxOrphans)
 }
 
-// reload reads what other replicas may have changed.
+// reload reads admissions, pairing requests, moves of chats and rate-limit blocks, which other replicas may have changed.
 func (m *member) reload(ctx context.Context) error {
 	known := make(map[chat.Move]bool)
 	for _, move := range m.g.policy.Moves() {
@@ -101,8 +101,9 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
-// passOn gives up the chats in which another replica must answer, and returns the rest of the work. While the
-// replicas' configurations differ, this replica may own chats of endpoints that it does not run.
+// passOn gives up those chats of taken that another replica must answer, and returns the work in the other chats.
+// Such chats exist while the configurations of the replicas differ, because a replica may then own chats of endpoints
+// that it does not run.
 func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
 	isForeign := func(c chat.Conversation) bool { return m.isForeign(c) && !m.g.isBusy(replica.Of(c)) }
 	var foreign []chat.Conversation
@@ -126,7 +127,8 @@ func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, erro
 	return taken, m.store.Free(ctx, true, foreign...)
 }
 
-// take takes new work, including up to orphans chats without an owner, and passes it to the actors.
+// take takes new work from the store and passes it to the actors. take may also take over chats without an owner;
+// orphans is their maximum number.
 func (m *member) take(ctx context.Context, orphans int) error {
 	taken, err := m.store.Take(ctx, m.taken+1, orphans)
 	if err != nil {
@@ -138,7 +140,7 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	m.taken++
 	m.countForwarded(taken.Messages)
 	now := time.Now()
-	resumes := make(map[chat.Conversation]bool) // chats in which another replica was working
+	resumes := make(map[chat.Conversation]bool) // chats in which another replica has worked
 	for _, c := range taken.Chats {
 		m.chats.Touch(c, now)
 		resumes[c] = true
@@ -170,8 +172,9 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	return nil
 }
 
-// give passes a new message to its actor. It returns false if no actor took it: an edit only concerns an active
-// conversation, and no conversation becomes active while the gateway is stopping.
+// give passes a new message to the actor of its conversation. If the conversation has no actor, give starts one. give
+// returns false for an edit or a deletion without an actor, because such a message matters only for an active
+// conversation. give also returns false if no actor may start because the gateway is stopping.
 func (g *Gateway) give(p chat.Pending) bool {
 	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
@@ -183,13 +186,13 @@ func (g *Gateway) give(p chat.Pending) bool {
 	})
 }
 
-// isForwarded reports whether a message is one that Forward passes on.
+// isForwarded reports whether a message is an edit, a deletion or an operator's order, which Replicas.Forward passes on.
 func isForwarded(in chat.Inbound) bool {
 	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
 }
 
-// free gives up inactive chats. If another replica must own a chat, that replica also finishes the chat's
-// unfinished work.
+// free gives up the inactive chats of this replica. If another replica must own a chat, free gives up the chat even
+// if it has unfinished work, and the other replica finishes this work.
 func (m *member) free(ctx context.Context, leaving bool) {
 	foreign := func(c chat.Conversation) bool { return leaving || m.isForeign(c) }
 	ctx, cancel := context.WithTimeout(ctx, workWait)
@@ -201,7 +204,7 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	for unfinished, chats := range idle {
 		if err := m.store.Free(ctx, unfinished, chats...); err != nil {
 			m.g.CheckLease(err)
-			for _, c := range chats { // they are tried again later
+			for _, c := range chats { // keep these chats, so that a later call tries again
 				m.chats.Touch(c, time.Now())
 			}
 		} else if unfinished {
@@ -210,22 +213,22 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone forgets the replies that could not be delivered yet in chats that this process has given up: their
-// next owner delivers them.
+// forgetUndone forgets the undelivered replies in chats that this process has given up. The next owner of these chats
+// delivers the replies.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.undone, func(c chat.Conversation, _ []string) bool { return slices.Contains(chats, replica.Of(g.now(c))) })
 }
 
-// handOver gives up each chat once the process has finished its work there. Until then, active conversations still
-// get new messages, because people stop answers, edit questions and decide about tool calls. No other conversation
-// becomes active: its new messages stay in the store for the next owner.
+// handOver gives up the chats of a stopping process, each when the process has finished its work there. Until then,
+// active conversations still get new messages, because people may stop answers, edit questions and decide about tool
+// calls. Inactive conversations stay inactive: their new messages stay in the store for the next owner of the chat.
 func (m *member) handOver(ctx context.Context) {
 	ticks, looks := time.NewTicker(leaveEvery), time.NewTicker(renewEvery)
 	defer ticks.Stop()
 	defer looks.Stop()
-	m.hear(chat.SignalWork) // the last call of Take may have been cut off
+	m.hear(chat.SignalWork) // the context may have interrupted the last call of Take
 	for {
 		select {
 		case <-m.heard:
@@ -233,7 +236,7 @@ func (m *member) handOver(ctx context.Context) {
 		case <-looks.C:
 			m.hear(chat.SignalWork)
 		case <-ticks.C:
-			if m.leaving.Load() { // before that, other replicas may still give it chats
+			if m.leaving.Load() { // before that, the store may still give chats to this replica
 				m.passKept(ctx)
 				m.free(ctx, true)
 			}
@@ -245,8 +248,8 @@ func (m *member) handOver(ctx context.Context) {
 	}
 }
 
-// passKept forwards the messages in kept to the next owners of their chats, once no conversation of the chat is
-// active here. A message that can't be forwarded is tried again.
+// passKept forwards the messages in kept to the next owners of their chats. It forwards a message only when no
+// conversation of its chat is active here. If a message can't be forwarded, the next call of passKept tries again.
 func (m *member) passKept(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
@@ -260,8 +263,9 @@ func (m *member) passKept(ctx context.Context) {
 	})
 }
 
-// isBusy reports whether a conversation of a chat is active here, or has a reply that this process may deliver
-// later. It compares the current ids of chats, because the store gives up a chat whichever of its ids is named.
+// isBusy reports whether a conversation of a chat is active here, or has an undelivered reply that this process may
+// deliver later. isBusy compares the current ids of chats, because a chat may have several ids, and the store gives
+// up the chat under any of them.
 func (g *Gateway) isBusy(c chat.Conversation) bool {
 	e := g.current().endpoints[c.Endpoint]
 	c = g.now(c)
