@@ -15,9 +15,9 @@ import (
 	"telex/internal/chat"
 )
 
-// maxRuns is how often a turn may begin: once, and again after each of two crashes of the process. A turn that
-// kills every process must not run forever. Runs that a shutdown or a lost lease ended don't count. Runs that ended
-// because the question was edited do count.
+// maxRuns is how often a turn may begin: once, and once more after each of two crashes of the process. The limit
+// stops a turn that crashes every process. A run that a shutdown or a lost lease ended does not count. A run that
+// ended because the asker edited the question does count.
 const maxRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -26,7 +26,8 @@ type leftover struct {
 	messages []queue.Message
 }
 
-// leftovers is the unfinished work in all conversations, in the order in which they resume.
+// leftovers is the unfinished work of earlier processes in all conversations. order is the order in which the
+// conversations resume.
 type leftovers struct {
 	of    map[chat.Conversation]*leftover
 	order []chat.Conversation
@@ -40,7 +41,7 @@ func (l *leftovers) in(c chat.Conversation) *leftover {
 	return l.of[c]
 }
 
-// takeUp passes all unfinished work of an earlier process to the actors.
+// takeUp reads the unfinished work of earlier processes from the store, and passes it to the actors.
 func (g *Gateway) takeUp(ctx context.Context) error {
 	if err := g.policy.Load(ctx); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// restoreBlocks restores the stored rate limit blocks of endpoints.
+// restoreBlocks passes the stored rate-limit blocks of endpoints to the endpoints' budgets.
 func (g *Gateway) restoreBlocks(ctx context.Context, endpoints map[chat.EndpointID]*endpoint) error {
 	for id, e := range endpoints {
 		blocks, err := g.store.blocks.Blocks(ctx, id)
@@ -71,7 +72,7 @@ func (g *Gateway) restoreBlocks(ctx context.Context, endpoints map[chat.Endpoint
 	return nil
 }
 
-// leftovers reads the unfinished work of earlier processes at some endpoints.
+// leftovers reads from the store the unfinished work of earlier processes at the endpoints for which of returns true.
 func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) (leftovers, error) {
 	left := leftovers{of: make(map[chat.Conversation]*leftover)}
 	turns, err := g.store.turns.Unfinished(ctx)
@@ -97,9 +98,9 @@ func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) 
 	return left, nil
 }
 
-// resumeAll passes unfinished work to the actors at once, since a waiting command may refer to a running turn. The
-// actors then resume a few at a time. Conversations with unfinished turns come first, the oldest turn first,
-// because people can see their replies. Conversations that have only waiting messages come after them.
+// resumeAll passes the unfinished work to all actors at once, because a waiting command may be about a running turn. The
+// actors then resume a few at a time. Conversations with unfinished turns resume first, the oldest turn first, because
+// people can see that the replies are unfinished. Then the conversations resume that have only waiting messages.
 func (g *Gateway) resumeAll(left leftovers) {
 	turns, messages, found := 0, 0, time.Now()
 	for _, c := range left.order {
@@ -113,12 +114,12 @@ func (g *Gateway) resumeAll(left leftovers) {
 		}
 		for i, m := range l.messages {
 			l.messages[i].Inbound = g.adopt(m.Inbound, c.Endpoint)
-			if g.shared != nil { // another replica may just have answered there
+			if g.shared != nil { // another replica may have made calls there just before
 				g.assume(e, m.To)
 			}
 		}
 		for _, m := range l.messages {
-			if m.Kind == chat.AccessRequest { // they get the same code again, not a second one
+			if m.Kind == chat.AccessRequest { // open the request now, so that a further message gets no second code
 				g.policy.NeedsCode(chat.Person{Endpoint: c.Endpoint, User: m.Sender.ID}, m.Sender.Name)
 			}
 		}
@@ -126,7 +127,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 	for _, c := range left.order {
 		l := left.of[c]
 		g.wake(c, func(a *actor) {
-			if a.started { // the actor runs already, because two chats were merged
+			if a.started { // the actor already runs, because this chat was merged with another chat
 				a.orders = append(a.orders, func() {
 					a.left, a.found, a.merged = append(a.left, l.turns...), found, append(a.merged, l.messages...)
 					a.takesOver(l.turns)
@@ -138,7 +139,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 			for _, m := range l.messages {
 				a.inherit(m.Inbound)
 			}
-			for _, rec := range l.turns { // the messages of a turn wait no longer
+			for _, rec := range l.turns { // the messages of a turn no longer wait
 				for _, in := range rec.Messages {
 					a.inherit(in)
 				}
@@ -151,7 +152,8 @@ func (g *Gateway) resumeAll(left leftovers) {
 	}
 }
 
-// takesOver records when turns were taken over from other replicas, which may still be running.
+// takesOver records when this replica took over turns from other replicas. A late call of such a replica may still
+// change the reply after this time.
 func (a *actor) takesOver(turns []chat.Turn) {
 	for _, rec := range turns {
 		if a.g.shared != nil {
@@ -160,7 +162,7 @@ func (a *actor) takesOver(turns []chat.Turn) {
 	}
 }
 
-// assume makes the budget count the calls that another process may have made there just before.
+// assume makes the budget count the calls that another process may have made just before in the chat of to.
 func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	switch {
 	case e == nil:
@@ -180,7 +182,7 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e, preview.Outcome{})
 		return
 	}
-	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions did not store the asker
+	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions stored no User
 		log.Info("turn of an earlier process is left as it is: the asker has no access any more")
 		a.leave(rec, a.shown(rec))
 		return
@@ -192,7 +194,7 @@ func (a *actor) resume(rec chat.Turn) {
 	}
 	a.endpoint.resumed()
 	crashes := rec.Runs - r.HandedOver - a.g.excusedRuns(rec, r.Through)
-	// A turn that waits for a person is neither too old nor the cause of a crash.
+	// A turn that waits for a person's decision runs again, however old it is and however often a process crashed.
 	if (crashes >= maxRuns || a.found.Sub(rec.Began) > a.g.current().MaxAge) && !asked.Pending(a.found, r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Int("crashes", crashes), slog.Time("began", rec.Began))
 		key := TextInterrupted
@@ -208,7 +210,7 @@ func (a *actor) resume(rec chat.Turn) {
 	a.start(rec)
 }
 
-// shown returns the history growth for an earlier process's turn that ends without running again: the question
+// shown returns what a turn of an earlier process adds to the history if the turn does not run again: the question
 // and the part of the answer that people saw.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	r, err := history.Read(rec.Steps)
@@ -235,7 +237,8 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	return g
 }
 
-// known returns the ending of a turn that need not run again.
+// known returns the ending of a turn that an earlier process began. known returns false if the turn must run again,
+// because its ending is not stored.
 func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	if rec.State != chat.TurnDecided {
 		return preview.Ending{Keep: true, Stopped: true}, rec.Void
@@ -247,14 +250,14 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	return e, true
 }
 
-// conclusion shows the known ending of an earlier process's turn. Meanwhile that turn counts as the running one, so
-// that the next answer comes after it.
+// conclusion shows the known ending of a turn that an earlier process began. Meanwhile this turn is the actor's
+// running turn, so that the next answer comes below it.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcome) {
 	a.turn = a.redeliver(rec, e, after)
 }
 
-// redeliver shows the known ending of a turn that was begun earlier. after is the outcome of the turn's last run,
-// if this process ran it.
+// redeliver starts to show the known ending of a turn that was begun earlier. after is the outcome of the turn's last
+// run, if this process ran the turn.
 func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {
@@ -271,7 +274,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 	opts := a.replyTo(rec, t.slot, a.endpoint.streaming())
 	opts.Before, opts.Troubled, opts.After, opts.Taken = a.earlier(), a.inTrouble(t), after, a.taken[rec.ID]
 	go func() {
-		defer a.poke() // so that the actor collects a parked turn
+		defer a.poke() // the actor must collect the turn if it is parked
 		defer close(t.done)
 		t.outcome = show(a.g.deliveries, opts)
 		a.suggestAfter(rec.Messages)
@@ -280,8 +283,8 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 	return t
 }
 
-// late answers a message with a note if it waited too long or if earlier processes died while answering it. It
-// reports whether it answered the message.
+// late answers a message with a note if the message has waited too long, or if maxRuns earlier processes died while
+// they answered it. late reports whether it has answered the message.
 func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= maxRuns:
@@ -294,15 +297,15 @@ func (a *actor) late(m queue.Message) bool {
 	return true
 }
 
-// handOver leaves a turn that a shutdown ended to the next process.
+// handOver stores the usage of a turn that a shutdown ended, and leaves the turn to the next process.
 func (a *actor) handOver(t *turn) {
 	a.storeUsage(t, t.journal.HandOver)
 	a.handed = append(a.handed, t.id)
 }
 
-// recall reads the turns that this process left to the next one. A message that still arrives may be about them,
-// such as a /stop or the press of a button. The next process still continues these turns. recall returns false if
-// it can't read them.
+// recall reads from the store the turns that this process has left to the next process. A message that still arrives,
+// such as /stop or the press of a button, may be about one of these turns. recall returns false if it can't read the
+// turns.
 func (a *actor) recall() bool {
 	if len(a.handed) == 0 {
 		return true

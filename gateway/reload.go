@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A reload replaces the options as a whole. Each turn, line and call takes the current options when it begins, so
-// that a reload interrupts nothing.
+// A reload replaces all options at once. Each turn, fixed line and call uses the options that are current when it
+// begins, so that a reload interrupts nothing.
 //
 //	what has changed           what happens
 //	options of replies         the next turn has them
@@ -21,20 +21,21 @@ import (
 //	an endpoint is added       it takes up its stored messages, and receives
 //	an endpoint is removed     it stops receiving; what it has accepted is answered
 //
-// An endpoint keeps its budget and its blocks, even while it is removed from the configuration.
+// The gateway keeps the budget and the rate-limit blocks of an endpoint, even if the endpoint is removed from the
+// configuration and added again.
 
 var (
 	errNotRunning = errors.New("the gateway is not running")
 	errOtherKind  = errors.New("its adapter is of another kind")
 )
 
-// prepared are options that are checked, and may become the current ones.
+// prepared contains options that were checked, and that apply can make the current options.
 type prepared struct {
 	configured
 	accounts map[chat.EndpointID]*account
 }
 
-// prepare checks options. It changes nothing.
+// prepare checks new options and creates what they need. The current options stay unchanged.
 func (g *Gateway) prepare(o Options) (prepared, error) {
 	if o.Texts == nil {
 		o.Texts = DefaultTexts()
@@ -62,9 +63,10 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 	return next, nil
 }
 
-// kind returns the capabilities that can't change in a reload. Without replicas, OneReceiver may change: a bot may
-// go from polling to a webhook. With replicas it may not, because they reload one after the other. As long as one
-// of them polls as the only receiver, messages that others receive by webhook would be refused.
+// kind returns the capabilities of an adapter that a reload can't change. In a single process, a reload may change
+// OneReceiver, for example when a bot changes from polling to a webhook. With several replicas, a reload can't change
+// OneReceiver, because the replicas reload one after the other. While one replica still polls as the only receiver,
+// the store would refuse messages that other replicas receive by webhook.
 func (g *Gateway) kind(p Platform) chat.Capabilities {
 	c := p.Capabilities()
 	c.OneReceiver = c.OneReceiver && g.shared != nil
@@ -82,9 +84,9 @@ func (g *Gateway) apply(next prepared) {
 	g.options.Store(&next.configured)
 }
 
-// Reload replaces the options, except Store, Log and Access.Operators. An endpoint keeps its adapter if its
-// Platform is the same value. After an error, nothing has changed. Reload returns once the replaced and removed
-// adapters have stopped receiving and the others have begun to connect.
+// Reload replaces the options, except Store, Log and Access.Operators. If an endpoint's Platform is the same value as
+// before, the endpoint keeps its adapter. If Reload returns an error, it has changed nothing. Reload returns once the
+// replaced and removed adapters have stopped receiving and the others have begun to connect.
 func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -100,7 +102,8 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	}
 	added := maps.Clone(next.endpoints)
 	maps.DeleteFunc(added, func(id chat.EndpointID, _ *endpoint) bool { return g.known[id] != nil })
-	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil && g.shared == nil }) // with a shared store, Take returns them
+	// If the store is shared, Replicas.Take returns the unfinished work of added endpoints.
+	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil && g.shared == nil })
 	if err == nil {
 		err = g.restoreBlocks(ctx, added)
 	}
@@ -109,17 +112,17 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	}
 	g.stopReceiving(func(e *endpoint) bool {
 		a := next.accounts[e.ID]
-		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the reason why it stopped may be gone
+		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the platform may accept its credentials now
 	})
 	g.apply(next)
 	g.resumeAll(left)
-	g.startReceiving() //nolint:contextcheck // they receive until Run ends, and not until ctx does
+	g.startReceiving() //nolint:contextcheck // the endpoints receive until Run ends, even if ctx ends before
 	g.adviseMoves()
 	return nil
 }
 
-// startReceiving starts receiving for every endpoint that does not receive yet. It returns once all have begun to
-// connect. The caller holds reloading.
+// startReceiving starts receiving for every endpoint that does not receive yet. startReceiving returns once all these
+// endpoints have begun to connect. The caller holds the mutex reloading.
 func (g *Gateway) startReceiving() {
 	var begun sync.WaitGroup
 	for _, e := range g.current().endpoints {
@@ -133,7 +136,7 @@ func (g *Gateway) startReceiving() {
 		if e.stop != nil {
 			continue
 		}
-		if e.dead.Swap(false) { // the reason why it stopped may be gone
+		if e.dead.Swap(false) { // the platform may accept its credentials now
 			e.away.Store(false)
 		}
 		ctx, cancel := context.WithCancel(g.receiving)
@@ -155,14 +158,15 @@ func (g *Gateway) startReceiving() {
 	begun.Wait()
 }
 
-// stopOne lets one endpoint stop receiving.
+// stopOne makes one endpoint stop receiving, and waits until it has stopped.
 func (g *Gateway) stopOne(e *endpoint) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	g.stopReceiving(func(other *endpoint) bool { return other == e })
 }
 
-// stopReceiving lets some endpoints stop receiving, all at once, and waits for them. The caller holds reloading.
+// stopReceiving makes the endpoints for which the function which returns true stop receiving, all at the same time.
+// stopReceiving waits until they have stopped. The caller holds the mutex reloading.
 func (g *Gateway) stopReceiving(which func(*endpoint) bool) {
 	var stopped sync.WaitGroup
 	for _, e := range g.known {

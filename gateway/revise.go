@@ -16,20 +16,21 @@ import (
 
 // Revisions changes questions that people edit before they are answered.
 type Revisions interface {
-	// Revise replaces an unfinished message. If a turn has it, the turn's journal keeps only the usage, and its
-	// parts lose their source text. It fails with an error that wraps chat.ErrUnknown if there is no such message.
+	// Revise replaces the text of a message that is not answered yet. If a turn answers the message, Revise deletes
+	// everything except the usage from the turn's journal, and deletes the source text of the turn's parts. If the
+	// store has no such message, Revise fails with an error that wraps chat.ErrUnknown.
 	Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error
 }
 
-// editTime is the maximum age of an answer that starts over because its question was edited. People may already
-// have read most of an older answer.
+// editTime is the maximum age of an answer that starts over because its question was edited. An older answer does not
+// start over, because people may already have read most of it.
 const editTime = time.Minute
 
-// errEdited is the reason for interrupting a turn whose question was edited. The turn runs again.
+// errEdited is the reason for interrupting a turn whose question was edited. After the interruption, the turn runs again.
 var errEdited = errors.New("the question was edited")
 
-// revise tells the conversation, if it is active, that a message was edited or deleted. It stores nothing: only a
-// question that waits or is being answered matters, and its conversation is active.
+// revise tells a conversation that a message was edited or deleted. If the conversation has no actor, revise does nothing. An
+// edit matters only for a question that waits or is being answered, and the conversation of such a question has an actor.
 func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	if g.shared != nil {
 		_, err := g.forward(ctx, c, in)
@@ -39,8 +40,8 @@ func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return nil
 }
 
-// tell gives a message that is not stored to the conversation, if it is active. It reports whether the conversation
-// is active.
+// tell passes a message that is not stored, such as an edit, to the actor of a conversation. tell returns false if
+// the conversation has no actor.
 func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,7 +57,7 @@ func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) bool {
 	return true
 }
 
-// revise applies an edit or a deletion to a question that waits or is being answered.
+// revise handles the edit or the deletion of a question that waits or is being answered.
 func (a *actor) revise(in chat.Inbound) {
 	same := func(m chat.Inbound) bool { return m.ID == in.ID }
 	t := a.turn
@@ -88,9 +89,10 @@ func (a *actor) revise(in chat.Inbound) {
 	}
 }
 
-// edit gives a question the text of its edited version. It reports whether that makes a difference.
+// edit replaces the text of a question by its edited text. edit returns false if the edit must be ignored or does not
+// change the text.
 func edit(m *chat.Inbound, edited chat.Inbound) bool {
-	command := strings.HasPrefix(edited.Text, "/") // a question does not become a command by an edit
+	command := strings.HasPrefix(edited.Text, "/") // an edit must not turn a question into a command
 	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > maxText {
 		return false
 	}
@@ -98,7 +100,7 @@ func edit(m *chat.Inbound, edited chat.Inbound) bool {
 	return true
 }
 
-// isDecided reports whether the ending of the turn is known.
+// isDecided reports whether it is decided how the turn's reply ends.
 func (t *turn) isDecided() bool {
 	select {
 	case <-t.delivery.decided:
@@ -108,24 +110,26 @@ func (t *turn) isDecided() bool {
 	}
 }
 
-// canStartOver reports whether the turn may run again because of an edit. It may not once a call has changed something:
-// the call would be made twice.
+// canStartOver reports whether the turn may run again because its question was edited. If a tool call has changed
+// something, the turn may not run again, because it would make the call twice.
 func (t *turn) canStartOver() bool {
 	return t.startsOver() || t.why == nil && t.stored.Load() && !t.recovered && !t.isDecided() && t.replaces == "" &&
 		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime
 }
 
-// startsOver reports whether the turn will run again because of an edit, once its reply's last call has ended.
+// startsOver reports whether the turn will run again because its question was edited. The turn runs again once the
+// last call for its reply has ended.
 func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
-// startOver runs a turn with an edited question again; the new answer replaces the text of the same messages. If
-// the turn was stopped meanwhile, or a call changed something, the reply stays as it is shown instead.
+// startOver runs a turn with an edited question again. The new answer replaces the text of the same messages. If the
+// turn was stopped meanwhile, or a tool call has changed something, startOver does not run the turn again, and the
+// reply keeps its visible text.
 func (a *actor) startOver(t *turn) {
 	a.keepUsage(t)
 	again := errors.Is(t.why, errEdited) && !t.journal.Changed() && !t.void
 	rec, err := a.revised(t, again)
 	switch {
-	case err != nil: // the next process continues the turn
+	case err != nil: // the turn stays in the store, and the next process continues it
 		a.log.Error("an answer can't start over", slog.String("turn", t.id), slog.Any("error", err))
 		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	case again:
@@ -145,9 +149,10 @@ func (a *actor) startOver(t *turn) {
 	}
 }
 
-// revised stores the edited messages of a turn that runs again, and returns the turn's record.
+// revised returns the stored record of a turn. If again is true, revised first stores the edited messages of the turn.
 func (a *actor) revised(t *turn, again bool) (chat.Turn, error) {
-	// Revise forgets the Markdown of the old answer; a record that is stored later would bring a piece of it back.
+	// Revise deletes the source text of the old answer from the store. A record of an edit that is stored later would
+	// bring a part of this text back.
 	if err := a.g.edits.drop(a.g.deliveries, t.id); err != nil {
 		return chat.Turn{}, err
 	}

@@ -9,12 +9,12 @@ import (
 	"telex/internal/chat"
 )
 
-// keepUsage stores the usage of a run for the next run of the turn, even if the run used nothing: otherwise the next run would
-// estimate the usage.
+// keepUsage stores the usage of a run for the next run of the turn. keepUsage stores it even if it is zero, because
+// the next run would estimate a usage that is not stored.
 func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 
 func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsage) error) {
-	if a.g.deliveries.Err() != nil { // without a lease nothing may be stored, even if the store would still accept it
+	if a.g.deliveries.Err() != nil { // the lease may be over, and nothing may then be stored
 		return
 	}
 	if err := store(a.g.deliveries, t.result.UsageByModel); err != nil {
@@ -22,8 +22,8 @@ func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsa
 	}
 }
 
-// earlierUsage returns what earlier processes used for a turn. If the last one died while an answer was being
-// written, that answer's usage is estimated.
+// earlierUsage returns the usage of a turn in earlier processes. If the last process died while the model wrote an
+// answer, earlierUsage estimates the usage of that answer.
 func (a *actor) earlierUsage(rec chat.Turn, r history.Replay) []agent.ModelUsage {
 	if !r.DiedAnswering(rec) {
 		return r.Usage
@@ -41,7 +41,7 @@ func (a *actor) earlierUsage(rec chat.Turn, r history.Replay) []agent.ModelUsage
 	return r.UsageWithEstimate(a.settings(a.g.current(), h.Session, rec.User).model.Name, prompt, rec.Parts)
 }
 
-// unstoredUsage returns the usage of an earlier process's turn that is not yet in the stored usage.
+// unstoredUsage returns the usage of a turn that an earlier process began, if the store does not count this usage yet.
 func (a *actor) unstoredUsage(rec chat.Turn) []chat.Usage {
 	if rec.State != chat.TurnRunning {
 		return nil
