@@ -14,18 +14,18 @@ import (
 	"telex/internal/chat"
 )
 
-// Endings keeps how turns end.
+// Endings stores how turns end.
 type Endings interface {
-	// Decide stores how a turn ends, with everything that depends on it, in one transaction. It fails if the
+	// Decide stores how a turn ends, and what the turn adds to its session, in one transaction. Decide fails if the
 	// turn's session was deleted.
 	Decide(ctx context.Context, turn string, d chat.Decision) error
-	// Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
+	// Cut replaces the stored ending of a decided turn. Cut does nothing if the turn is not decided.
 	Cut(ctx context.Context, turn string, ending []byte) error
-	// End marks a turn and the messages that it answers as done. The session grows by g.
+	// End marks a turn and the messages that it answers as done. End also adds g to the turn's session.
 	End(ctx context.Context, turn string, g chat.Growth) error
 }
 
-// recorder stores the messages of one turn's reply.
+// recorder stores the state of the messages of one turn's reply.
 type recorder struct {
 	g    *Gateway
 	turn string
@@ -69,11 +69,11 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 	}
 }
 
-// errPanic is a panic, with its stack.
+// errPanic is the error that wraps a caught panic.
 var errPanic = errors.New("panic")
 
-// show delivers the reply. After a panic the reply counts as not delivered: the visible messages stay as they are and only
-// lose their cursor.
+// show delivers a reply. If the delivery panics, the reply counts as not delivered: its visible messages keep their
+// text and lose their cursor.
 func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 	var reply *preview.Reply
 	run := func() {
@@ -87,13 +87,13 @@ func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 		return out
 	}
 	o.Slot.Finish(preview.Ending{Keep: true})
-	o.Slot.Cut()    // in case it already has an ending
-	_ = caught(run) // the first panic is the one to report
+	o.Slot.Cut()    // the slot may already have an ending
+	_ = caught(run) // show reports only the first panic
 	out.Delivered, out.Err = false, err
 	return out
 }
 
-// caught runs f and returns a panic in it as an error with its stack.
+// caught runs f. If f panics, caught returns the panic as an error that contains the stack.
 func caught(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -104,7 +104,7 @@ func caught(f func()) (err error) {
 	return nil
 }
 
-// record returns the record of a new turn that answers the messages.
+// record returns the record of a new turn that answers the given messages.
 func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	rec := chat.Turn{ID: newID(), Conversation: a.conversation, Messages: messages}
 	if len(messages) == 0 {
@@ -119,7 +119,8 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers in with a fixed text, besides the running turn.
+// say answers a message with a fixed text. A running turn continues meanwhile. If too many fixed lines are being
+// sent, say drops the message.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= maxFixedLines {
 		a.log.Debug("answer was left out: too many are under way")
@@ -129,12 +130,13 @@ func (a *actor) say(in chat.Inbound, text string) {
 	a.answer(preview.Ending{Text: text}, in.To, in)
 }
 
-// answer answers messages, or none, with a known ending. It is stored as a turn, so that it survives a restart.
+// answer sends a fixed answer to the given messages; there may be none. The answer is stored as a turn, so that the
+// next process sends it if this process dies.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	a.prepareAnswer(e, to, messages...)()
 }
 
-// prepareAnswer stores an answer and returns the function that delivers it.
+// prepareAnswer stores a fixed answer to messages and returns the function that delivers the answer.
 func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat.Inbound) (deliver func()) {
 	rec := a.record(messages...)
 	rec.To, rec.ReplyTo = a.place(to, rec.ReplyTo)
@@ -150,20 +152,21 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 	}
 }
 
-// deliver shows a known ending, besides the running turn.
+// deliver shows the known ending of a turn. The running turn continues meanwhile.
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
 
-// deliverStored is like deliver. If the turn is not stored yet, it first waits until the store accepts it.
+// deliverStored does what deliver does. If the store failed to store the turn, deliverStored first waits until the
+// turn is stored.
 func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
 	growth := chat.Growth{Undecided: a.unstoredUsage(rec)}
 	l, taken := a.newLine(), a.taken[rec.ID]
 	a.answers.Go(func() {
-		defer a.poke() // runs after l.end
+		defer a.poke() // deferred first, so that it runs after l.end
 		defer l.end()
 		if !stored && !a.awaitStore(a.g.turns, rec) {
-			return // its messages stay in the store for the next process
+			return // the messages are still in the store, for the next process
 		}
 		opts := a.replyTo(rec, slot, a.endpoint.streaming())
 		opts.Troubled, opts.Taken = l.trouble, taken
@@ -185,8 +188,8 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	})
 }
 
-// decide stores how a turn ends and the session growth. If the store fails, the reply is shown anyway, and
-// storing is tried again: until then the ending would not survive a crash.
+// decide stores how a turn ends and what the turn adds to its session. If the store fails, the reply is shown anyway,
+// and the actor tries to store the ending again later. If the process crashes before that, the ending is lost.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	e.At = time.Now()
 	ending := encodeEnding(e)
@@ -195,16 +198,16 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	})
 }
 
-// cut stores that a reply stays as it is shown, although its ending e is decided. A stopped reply must not continue
-// after a restart, below later messages. The text of e is stored too: whether a message is kept depends on which
-// messages show a part of this text.
+// cut stores that a reply keeps its visible text and gets no more, although the ending e was decided for it. A
+// stopped reply must not continue after a restart, because the rest would appear below later messages. cut also
+// stores the text of e, because a message is kept only if it shows a part of this text.
 func (a *actor) cut(turn string, e preview.Ending) {
 	ending := encodeEnding(preview.Ending{Keep: true, Text: e.Text, Cut: e.Cut, Note: e.Note, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 
-// decideAsShown stores that a turn's reply stays as it is shown. It returns false if the turn's session was
-// deleted or the store fails.
+// decideAsShown stores that a turn has ended and that its reply keeps the visible text. decideAsShown returns false
+// if the turn's session was deleted or the store fails.
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	ending := encodeEnding(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
 	err := a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
@@ -214,8 +217,8 @@ func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	return err == nil
 }
 
-// settleAsShown ends a turn whose reply stays as it is shown. If the reply could not be delivered yet, the turn is
-// not run again.
+// settleAsShown ends a turn whose reply keeps the visible text. If the reply could not be delivered yet,
+// settleAsShown stores that the turn must not run again.
 func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	if t.outcome.Unfinished && !t.recovered && t.slot.Ending().Keep && a.decideAsShown(t.id, g) {
 		g = chat.Growth{}
@@ -223,8 +226,9 @@ func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	a.settle(t.id, t.outcome, g)
 }
 
-// settle ends a turn whose reply is complete. If shutdown interrupted the delivery, the turn is left for the next
-// process; a reply that could not be delivered yet is also tried again at the next message of its chat.
+// settle ends a turn whose reply is complete. If a shutdown interrupted the delivery, settle leaves the turn to the
+// next process. If the reply could not be delivered, settle leaves the turn in the store, and the gateway tries again
+// at the next message of the chat.
 func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return

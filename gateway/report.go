@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// report logs how a turn went, and the reason if it failed.
+// report logs how a turn ended. If the turn failed, report also logs the reason.
 func (a *actor) report(t *turn) {
 	if !t.stored.Load() {
 		return // the turn did not begin
 	}
-	var used chat.Usage // includes estimates, as in the stored usage
+	var used chat.Usage // includes estimates, as the stored usage does
 	for _, u := range history.Usage(t.result.UsageByModel) {
 		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
 	}
@@ -48,7 +48,7 @@ func (a *actor) report(t *turn) {
 	}
 }
 
-// forbidden reports whether somebody removed or blocked the bot.
+// forbidden reports whether the platform refused a call because somebody removed or blocked the bot.
 func forbidden(err error) bool {
 	e, ok := errors.AsType[*chat.SendError](err)
 	return ok && e.Kind == chat.Forbidden

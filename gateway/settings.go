@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// past reads the history of the conversation. It retries for a while, since a database that restarts is back after
-// a moment.
+// past reads the history of the conversation. If the store fails, past tries again for up to unsavedAfter, because a
+// database that restarts works again soon.
 func (a *actor) past() (history.History, error) {
 	for began := time.Now(); ; pause(a.g.deliveries, firstWriteRetry) {
 		h, err := history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)
@@ -20,12 +20,13 @@ func (a *actor) past() (history.History, error) {
 	}
 }
 
-// words returns the text of messages as the model reads it, with its provenance, without attachments.
+// words returns the text of messages as the model reads it, with the provenance of the text. words does not include
+// attachments.
 func (a *actor) words(messages ...chat.Inbound) agent.Message {
 	return a.reading().Question(messages...)
 }
 
-// reading says how messages of this conversation become text for a model.
+// reading returns the configuration that determines how messages of this conversation become text for a model.
 func (a *actor) reading() history.Reading {
 	return history.Reading{Endpoint: a.conversation.Endpoint, Names: a.g.current().Context}
 }
@@ -33,12 +34,12 @@ func (a *actor) reading() history.Reading {
 // settings are the settings of one turn.
 type settings struct {
 	model  Model
-	system string   // empty: the agent's default
-	tools  []string // nil: all
+	system string   // system prompt; empty: the agent's default
+	tools  []string // names of the allowed tools, or prefixes followed by "*"; nil: all tools
 }
 
-// settings returns the settings for a person in this conversation. The model is the chosen one, else that of the
-// last matching override, else the first model.
+// settings returns the settings for a person in this conversation. The model is the one that people chose in this
+// conversation. If nobody chose one, it is the model of the last matching override, or the first configured model.
 func (a *actor) settings(now *configured, s chat.Session, u chat.UserID) settings {
 	var out settings
 	name := ""
@@ -68,7 +69,7 @@ func (a *actor) settings(now *configured, s chat.Session, u chat.UserID) setting
 	return out
 }
 
-// model returns the model that has this name, ignoring case.
+// model returns the configured model with a name, ignoring case.
 func (c *configured) model(name string) (Model, bool) {
 	for _, m := range c.Models {
 		if name != "" && strings.EqualFold(m.Name, name) {

@@ -6,7 +6,8 @@ import (
 	"telex/gateway/history"
 )
 
-// Store is all storage that the gateway needs. Each part of the code gets only the interface that it declares.
+// Store contains all storage methods that the gateway needs. Each part of the gateway declares an interface with the
+// methods that it uses, and gets only this interface.
 type Store interface {
 	Inbox
 	Revisions
@@ -24,7 +25,7 @@ type Store interface {
 	Blocks
 }
 
-// stores holds the same Store once under each of its interfaces.
+// stores holds the same Store several times, once as each of these interfaces.
 type stores struct {
 	inbox      Inbox
 	revisions  Revisions

@@ -15,21 +15,21 @@ import (
 const (
 	firstRetry = time.Second
 	maxRetry   = time.Minute
-	// connected is how long receiving must last to count as working; the next retry then starts with the
+	// If receiving has lasted for connected, the endpoint counts as connected, and the next retry begins with the
 	// shortest delay.
 	connected = 2 * time.Second
-	// settled is how long receiving must last before a new failure is logged again.
+	// If receiving has lasted for settled, an outage is over, and the next failure is logged again.
 	settled = 30 * time.Second
-	// maxRefusals is how many connections in a row must be refused because of the credentials before an endpoint
-	// stops. Each connection begins with a check of the credentials; a single refusal may be a mistake of the
-	// platform.
+	// If the platform refuses the credentials for maxRefusals connections in a row, the endpoint stops. Each
+	// connection begins with a check of the credentials. One refusal is not enough, because a platform may refuse
+	// valid credentials by mistake.
 	maxRefusals = 3
 )
 
-// supervise keeps one endpoint receiving until ctx ends, whatever fails. It gives up earlier only if the
-// credentials are refused, since retrying does not help then. Other refusals end once the operator changes a
-// setting of the platform; each failed try logs that. supervise calls connects once the adapter has begun to
-// connect.
+// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts it again. But if the
+// platform refuses the credentials, supervise gives up, because a retry does not help then. If the platform refuses
+// the bot for another reason, an operator must change a setting on the platform. supervise logs this at each failed
+// try. It calls connects once the adapter has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()
@@ -39,7 +39,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	failing, tries, refusals := false, 0, 0
 	for ctx.Err() == nil {
 		began := time.Now()
-		heal := tries // a copy that the timer's goroutine reads
+		heal := tries // a copy for the timer's goroutine
 		healed := time.AfterFunc(settled, func() {
 			if heal > 0 {
 				log.Info("receiving works again", slog.Int("tries", heal), slog.Duration("for", settled))
@@ -86,8 +86,8 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	}
 }
 
-// markDead marks an endpoint as permanently stopped, and logs an error if no endpoint is left. The daemon keeps
-// running: a service manager would restart it again and again with the same credentials.
+// markDead marks an endpoint as permanently stopped, and logs an error if no endpoint is left. The daemon does not
+// exit, because a service manager would then restart it again and again with the same credentials.
 func (g *Gateway) markDead(ctx context.Context, e *endpoint) {
 	e.dead.Store(true)
 	defer g.tellFitness(ctx)
@@ -99,7 +99,7 @@ func (g *Gateway) markDead(ctx context.Context, e *endpoint) {
 	g.Log.Error("no endpoint is left: nothing is received until the credentials are corrected and the configuration is reloaded")
 }
 
-// receive runs the adapter once. It turns a panic into an error.
+// receive calls the adapter's Run once. If Run panics, receive returns the panic as an error.
 func (g *Gateway) receive(ctx context.Context, e *endpoint, connects func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -127,7 +127,7 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint, connects func()) (er
 	return err
 }
 
-// pause waits for d or the end of ctx.
+// pause waits for the duration d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -137,7 +137,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// jitter changes d randomly by up to a fifth, so that endpoints that failed together don't retry together.
+// jitter changes d randomly by up to a fifth. Endpoints that failed at the same time then retry at different times.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration((rand.Float64()*0.4-0.2)*float64(d)) //nolint:gosec // no secret depends on it
 }

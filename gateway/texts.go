@@ -18,7 +18,7 @@ type TextKey string
 // The keys of the fixed texts, with their placeholders. {id} is the id of the turn in the log.
 const (
 	TextFailed      TextKey = "failed"        // {id}; internal error
-	TextUnsaved     TextKey = "unsaved"       // {id}; the store fails: a question waits until it works again
+	TextUnsaved     TextKey = "unsaved"       // {id}; the store fails, and the question waits until the store works again
 	TextModel       TextKey = "model_trouble" // {id}; the model could not be used
 	TextTimeLimit   TextKey = "time_limit"    // {id}; the turn took too long
 	TextFirstToken  TextKey = "first_token"   // {id}; the model did not begin to answer
@@ -37,14 +37,14 @@ const (
 	TextNothing     TextKey = "nothing_to_stop"
 	TextNew         TextKey = "new_conversation"
 	TextQueueFull   TextKey = "queue_full"
-	TextInterrupted TextKey = "interrupted"  // {id}; a restart interrupted the answer, and it is too old to be continued
+	TextInterrupted TextKey = "interrupted"  // {id}; a restart interrupted the answer, which is too old to be continued
 	TextLate        TextKey = "late"         // the message waited too long while the bot was down
 	TextRest        TextKey = "rest_in_file" // caption of the file with the rest of a long answer
 	TextFilesLeft   TextKey = "files_left"   // {files}; files of an answer that can't be sent
 	TextUnsupported TextKey = "unsupported"  // the message has no readable content
 	TextMentioned   TextKey = "mentioned"    // the message contains nothing but the bot's name
 	TextHelp        TextKey = "help"         // {commands} {attachments}
-	TextAttachments TextKey = "attachments"  // part of the help where attachments are supported
+	TextAttachments TextKey = "attachments"  // part of the help in chats that support attachments
 	TextDidYouMean  TextKey = "did_you_mean" // {command}
 
 	TextNoRoom     TextKey = "no_room"    // the configuration leaves no room for a message
@@ -53,7 +53,7 @@ const (
 	TextTooMany    TextKey = "too_many"   // too many turns in one conversation
 	TextDaySpent   TextKey = "day_spent"  // access.limits.tokens_per_day is reached
 	TextAllSpent   TextKey = "all_spent"  // access.limits.tokens_per_day_total is reached
-	TextCompacted  TextKey = "summarized" // the beginning of the conversation was summarized; said once per conversation
+	TextCompacted  TextKey = "summarized" // the beginning of the conversation was summarized; sent once per conversation
 	TextNoVoice    TextKey = "no_voice"   // the message is a voice message, and no transcriber is configured
 	TextUnreadable TextKey = "unreadable" // {files}; attachments that could not be read
 
@@ -77,13 +77,13 @@ const (
 	TextNobody      TextKey = "nobody" // {slash}
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
-	TextNoAccess    TextKey = "no_access"  // to a person without access whose command must be answered
+	TextNoAccess    TextKey = "no_access"  // to a person without access, if the platform requires an answer
 	TextUnstored    TextKey = "not_stored" // the message could not be stored
 
 	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; the action that a tool is about to do
 	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private chats
 	TextHowGroup      TextKey = "approval_how_group" // {id} {slash}; how to decide in groups, where a plain yes does not reach the bot
-	TextShow          TextKey = "approval_show"      // {id} {slash}; how to read a question that does not fit
+	TextShow          TextKey = "approval_show"      // {id} {slash}; how to read a question that does not fit into the message
 	TextApproveButton TextKey = "approve_button"
 	TextDenyButton    TextKey = "deny_button"
 	TextAlwaysButton  TextKey = "always_button" // approve this and all later calls of the tool in this conversation
@@ -94,11 +94,11 @@ const (
 	TextUnasked       TextKey = "nobody_to_ask"      // below an answer: a tool call needed an approval, but the turn is unattended
 	TextUndecided     TextKey = "nobody_decided"     // below an answer: nobody decided about a tool call within tools.approval_timeout
 	TextWithdrawn     TextKey = "question_withdrawn" // {what}; another message interrupted the answer instead of a yes or no
-	TextDecideFirst   TextKey = "decide_first"       // another message came instead of a yes or no, and waits
+	TextDecideFirst   TextKey = "decide_first"       // another message came instead of a yes or no, and waits for the decision
 	TextCarriedOut    TextKey = "carried_out"        // {what}; an approved call that finished before its answer was interrupted
 	TextCallFailed    TextKey = "call_failed"        // {what}; an approved call that failed before its answer was interrupted
-	TextCallUnknown   TextKey = "call_unknown"       // {what}; an approved call of unknown outcome
-	TextAwaits        TextKey = "awaits_approval"    // state of a conversation that waits for a person
+	TextCallUnknown   TextKey = "call_unknown"       // {what}; an approved call whose outcome is unknown
+	TextAwaits        TextKey = "awaits_approval"    // state of a conversation that waits for a person's decision
 
 	TextMemory       TextKey = "memory" // {facts} {slash}
 	TextNoMemory     TextKey = "memory_empty"
@@ -112,8 +112,8 @@ const (
 	TextPrompts  TextKey = "prompts"  // questions that the pane suggests; see ParsePrompts
 )
 
-// DefaultTexts returns every fixed text in English. The descriptions of commands come from commands, and the
-// texts that replace a model's answer from package agent.
+// DefaultTexts returns every fixed text in English. The descriptions of commands come from the function commands. The
+// texts that replace a missing answer come from package agent.
 func DefaultTexts() Texts {
 	l := agent.DefaultLines()
 	t := Texts{
@@ -232,8 +232,8 @@ func TextKeys() []string {
 	return keys
 }
 
-// With returns a copy of the texts in which the lines of own replace the defaults. Unknown keys and empty lines are
-// ignored.
+// With returns a copy of the texts in which the operator's own lines replace the defaults. With ignores unknown keys
+// and empty lines.
 func (t Texts) With(own map[string]string) Texts {
 	t = maps.Clone(t)
 	for k, line := range own {
@@ -244,12 +244,13 @@ func (t Texts) With(own map[string]string) Texts {
 	return t
 }
 
-// line returns a fixed text with the short form of an id filled in.
+// line returns a fixed text in which the short form of id replaces the placeholder {id}.
 func (t Texts) line(k TextKey, id string) string {
 	return strings.ReplaceAll(t[k], "{id}", shortID(id))
 }
 
-// fill returns a fixed text with its placeholders filled in: names and values alternate.
+// fill returns a fixed text with its placeholders filled in. places contains the name and the value of each
+// placeholder in turn.
 func (t Texts) fill(k TextKey, places ...string) string { return fill(t[k], places...) }
 
 func fill(line string, places ...string) string {

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	maxThought = 2 << 10 // bytes of thinking that are kept; the visible part is near the end
+	maxThought = 2 << 10 // bytes of the model's thoughts that are kept; people see a part near the end
 	shownOf    = 160     // maximum number of visible characters
 )
 
-// thought is the part of the model's thoughts that people see: the newest heading, or the newest complete
-// sentence.
+// thought holds the newest thoughts of the model and the part that people see. This part is the newest heading, or
+// the newest complete sentence.
 type thought struct {
 	tail  string
 	shown string
 	since time.Time // time of the first thought
 }
 
-// add appends a piece of thinking, and reports whether the visible part changed.
+// add appends a piece of the model's thoughts, and reports whether the visible part has changed.
 func (t *thought) add(delta string, now time.Time) bool {
 	if t.since.IsZero() {
 		t.since = now
@@ -33,7 +33,7 @@ func (t *thought) add(delta string, now time.Time) bool {
 		}
 		t.tail = strings.ToValidUTF8(t.tail[n:], "")
 	}
-	if !strings.ContainsAny(delta, "\n.!?。！？…*:") { // no heading or sentence can have ended
+	if !strings.ContainsAny(delta, "\n.!?。！？…*:") { // this piece ends no heading and no sentence
 		return false
 	}
 	shown := gist(t.tail)
@@ -44,8 +44,8 @@ func (t *thought) add(delta string, now time.Time) bool {
 	return changed
 }
 
-// gist returns the newest heading of a model's thoughts: providers that summarize thoughts write headings in
-// bold on their own line. Without a heading, it returns the newest complete sentence or line.
+// gist returns the newest heading in a model's thoughts. Providers that summarize thoughts write each heading in bold
+// on its own line. If there is no heading, gist returns the newest complete sentence or line.
 func gist(tail string) string {
 	lines := strings.Split(tail, "\n")
 	for i, line := range slices.Backward(lines) {
@@ -67,7 +67,7 @@ func gist(tail string) string {
 	return clipTo(sentence, shownOf)
 }
 
-// lastEnd returns the end of the last complete sentence or line of a text; 0 if there is none.
+// lastEnd returns the index at which the last complete sentence or line of a text ends, or 0 if there is none.
 func lastEnd(text string) int {
 	for i := len(text); i > 0; {
 		c, size := utf8.DecodeLastRuneInString(text[:i])

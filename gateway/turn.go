@@ -30,54 +30,54 @@ var (
 	errUnseen     = errors.New("nobody can see the reply any more")
 )
 
-// Turns keeps the unfinished turns, so that they resume after a restart.
+// Turns stores the unfinished turns, so that the next process can resume them.
 type Turns interface {
-	// Begin stores a turn as running, or counts one more run of it. A turn with an Ending is decided from the
-	// start.
+	// Begin stores a new turn as running. If the turn is already stored, Begin counts one more run. If the record has
+	// an Ending, Begin stores the turn as decided.
 	Begin(ctx context.Context, t chat.Turn) error
-	// Join assigns waiting messages to the running turn that took them: the turn answers them too. It ignores
-	// messages that are not waiting any more.
+	// Join assigns waiting messages to the running turn that has taken them, so that the turn answers them too. Join
+	// ignores messages that no longer wait.
 	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
-	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. Its usage
-	// still counts.
+	// Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun.
+	// The usage of the turn still counts.
 	Release(ctx context.Context, turn string, used ...chat.Usage) error
-	// Unfinished returns the turns that have begun and not ended, oldest first.
+	// Unfinished returns the turns that have begun and have not ended, oldest first.
 	Unfinished(ctx context.Context) ([]chat.Turn, error)
 }
 
-// turn is a question and the reply to it. The actor owns it; result, err and outcome may be read once done is
-// closed.
+// turn is a question and the reply to it. The actor owns the turn. The actor may read result, err and outcome once
+// done is closed.
 type turn struct {
 	id          string
 	began       time.Time
-	in          chat.Inbound // the newest message that it answers
+	in          chat.Inbound // newest message that the turn answers
 	messages    []chat.Inbound
 	question    agent.Message
 	history     history.History // the history that the model reads
 	offers      queue.Offers    // messages that arrive during the turn
 	slot        *preview.Slot
-	progress    progress // state of its tool calls; used by the goroutine that runs the model
+	progress    progress // state of the tool calls; used by the goroutine that runs the model
 	thinksAloud bool     // people see the model's thoughts
 	journal     *history.Journal
-	approvals   *approval.Approvals // its proposals, open and decided
+	approvals   *approval.Approvals // proposals of the turn, open and decided
 	mentioned   string              // id of the proposal for which inTheWay has told the asker
-	earlier     history.Replay      // state restored from earlier processes
+	earlier     history.Replay      // state that earlier processes stored in the journal
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
 	stored      atomic.Bool // the store has the turn
 
 	why       error          // reason for the interruption; nil if not interrupted
-	runs      int            // how often it was begun
-	edited    []chat.Inbound // its messages as the asker edited them; it runs again with these
-	unseen    bool           // it ended because nobody could see the reply
-	void      bool           // its conversation was deleted before it ended
-	fixed     bool           // it was answered with a fixed text, without a model
-	stoppedBy *chat.Inbound  // the /stop that ended it
-	then      []func()       // functions to run after its end
+	runs      int            // how often the turn has begun, this run included
+	edited    []chat.Inbound // messages that the asker edited; the turn runs again with the new texts
+	unseen    bool           // the turn ended because nobody could see the reply
+	void      bool           // the turn was undone, or its conversation deleted, before the turn ended
+	fixed     bool           // the answer is a fixed text, and no model was asked
+	stoppedBy *chat.Inbound  // the /stop command that ended the turn
+	then      []func()       // functions to run after the turn's end
 
-	replaces  string           // id of the turn whose question it asks again
-	retries   []chat.MessageID // ids of queued messages that ask its question again
-	recovered bool             // its ending was known from the start, from an earlier process or turn
+	replaces  string           // id of the turn whose question this turn asks again
+	retries   []chat.MessageID // ids of queued messages that ask this turn's question again
+	recovered bool             // the ending was known from the start: an earlier process or run decided it
 
 	delivery delivery
 
@@ -87,19 +87,19 @@ type turn struct {
 	outcome preview.Outcome
 }
 
-// newID returns the id of a turn. The store keeps it for a week, and the keys of all messages of the reply
-// contain it, so ids must be unique.
+// newID returns a random id for a turn. The id must be unique, because the store keeps it for a week, and the keys of
+// all messages of the reply contain it.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return hex.EncodeToString(b[:])
 }
 
-// shortID returns the beginning of an id: short enough to be read out, and long enough to find the turn in the
-// log.
+// shortID returns the beginning of a turn's id. The short form can be read out, and is long enough to find the turn
+// in the log.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
-// start runs the model and the preview concurrently; done closes when both have ended.
+// start begins a turn: it runs the model and the preview concurrently. The channel done is closed when both have ended.
 func (a *actor) start(rec chat.Turn) {
 	t := a.prepare(&rec)
 	if t == nil {
@@ -130,23 +130,23 @@ func (a *actor) start(rec chat.Turn) {
 		var showing sync.WaitGroup
 		showing.Go(func() {
 			t.outcome = show(a.g.deliveries, opts)
-			t.cancel(errUnseen) // no effect if the model has ended
+			t.cancel(errUnseen) // has no effect if the model has already finished
 		})
 		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
-		if t.result.UsageByModel == nil { // no model was asked, or a panic lost the result
+		if t.result.UsageByModel == nil { // no model was asked, or a panic prevented the result
 			t.result.UsageByModel = t.journal.LastUsage()
 		}
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
 		close(t.delivery.decided)
-		a.poke() // the actor can park the turn if its ending can't be shown
+		a.poke() // the actor may have to park the turn now
 		showing.Wait()
 		a.rest(rec.To)
 	}()
 }
 
-// prepare creates the turn of a record. It returns nil if the process ends. It also returns nil, and tells the person, if
-// the history can't be read, or if the record is a retry and there is no question to repeat.
+// prepare creates the turn of a record. If the process is ending, prepare returns nil. If the history can't be read,
+// or if a /retry finds no question to repeat, prepare tells the person and returns nil.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
@@ -160,7 +160,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	t.earlier.Usage = a.earlierUsage(*rec, t.earlier)
 	t.earlier.HandedOver += a.g.excusedRuns(*rec, t.earlier.Through)
 	t.journal = history.NewJournal(a.g.store.steps, rec.ID, rec.Runs+1, t.earlier)
-	if rec.Runs > t.earlier.Through { // the next process must not estimate this usage again
+	if rec.Runs > t.earlier.Through { // stored so that the next process does not estimate this usage again
 		if err := t.journal.StoreUsage(a.g.deliveries, t.earlier.Usage); err != nil {
 			a.log.Error("the turn's usage was not stored", slog.String("turn", t.id), slog.Any("error", err))
 		}
@@ -168,7 +168,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	a.g.forgetExcuse(rec.ID)
 	var err error
 	if t.history, err = a.past(); err != nil {
-		if a.g.deliveries.Err() == nil { // otherwise the next process, or another replica, answers
+		if a.g.deliveries.Err() == nil { // if it has ended, the next process or another replica answers
 			id := newID()
 			a.log.Error("history could not be read", slog.String("turn", id), slog.Any("error", err))
 			a.owe(TextFailed, id, rec.Messages...)
@@ -191,22 +191,22 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	return t
 }
 
-// nothingToRetry answers a retry if there is no question to repeat. It stores this answer at once, because after a
-// restart there might be a question.
+// nothingToRetry answers a /retry command that finds no question to repeat. nothingToRetry stores the answer at once,
+// because after a restart the history may contain a question.
 func (a *actor) nothingToRetry(rec chat.Turn) {
 	text := a.g.texts()[TextNothingToRetry]
 	if rec.Runs == 0 {
 		a.say(rec.Messages[len(rec.Messages)-1], text)
 		return
 	}
-	// The turn already ran in an earlier process, so it must end here: otherwise the turn that answers would take
-	// over its messages, and this turn would stay in the store.
+	// The turn already ran in an earlier process and is in the store, so it must be the turn that gives this answer. If a new
+	// turn gave the answer, the new turn would take over the messages, and the old turn would stay in the store forever.
 	e := preview.Ending{Text: text}
 	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
 	a.conclusion(rec, e, preview.Outcome{})
 }
 
-// takeUpSteps restores a turn from the journal of earlier processes.
+// takeUpSteps restores the state of a turn from the journal that earlier processes stored.
 func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	var err error
 	t.earlier, err = history.Read(steps)
@@ -220,11 +220,11 @@ func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	}
 }
 
-// think reads the attachments and runs the model.
+// think reads the attachments of the question and runs the model.
 func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, error) {
 	if t.question.Role == "" {
 		question, line := a.read(ctx, t)
-		if ctx.Err() != nil { // the actions of earlier processes must still be recorded
+		if ctx.Err() != nil { // the history must still record the tool calls of earlier processes
 			t.question = a.words(t.messages...)
 			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.Said, t.earlier.Started)},
 				&agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
@@ -248,8 +248,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	}, t.fold)
 }
 
-// read returns the question for the model. If nothing in the messages can be read, it returns a text for the
-// person instead.
+// read returns the question for the model. If read can't read any content of the messages, it returns a text that
+// tells the person so.
 func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
 	from := attachment.Sources{Hear: a.g.current().Hear, Reading: a.reading(), Messages: t.history.Unquoted(t.messages), Thread: a.thread(ctx, t), Log: a.log}
 	if a.endpoint.account().fetcher != nil {
@@ -268,13 +268,13 @@ func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
 	}
 }
 
-// more gives the running turn the messages offered to it, which the turn then answers too.
+// more returns the messages that were offered to the running turn. The turn passes them to the model and answers them too.
 func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	if ctx.Err() != nil {
 		return nil
 	}
 	messages, err := t.offers.Take(a.words, func(ids []chat.MessageID) error {
-		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // taken messages must be stored
+		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // if messages are taken, this must be stored
 	})
 	if err != nil {
 		a.log.Error("messages were not passed to the running turn; they wait for the next one", slog.String("turn", t.id), slog.Any("error", err))
@@ -285,7 +285,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 // answered returns all messages that the turn answers.
 func (t *turn) answered() []chat.Inbound { return slices.Concat(t.messages, t.offers.Joined()) }
 
-// guarded runs a turn's work and returns a panic in it as an error.
+// guarded runs a turn's work. If the work panics, guarded returns the panic as an error.
 func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -296,7 +296,7 @@ func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	return work()
 }
 
-// fold applies an event to the preview.
+// fold applies an event of the agent to the preview of the reply.
 func (t *turn) fold(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Text:
@@ -320,17 +320,18 @@ func (t *turn) fold(e agent.Event) {
 	}
 }
 
-// interrupt ends the running turn now: it closes the connection to the model, and the visible messages stay as they
-// are. Of several reasons the first one counts, so that an edited question is answered before a message that came
-// after the edit. Only errStopped replaces an earlier reason: a question that a person stopped is not asked again.
+// interrupt ends the running turn at once. It closes the connection to the model, and the visible messages stay. If
+// interrupt is called again with another reason, the first reason counts, so that an edited question is answered
+// before a message that came after the edit. But errStopped replaces an earlier reason, because a question that a
+// person stopped must not be asked again.
 func (a *actor) interrupt(why error) {
 	if a.turn.why == nil || errors.Is(why, errStopped) {
 		a.turn.why = why
 	}
-	edited := errors.Is(why, errEdited) // then the next run takes the messages over as they are
+	edited := errors.Is(why, errEdited) // if so, the next run takes over the visible messages
 	a.turn.slot.Finish(preview.Ending{Keep: true, Stand: edited, Stopped: !edited})
 	if errors.Is(why, errStopped) {
-		a.turn.slot.Cut() // stop even a final that is being delivered
+		a.turn.slot.Cut() // stops the delivery even if it is showing the final
 		if a.turn.stored.Load() {
 			a.cut(a.turn.id, a.turn.slot.Ending())
 		}

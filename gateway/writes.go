@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// A failed write is tried again after firstWriteRetry, and then after twice the previous delay, up to
+	// A failed write is tried again after firstWriteRetry. After each further failure, the delay doubles, up to
 	// maxWriteRetry.
 	firstWriteRetry = 500 * time.Millisecond
 	maxWriteRetry   = 5 * time.Second
-	// unsavedAfter is how long a question waits for the store before its sender is told.
+	// unsavedAfter is how long a question waits for the store before the bot tells the sender that the store fails.
 	unsavedAfter = 10 * time.Second
-	// unsavedNotice is the timeout for sending this notice.
+	// unsavedNotice is the timeout for telling the sender of a question that the store fails.
 	unsavedNotice = 30 * time.Second
 )
 
-// writes are the changes that a conversation still has to store after the store failed: how turns ended, and
-// which messages get no answer. They are retried in order until they succeed. Until then no turn begins, since
-// it would not know the latest history.
+// writes are the changes that a conversation still has to store because the store failed. They say how turns ended,
+// and which messages get no answer. The actor tries them again, in their order, until the store accepts them. Until
+// then, no turn begins in the conversation, because the stored history lacks the latest answers.
 type writes struct {
 	mu    sync.Mutex
 	todo  []write
@@ -33,13 +33,13 @@ type writes struct {
 	due   time.Time
 }
 
-// write is one change. do may be called again after a failure.
+// write is one change that must be stored. do stores it; after a failure, do may be called again.
 type write struct {
 	what, turn string
 	do         func(context.Context) error
 }
 
-// write stores a change, now or once the store works again.
+// write stores a change. If the store fails, write queues the change, and the actor stores it once the store works again.
 func (a *actor) write(what, turn string, do func(context.Context) error) {
 	one := write{what, turn, do}
 	if a.writes.behind(one) {
@@ -48,7 +48,7 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 	err := do(a.g.deliveries)
 	a.g.CheckLease(err)
 	switch {
-	case err == nil, errors.Is(err, chat.ErrLost): // after a lost lease, the next owner of the chat makes the write
+	case err == nil, errors.Is(err, chat.ErrLost): // if the lease is lost, the next owner of the chat makes the write
 	case a.worthwhile(err):
 		one.log(a.log).Error("not stored; trying again until it is", slog.Any("error", err))
 		a.writes.add(one)
@@ -58,7 +58,8 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 	}
 }
 
-// retryWrites retries the due writes in order until one fails. Only the actor's goroutine calls it.
+// retryWrites retries the queued writes that are due, in their order, until one of them fails. Only the actor's
+// goroutine calls retryWrites.
 func (a *actor) retryWrites() {
 	for {
 		first, due := a.writes.first(a.g.isStopping())
@@ -78,11 +79,11 @@ func (a *actor) retryWrites() {
 	}
 }
 
-// worthwhile reports whether a failed write should be retried. After the grace period of a stopping daemon, no
-// write is retried.
+// worthwhile reports whether a failed write should be tried again. After the grace period of a stopping daemon, it
+// returns false.
 func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
 
-// behind queues a write if others are queued, and reports whether it did.
+// behind queues a write if earlier writes are queued, and reports whether it has queued the write.
 func (w *writes) behind(one write) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +104,8 @@ func (w *writes) add(one write) {
 	}
 }
 
-// first returns the oldest write, or false if there is none or it is not due. With end set, every write is due.
+// first returns the oldest queued write if the write is due. If end is true, every write is due. If no write is
+// queued or due, first returns false.
 func (w *writes) first(end bool) (write, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,7 +115,7 @@ func (w *writes) first(end bool) (write, bool) {
 	return w.todo[0], true
 }
 
-// postpone doubles the delay and returns the time until the next retry.
+// postpone doubles the delay of retries and returns the time until the next retry.
 func (w *writes) postpone() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +124,7 @@ func (w *writes) postpone() time.Duration {
 	return w.delay
 }
 
-// done removes the oldest write.
+// done removes the oldest write from the queue.
 func (w *writes) done() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,17 +142,17 @@ func (w write) log(log *slog.Logger) *slog.Logger {
 	return log.With(slog.String("change", w.what), slog.String("turn", w.turn))
 }
 
-// unstored reports whether changes wait for the store. After the grace period of a stopping daemon it returns
-// false.
+// unstored reports whether changes still have to be stored. After the grace period of a stopping daemon, unstored
+// returns false.
 func (a *actor) unstored() bool { return a.g.deliveries.Err() == nil && a.writes.waiting() }
 
-// retryable reports whether a failed call may succeed later. It returns false for panics and for calls that the
-// store refuses permanently.
+// retryable reports whether a failed call to the store may succeed later. retryable returns false if the call
+// panicked, or if the store refuses the call permanently.
 func retryable(err error) bool {
 	return !errors.Is(err, chat.ErrFenced) && !errors.Is(err, chat.ErrUnknown) && !errors.Is(err, errPanic)
 }
 
-// safely runs f and returns a panic in it as an error.
+// safely runs f. If f panics, safely returns the panic as an error.
 func safely(f func() error) (err error) {
 	if panicked := caught(func() { err = f() }); panicked != nil {
 		return panicked
@@ -158,8 +160,9 @@ func safely(f func() error) (err error) {
 	return err
 }
 
-// storeTurn stores the beginning of a turn. It returns false if the store failed and may work again, or if the
-// lease is over. The turn must then show nothing, since the next process would treat its messages as unanswered.
+// storeTurn stores the beginning of a turn. storeTurn returns false if the store failed and may work again, or if the
+// lease is over. If storeTurn returns false, the turn must not show a reply, because the next process would answer
+// the turn's messages again.
 func (a *actor) storeTurn(rec chat.Turn) bool {
 	err := a.g.store.turns.Begin(a.g.deliveries, rec)
 	if a.g.CheckLease(err); err != nil {
@@ -168,10 +171,11 @@ func (a *actor) storeTurn(rec chat.Turn) bool {
 	return isBegun(err)
 }
 
-// isBegun reports whether a turn may go on after an attempt to store its beginning: it is stored, or the store will never take it.
+// isBegun reports whether a turn may continue after the attempt to store its beginning returned err. The turn may
+// continue if it is stored, or if the store will never accept it.
 func isBegun(err error) bool { return err == nil || !retryable(err) && !errors.Is(err, chat.ErrLost) }
 
-// awaitStore stores the beginning of a turn, retrying until it succeeds. It returns false if ctx ended before.
+// awaitStore tries to store the beginning of a turn until it succeeds. awaitStore returns false if ctx ends before that.
 func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 	began, told := time.Now(), false
 	for delay := firstWriteRetry; ; delay = min(maxWriteRetry, 2*delay) {
@@ -191,8 +195,8 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 	}
 }
 
-// tellUnsaved tells a person, at a limited rate, that their message waits for the store. This notice is not
-// stored.
+// tellUnsaved tells the sender of a message that the message waits because the store fails. A throttle limits how
+// often tellUnsaved does so. The notice itself is not stored.
 func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
 	if len(rec.Messages) == 0 || !a.g.refused.Allow(a.conversation.String()+" "+string(TextUnsaved)) {
 		return
