@@ -31,8 +31,8 @@ SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM entry), (SELEC
 	listBodies = `SELECT id, body FROM inbox WHERE done_at IS NULL ORDER BY id`
 )
 
-// Check looks for errors that PostgreSQL can't detect, and counts the contents. PostgreSQL itself checks its pages
-// (initdb --data-checksums, pg_amcheck).
+// Check looks for errors that PostgreSQL can't detect, and counts the stored items. It does not check the pages on the
+// disk, because PostgreSQL has tools for that (initdb --data-checksums, pg_amcheck).
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	rep := store.Report{Path: s.name, Knows: s.knows.newest}
 	has, err := s.schema(ctx)
@@ -45,7 +45,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	err = s.view(ctx, "check store", func(t *tx) {
 		rep.Problems, rep.Risks = t.problems(), t.risks()
 		if len(rep.Problems) > 0 {
-			return // missing tables and columns can't be counted
+			return // without its table or column, nothing can be counted
 		}
 		t.first([]any{&rep.Conversations, &rep.Entries, &rep.Keys, &rep.Pending, &rep.Unfinished}, countAll)
 		type message struct {
@@ -61,7 +61,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	return rep, err
 }
 
-// problems lists the errors of the schema: missing columns, invalid indexes and constraints.
+// problems describes errors of the schema: missing columns, invalid indexes and invalid constraints.
 func (t *tx) problems() (list []string) {
 	for _, table := range tables() {
 		for _, c := range table.columns {
@@ -80,7 +80,7 @@ func (t *tx) problems() (list []string) {
 	return list
 }
 
-// risks lists settings of the server that can lose data, and tables that the user may not change.
+// risks describes settings of the server that may lose data, and tables to which the database user may not write.
 func (t *tx) risks() (list []string) {
 	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
 		var value string

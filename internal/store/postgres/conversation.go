@@ -8,13 +8,14 @@ import (
 	"telex/internal/chat"
 )
 
-// whereIs returns the current id of a chat.
+// whereIs returns the newest id of a chat, or c if the platform never gave the chat a new id.
 func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	t.first([]any{&c}, findMove, e, c)
 	return c
 }
 
-// hold locks a conversation until the transaction ends, and returns its id. It creates the row if it is missing.
+// hold locks a conversation until the transaction ends, and returns its row id. If the row is missing, hold creates
+// it.
 func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(&pgx.Batch{}, holdConversation, c) }
 
 // take is like hold, but fails with chat.ErrLost if another replica owns the chat.
@@ -24,9 +25,9 @@ func (t *tx) take(c chat.Conversation) int64 {
 	return t.ensure(b, holdConversation, c)
 }
 
-// ensure runs the queued queries of b, and then the query, which finds and locks the conversation. It returns the
-// conversation's id. Another transaction may create or delete the row in between, so ensure creates a missing row and
-// repeats the query.
+// ensure runs the queued queries of b, and then query, which finds and locks the conversation's row. It returns the
+// row's id. Another transaction may create or delete the row at any time, so ensure creates the row if it is missing
+// and repeats query until it finds the row.
 func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
 	for {
 		found := false
@@ -39,16 +40,16 @@ func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) 
 	}
 }
 
-// find returns the conversation's id, or 0 if there is no row.
+// find returns the row id of a conversation, or 0 if the row is missing.
 func (t *tx) find(c chat.Conversation) (id int64) {
 	t.first([]any{&id}, findConversation, c.Endpoint, c.Chat, c.Thread)
 	return id
 }
 
-// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the
-// new id and are merged with data that exists there. From then on, every call with the old id applies to the new one.
-// Records of messages that were sent to the old chat stay unchanged. Answers no longer refer to the asker's message,
-// because its id belongs to another message in the new chat.
+// Move records that the platform gave a chat a new id. The chat's sessions, usage, unfinished messages and unfinished
+// turns move to the new id. If the new id already has data, the data of both is merged. From then on, a call with the
+// old id applies to the new id. Records of messages that were sent to the old chat stay unchanged. Answers no longer
+// refer to the asker's message, because the same message id means another message in the new chat.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -57,16 +58,17 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.send(t.fenced())
 		to := t.whereIs(e, target)
 		if t.whereIs(e, from) == to && to != from {
-			return // this move is already stored; storing it again would mark running turns as outdated
+			return // this move is already stored; storing it again would mark running turns as stale
 		}
-		if to == from { // the chat has an id again that it had before
+		if to == from { // the platform gave the chat back an earlier id
 			to = target
 			t.queue(forgetMove, e, to)
 		}
 		t.queue(saveMove, e, from, to)
 		t.queue(shortenMoves, e, from, to)
 		t.queue(outdateChats, e, from, to)
-		// The rate limits of a chat apply to its new id. Of two limits for the same calls, the longer one applies.
+		// The rate limits of the old id apply to the new id. If both ids have a block for the same calls, the longer
+		// block applies.
 		t.queue(copyBlocks, e, from, to)
 		t.queue(deleteBlocks, e, from)
 		type conversation struct {
@@ -89,7 +91,8 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	return err
 }
 
-// moveConversation gives the row id the name to. If another row has that name, it moves all data to that row instead.
+// moveConversation renames the conversation in row id. If another row already has the new name, it moves all data to
+// that row.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	owner := t.find(to)
 	t.queue(retargetTurns, to.Chat, id, from)
@@ -102,14 +105,14 @@ func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) 
 	t.all([]string{deleteConsents, deleteConversation}, id)
 }
 
-// Moves returns the chats that have new ids, with the newest id of each.
+// Moves returns the old id and the newest id of each chat to which the platform has given a new id.
 func (s *Store) Moves(ctx context.Context) ([]chat.Move, error) {
 	return resultOf(ctx, s.view, "list moved chats", func(t *tx) []chat.Move {
 		return rows(t, func(m *chat.Move) []any { return []any{&m.Endpoint, &m.From, &m.To} }, listMoves)
 	})
 }
 
-// Knows reports whether a chat has had a conversation, under any of its ids.
+// Knows reports whether the store contains a conversation of a chat, under any of the chat's ids.
 func (s *Store) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
 	return resultOf(ctx, s.view, "look for a chat", func(t *tx) (known bool) {
 		t.first([]any{&known}, findChat, e, c)

@@ -16,21 +16,21 @@ import (
 	"telex/internal/store"
 )
 
-// ErrNotEmpty means that the database has rows. Copy copies a store only into an empty database.
+// ErrNotEmpty means that the database already has rows. Copy accepts only an empty database.
 var ErrNotEmpty = errors.New("not empty")
 
-// Copied is how many rows of a table were copied.
+// Copied says how many rows Copy has copied into a table.
 type Copied struct {
 	Table string
 	Rows  int64
 }
 
-// Copy copies a whole SQLite store into this one in one transaction, and counts the rows on both sides. This store
-// must be empty. Copy fails with store.ErrLocked while a replica uses the database.
+// Copy copies a whole SQLite store into this store. It runs one transaction and counts the rows of both stores. This
+// store must be empty. Copy fails with store.ErrLocked while a replica uses the database.
 func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, err error) {
 	err = from.Export(ctx, func(source store.Tables) error {
 		return s.onConnection(ctx, false, func(limited context.Context, conn *pgx.Conn) error {
-			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // callTimeout is too short for a large store
+			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // a large copy takes longer than callTimeout
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
 			if err := conn.SendBatch(copying, (&call{alone: true}).begin()).Close(); err != nil {
@@ -50,8 +50,8 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 	return copied, s.explain(ctx, "copy store", err)
 }
 
-// unused fails while a replica uses the database. No replica can register before Copy's transaction ends, because no
-// other transaction may write beside it.
+// unused returns an error if a replica uses the database. While Copy's transaction runs, no replica can register,
+// because Copy excludes all other writing transactions.
 func (s *Store) unused(ctx context.Context, conn *pgx.Conn) error {
 	var name string
 	err := conn.QueryRow(ctx, `SELECT name FROM replica WHERE expires > clock_timestamp() LIMIT 1`).Scan(&name)
@@ -86,19 +86,20 @@ func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copie
 	return copied, nil
 }
 
-// table maps a table of the SQLite store to one of the database.
+// table describes how a table of the SQLite store becomes a table of the database.
 type table struct {
 	name    string
-	from    string   // its name in SQLite; empty: the same name
-	order   string   // order of the rows; empty: any order
-	numbers bool     // it has an id that counts up
-	columns []column // in this order in both databases
+	from    string   // the table's name in SQLite; empty: the same name
+	order   string   // order in which the rows are copied; empty: any order
+	numbers bool     // the table has an id that counts up
+	columns []column // columns, in the same order in both databases
 	extra   []string // further columns of SQLite, which finish needs
-	// finish computes a row of this table from the columns that were read; nil: the row stays as it was read.
+	// finish computes a row of this table from the columns that were read. If finish is nil, the row stays as it was
+	// read.
 	finish func([]any) ([]any, error)
 }
 
-// column is one column: its name here and in SQLite, and how its values are converted.
+// column is a column, with its names in both databases and the conversion of its values.
 type column struct {
 	name, from string
 	convert    func(any) (any, error) // nil: the values stay unchanged
@@ -113,7 +114,7 @@ func at(name string) column            { return column{name, name, toTime} }
 func perhaps(name, from string) column { return column{name, from, toTimeOrNull} }
 func (t table) source() string         { return cmp.Or(t.from, t.name) }
 
-// tables are in an order in which no row refers to a later table.
+// tables returns the tables in an order in which no row refers to a row of a later table.
 func tables() []table {
 	id, conversation, endpoint, person := same("id"), same("conversation"), text("endpoint"), text("person")
 	return []table{
@@ -163,7 +164,8 @@ func (t table) count(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
 	return n, err
 }
 
-// copy copies the rows of a table. If the table has an id that counts up, new ids continue after those of SQLite.
+// copy copies the rows of a table. If the table has an id that counts up, new ids continue after the last id of
+// SQLite.
 func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (int64, error) {
 	var names, from []string
 	for _, c := range t.columns {
@@ -194,7 +196,7 @@ func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (i
 		return 0, errors.Join(source.Err(), fmt.Errorf("%d rows were read and %d written, of %d", n, there, want))
 	}
 	if t.numbers {
-		// A summary may cover deleted entries, so their ids must not be used again.
+		// A summary may cover deleted entries, so no new entry may get the id of a deleted one.
 		_, err = conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)`, t.name, source.NewestID(t.source()))
 	}
 	return n, errors.Join(err, source.Err())
@@ -214,7 +216,7 @@ func (t table) converted(row []any) (_ []any, err error) {
 	return row, nil
 }
 
-// str returns a text of SQLite. The SQLite driver may return it as bytes.
+// str returns a text that was read from SQLite. The SQLite driver may return a text as bytes.
 func str(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -233,7 +235,7 @@ func toBytes(v any) (any, error) { return []byte(str(v)), nil }
 func toFlag(v any) (any, error)  { return number(v) != 0, nil }
 func toTime(v any) (any, error)  { return instant(v), nil }
 
-// instant returns the time for milliseconds since 1970; 0 is the zero time.
+// instant returns the time of a number of milliseconds since 1970. For 0, it returns the zero time.
 func instant(v any) time.Time {
 	if number(v) == 0 {
 		return time.Time{}
@@ -250,7 +252,7 @@ func toTextOrNull(v any) (any, error) {
 	return toText(v)
 }
 
-// toDocument converts JSON; an empty text becomes NULL.
+// toDocument converts a JSON text. It converts an empty text to NULL.
 func toDocument(v any) (any, error) {
 	body := []byte(str(v))
 	switch {
@@ -262,7 +264,7 @@ func toDocument(v any) (any, error) {
 	return body, nil
 }
 
-// toSender returns the sender of a message that is stored as JSON.
+// toSender returns the id of the sender of a message that is stored as JSON.
 func toSender(v any) (any, error) {
 	var in chat.Inbound
 	if str(v) != "" {
@@ -273,7 +275,7 @@ func toSender(v any) (any, error) {
 	return cleanText(string(in.Sender.ID)), nil
 }
 
-// finishPart moves those SQLite columns of a part that have no column here into the column content.
+// finishPart encodes the SQLite columns of a part that have no column in PostgreSQL into the column content.
 func finishPart(row []any) ([]any, error) {
 	const body = 9 // the index of the column content
 	extra := row[body+1:]
@@ -294,17 +296,18 @@ func finishPart(row []any) ([]any, error) {
 	return row[:body+1], err
 }
 
-// nameOldTurns assigns a turn to each entry of an old version, which has none. A user's message begins a new turn.
+// nameOldTurns makes up turns for entries that an old version of telex stored without a turn. Each message of a user
+// begins a new turn.
 func nameOldTurns() func([]any) ([]any, error) {
 	const id, conversation, turn, body = 0, 1, 2, 4
-	var of any // the conversation to which name belongs
+	var of any // the conversation in which the turn name was made up
 	var name string
 	return func(row []any) ([]any, error) {
 		if str(row[turn]) != "" {
 			name = ""
 			return row, nil
 		}
-		content, _ := row[body].([]byte) // the function toBytes converted this column
+		content, _ := row[body].([]byte) // toBytes has converted this column to bytes
 		if of != row[conversation] || name == "" || store.IsQuestion(chat.Entry{Body: content}) {
 			of, name = row[conversation], fmt.Sprintf("before turns %d", row[id])
 		}

@@ -14,12 +14,12 @@ import (
 var (
 	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
 	errClosed = errors.New("the store is closed")
-	// errMigrating means that a transaction must wait for a migration.
+	// errMigrating means that a transaction must wait until another process has migrated the schema.
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN explains why pgx refuses a DSN. The error of pgx shows the DSN, in which it masks only the passwords that
-// it recognizes. The error of wrongDSN shows only the reason.
+// wrongDSN explains why pgx refuses a DSN. It returns only the reason, because the error of pgx contains the DSN, and
+// pgx masks a password there only if it recognizes it.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
@@ -28,20 +28,20 @@ func wrongDSN(err error) error {
 	reason := *e
 	reason.ConnString = ""
 	text := strings.TrimPrefix(oneLine{&reason}.Error(), "cannot parse ``: ")
-	if strings.HasPrefix(text, "failed to parse") { // the text that it quotes may be a part of the password
+	if strings.HasPrefix(text, "failed to parse") { // this text quotes a part of the DSN, perhaps the password
 		return errDSN
 	}
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
 }
 
-// committed reports whether a transaction failed because its token is already stored. Then an earlier attempt was
+// committed reports whether a transaction failed because its token is already stored: an earlier attempt was
 // committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.ConstraintName == "operation_pkey"
 }
 
-// code returns the SQLSTATE of an error, or "".
+// code returns the SQLSTATE of an error, or "" if the error is not from PostgreSQL.
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 func code(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -50,9 +50,9 @@ func code(err error) string {
 	return ""
 }
 
-// conflict reports whether a transaction failed only because of another one, so that it may run again. The reasons
-// are a serialization failure, a deadlock, a migration, or a reference to a row that another transaction deleted or
-// added.
+// conflict reports whether a transaction failed only because of another transaction, so that it may be repeated. The
+// causes are a serialization failure, a deadlock, a migration, or a reference to a row that another transaction has
+// deleted or added.
 func conflict(err error) bool {
 	if errors.Is(err, errMigrating) {
 		return true
@@ -64,7 +64,7 @@ func conflict(err error) bool {
 	return false
 }
 
-// away reports whether an error means that the database can't be reached now.
+// away reports whether err means that the database can't be reached now.
 func away(err error) bool {
 	switch c := code(err); {
 	case c == "":
@@ -73,14 +73,14 @@ func away(err error) bool {
 	case c[:2] == "08", // the class of connection exceptions
 		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
 		c == "53300",               // too many connections
-		c == "25006", c == "25P03": // the server has become a standby; the transaction was idle for too long
+		c == "25006", c == "25P03": // the server has become a standby; a transaction was idle for too long
 		return true
 	}
 	return false
 }
 
-// oneLine is an error whose text is on one line. The text of a pgx error has one line for each address that pgx
-// tried.
+// oneLine puts the text of an error on one line. The text of a pgx error has one line for each address to which pgx
+// tried to connect.
 type oneLine struct{ error }
 
 // Error implements error.
@@ -88,7 +88,7 @@ func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Err
 
 func (e oneLine) Unwrap() error { return e.error }
 
-// explain adds the operation to an error, and a remedy if there is one.
+// explain adds the name of the operation to an error, and a remedy if there is one.
 func (s *Store) explain(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil

@@ -14,11 +14,11 @@ import (
 	"telex/internal/store"
 )
 
-// Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be acknowledged
-// to the platform. fresh is false for a message that is already stored; its cursor is stored anyway. A message
-// without a cursor leaves the endpoint's cursor unchanged. If an earlier call stored the message but its response was
-// lost, this call reports fresh. If a replica can own the chat of a new message, the chat then has an owner, which is
-// signalled.
+// Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
+// acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
+// stored. If the message has no cursor, the endpoint's cursor does not change. If an earlier call stored the message
+// but lost the response, fresh is true. If a replica runs the endpoint, Accept gives the chat of a new message an
+// owner and signals that owner.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -58,19 +58,19 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	if err != nil {
 		return false, err
 	}
-	fresh, _ = done.result.(bool) // it always is a bool after a success
+	fresh, _ = done.result.(bool) // after a success, it is always a bool
 	return fresh, nil
 }
 
-// maxTurns is the number of newest turns whose chats are returned to an endpoint that resumes.
+// maxTurns is how many of the newest turns Resume reads to find the endpoint's recent chats.
 const maxTurns = 10 * store.MaxPlaces
 
-// maxReceived is the maximum number of received messages returned to an endpoint that resumes. People write fewer
-// while the outcome of one create is unknown.
+// maxReceived is the maximum number of received messages that Resume returns. People write fewer messages during the
+// time in which the outcome of a create can be unknown.
 const maxReceived = 500
 
-// Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and the
-// messages that it sent and received.
+// Resume returns the cursor of the last message that the endpoint accepted, the chats in which turns began most
+// recently, and the newest messages that the endpoint sent and received.
 func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, s.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -83,15 +83,15 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 	})
 }
 
-// Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages and
-// messages that belong to a turn.
+// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. It ignores messages
+// that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn has the message, the turn's journal keeps
-// only the usage. The turn's parts lose their source text, because it answers another question. Revise fails with
-// ErrUnknown if there is no such message.
+// Revise replaces an unfinished message by its edited version. If a turn already answers the message, the store
+// deletes the turn's journal except for the usage, and the source text of its parts: both belong to the old question.
+// Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound
 	})
 }
 
-// Pending returns accepted, unfinished messages that belong to no unfinished turn, oldest first.
+// Pending returns the unfinished messages that belong to no unfinished turn, oldest first.
 func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, s.view, "list pending messages", func(t *tx) (list []chat.Pending) {
 		for _, m := range t.messages(listWaiting) {
@@ -120,7 +120,7 @@ func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
 	})
 }
 
-// messages returns the messages of listWaiting or listTaken that can be read.
+// messages returns the messages of the query listWaiting or listTaken. It leaves out messages that can't be decoded.
 func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	list := rows(t, func(m *store.MessageRow) []any {
 		c := &m.Conversation
@@ -135,20 +135,21 @@ func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	return readable
 }
 
-// candidate is an unfinished message.
+// candidate is a row of an unfinished message.
 type candidate struct {
 	id         int64
 	waits      bool
 	acceptedAt time.Time
 }
 
-// unfinished returns the messages that an id may refer to, the likeliest first. There can be two only if two chats
-// were merged by a move.
+// unfinished returns the unfinished messages with this id, the most likely one first. Two messages can have the same
+// id only if two chats were merged by a move.
 func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// claim assigns messages to a turn and returns the acceptance time of the oldest one, or now if there are none.
+// claim assigns messages to a turn. It returns the time at which the oldest of them was accepted, or now if there are
+// none.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt time.Time) {
 	acceptedAt = t.now
 	var taken []int64
@@ -156,7 +157,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 		found := t.unfinished(conversation, m.ID)
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			t.fail(fmt.Errorf("message: %w", store.ErrUnknown)) // without its id, which may contain a secret that allows answering
+			t.fail(fmt.Errorf("message: %w", store.ErrUnknown)) // the message's id may contain a secret, so don't show it
 			return acceptedAt
 		}
 		taken = append(taken, found[i].id)
@@ -168,7 +169,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 	return acceptedAt
 }
 
-// texts converts ids to a query parameter.
+// texts converts ids to a query parameter, a list of strings.
 func texts[T ~string](ids []T) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {

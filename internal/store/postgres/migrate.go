@@ -17,27 +17,27 @@ import (
 	"telex/internal/store"
 )
 
-// migrations are the numbered changes of the schema. Released migrations are never edited.
+// migrations contains the numbered changes of the schema. A migration that was released must never be edited.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// firstShared is the first schema that several processes can use. A process with schema 1 does not notice other
-// processes.
+// firstShared is the first schema with which several processes can share a database. A process that knows only schema
+// 1 does not notice other processes.
 const firstShared = 2
 
 // schemas describes the schemas that a program knows.
 type schemas struct {
 	files  fs.FS // the migrations, numbered from 1
 	newest int64
-	// oldest is the oldest schema that a program must know to use the newest one. The table compatibility contains
-	// this number, too. A migration that only adds something leaves it unchanged. A migration that removes something
-	// raises it. Such a migration is released one release after the first program that does not need the removed data
-	// any more. So the programs of two consecutive releases can run at the same time.
+	// oldest is the oldest schema that a program must know to use a database with the newest schema. The table
+	// compatibility contains the same number. A migration that only adds something does not change this number. A
+	// migration that removes something raises it. It is released one release after the first program that does not
+	// need the removed data, so programs of two consecutive releases can run at the same time.
 	oldest int64
 }
 
-// known returns the schemas of this program.
+// known returns the schemas that this program knows.
 func known() (schemas, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -47,15 +47,15 @@ func known() (schemas, error) {
 	return schemas{files: files, newest: int64(len(list)), oldest: 2}, err
 }
 
-// migrate brings the schema up to date, each step in its own transaction. No other process migrates or registers
-// meanwhile. migrate does not touch a schema that a newer telex made. It fails with store.ErrLocked while processes
-// run that could not use the new schema.
+// migrate updates the schema, with one transaction for each migration. While it runs, no other process can migrate or
+// register. If a newer telex made the schema, migrate does not change it. migrate fails with store.ErrLocked while a
+// process runs that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
-		return err // a newer schema is no error here; current checks it
+		return err // current, which runs later, checks a newer schema
 	}
 	db := stdlib.OpenDB(*s.pool.Config().ConnConfig, stdlib.OptionAfterConnect(s.mayMigrate))
-	defer func() { err = errors.Join(err, db.Close()) }() // closing also gives up the locks
+	defer func() { err = errors.Join(err, db.Close()) }() // closing the connection also releases the locks
 	db.SetMaxOpenConns(1)
 	switch err := db.PingContext(ctx); {
 	case errors.Is(err, errUpToDate):
@@ -66,15 +66,15 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	return s.up(ctx, db)
 }
 
-// errUpToDate means that another process has migrated the schema in the meantime.
+// errUpToDate means that another process has already migrated the schema.
 var errUpToDate = errors.New("the schema is up to date")
 
 // mayMigrate prepares a connection for migrations. It fails if there is nothing to migrate, or if a process runs that
-// could not use the new schema. The migrations run on the connection that holds the locks, so they stop if it is
-// lost.
+// could not use the new schema. The migrations run on the connection that holds the locks. If this connection is lost,
+// both the locks and the migrations end.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
-		if err != nil { // after an error, nobody else closes the connection
+		if err != nil { // after an error, no other code closes the connection
 			hangUp(ctx, conn)
 		}
 	}()
@@ -90,8 +90,8 @@ func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	return s.refuse(ctx, conn)
 }
 
-// lockMigrations takes the lock for migrations, which conn holds until it is closed. There is no limit to the wait
-// for the lock. So the server must notice soon if the machine of the process that holds it dies.
+// lockMigrations takes the lock for migrations, which conn holds until it is closed. The wait for the lock has no
+// limit. So the server must soon close the connection of a holder whose machine died: keepAlive sets this.
 func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err != nil {
 		return err
@@ -99,12 +99,12 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, lockMigration, lockClass, lockSchema); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, "RESET lock_timeout") // the migrations wait for locks with a limit again
+	_, err := conn.Exec(ctx, "RESET lock_timeout") // limit the migrations' own waits for locks again
 	return err
 }
 
-// refuseForeign fails if the database has no schema of telex, but has a table with the name of one of telex's tables.
-// It changes nothing.
+// refuseForeign fails if the database has no schema of telex, but a table with the same name as one of telex's tables.
+// Then the table belongs to another program. refuseForeign changes nothing.
 func (s *Store) refuseForeign(ctx context.Context, conn *pgx.Conn) error {
 	var names []string
 	for _, t := range tables() {
@@ -141,7 +141,7 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 		s.name, store.ErrLocked, list[0].Version, list[0].Name, s.knows.newest, s.knows.oldest)
 }
 
-// refuseAlone fails if a process of schema 1 runs. If none runs, none can start until conn is closed.
+// refuseAlone fails if a process runs that knows only schema 1. If there is none, none can start until conn is closed.
 func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var free bool
 	if err := conn.QueryRow(ctx, tryOwner, lockClass, lockOwner).Scan(&free); err != nil || free {
@@ -175,8 +175,8 @@ func (s *Store) up(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// current fails unless this program can use the schema. It can if it knows the schema, or if a newer schema still
-// contains everything that the program needs.
+// current returns an error if this program can't use the schema. A program can use each schema that it knows, and a
+// newer schema that still contains everything that the program needs.
 func (s *Store) current(ctx context.Context) error {
 	has, err := s.schema(ctx)
 	knows := s.knows.newest
@@ -202,7 +202,7 @@ func (s *Store) current(ctx context.Context) error {
 	return nil
 }
 
-// newer fails if a program must know at least the schema needs, and this program knows only older ones.
+// newer returns an error if this program knows only schemas older than needs, the oldest one that a program must know.
 func (s *Store) newer(needs int64) error {
 	if needs <= s.knows.newest {
 		return nil
@@ -211,11 +211,11 @@ func (s *Store) newer(needs int64) error {
 		s.name, store.ErrNewer, needs, s.knows.newest)
 }
 
-// Migrated returns the version of the schema before Open, and the newest version that this program knows.
+// Migrated returns the version of the schema that Open found, and the newest version that this program knows.
 func (s *Store) Migrated() (from, to int64) { return s.from, s.knows.newest }
 
-// schema returns the number of the newest migration applied, or 0 if there is none. It fails with store.ErrForeign if
-// another program owns the tables.
+// schema returns the number of the newest migration that was applied, or 0 if there was none. It fails with
+// store.ErrForeign if the tables belong to another program.
 func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	var managed, conversation bool
 	err = s.pool.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('conversation') IS NOT NULL`).Scan(&managed, &conversation)
@@ -225,7 +225,7 @@ func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	if managed {
 		err = s.pool.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	}
-	if err == nil && version > 0 && !conversation { // created since the first query, or another program uses goose
+	if err == nil && version > 0 && !conversation { // the table is new, or another program uses goose
 		err = s.pool.QueryRow(ctx, `SELECT to_regclass('conversation') IS NOT NULL`).Scan(&conversation)
 	}
 	if err == nil && conversation != (version > 0) {

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// places are chats in the form of two query parameters.
+// places contains chats as two query parameters: a list of endpoints and a list of chat ids.
 type places struct{ endpoints, chats []string }
 
 func (p *places) add(c chat.Conversation) {
@@ -20,24 +20,24 @@ func (p *places) add(c chat.Conversation) {
 
 func chatColumns(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }
 
-// reset queues statements that unassign the unfinished work of chats from all replicas except their owner.
+// reset queues statements that take the unfinished work of these chats from all replicas except owner.
 func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	for _, q := range []string{resetTurns, resetInbox, resetForwarded} {
 		b.Queue(q, chats.endpoints, chats.chats, owner)
 	}
 }
 
-// admit returns the id of the conversation for which a message is accepted, and keeps the conversation from being
-// deleted. It fails with chat.ErrLost if this replica may not accept messages of the endpoint.
+// admit returns the row id of the conversation for which a message is accepted. Until the transaction ends, nobody can
+// delete this row. admit fails with chat.ErrLost if this replica may not accept messages of the endpoint.
 func (t *tx) admit(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceAccept, c.Endpoint)
 	return t.ensure(b, keepConversation, c)
 }
 
-// assign returns and locks the owner of a chat that has work. It is called if no live owner was found. The live
-// replica with the fewest chats becomes the owner; with equal numbers, this one. It returns 0 if no replica runs the
-// endpoint, or if this process is not a replica.
+// assign returns the owner of a chat that has work, and locks the chat's row. The caller has found no live owner. The
+// live replica with the fewest chats becomes the owner. If several have the fewest, this replica is preferred. assign
+// returns 0 if no replica runs the endpoint, or if this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
@@ -53,7 +53,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 			return 0
 		}
 	}
-	if lives { // another transaction just made a live replica the owner
+	if lives { // another transaction has just made a live replica the owner
 		return owner
 	}
 	if owner = t.fewest(members, c.Endpoint); owner != 0 {
@@ -77,7 +77,7 @@ type member struct {
 
 func memberColumns(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }
 
-// fewest returns the replica that gets the next chat of an endpoint.
+// fewest returns the live replica with the fewest chats, which becomes the owner of the next chat of an endpoint.
 func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	s := t.store
 	s.mu.Lock()
@@ -94,8 +94,8 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count stores the number of chats of each replica. Until the next renewal, this replica adds the chats that it
-// assigns. Counting all chats again for each new chat would take longer the more chats there are.
+// count stores how many chats each replica owns. Until the next renewal, this replica only adds the chats that it
+// assigns. Counting all chats for each new chat would take longer and longer as their number grows.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,9 +105,9 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Then it
-// returns the unfinished work in its own chats that it has not returned yet since this registration. If the call is
-// repeated, it returns the same work again.
+// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Then it returns
+// the unfinished work in this replica's chats that no earlier call since the registration has returned. A repeated
+// call with the same number call returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)
@@ -123,10 +123,10 @@ func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, err
 	})
 }
 
-// takeOrphans makes this replica the owner of chats that have work and no live owner. It skips chats that another
-// replica is just taking.
+// takeOrphans makes this replica the owner of chats that have unfinished work and no live owner. It skips chats that
+// another replica is taking at the same time.
 func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
-	dead := []chat.ReplicaID{0} // 0 stands for work that was given to no replica
+	dead := []chat.ReplicaID{0} // 0 marks work that was given to no replica
 	for _, m := range members {
 		if !m.lives {
 			dead = append(dead, m.id)
@@ -149,8 +149,8 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 	t.send(b)
 }
 
-// give marks the work that a call of Take returns, and returns it. It deletes forwarded messages that an earlier call
-// has returned.
+// give returns the work for a call of Take, and records that this call has returned it. It deletes forwarded messages
+// that an earlier call has returned.
 func (t *tx) give(call int64) (taken chat.Taken) {
 	type place struct {
 		chat.Conversation
@@ -182,8 +182,8 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// Free gives up chats, including all their threads. Without unfinished, it skips chats with unfinished work. With
-// unfinished, it gives them up too, and signals the other replicas to take them.
+// Free gives up chats with all their threads. If unfinished is false, it keeps chats that have unfinished work. If
+// unfinished is true, it also gives up these chats, and signals the other replicas so that they take the work.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
 		var leaving bool
@@ -211,8 +211,9 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 	})
 }
 
-// Forward passes a message to the owner of its chat. The message is stored only until the owner has taken it. Forward
-// returns false and does nothing if the chat has no owner, or if its owner is dead and no replica runs the endpoint.
+// Forward passes a message to the owner of its chat. The store deletes the message when the owner has taken it.
+// Forward returns false and does nothing if the chat has no owner. It also does so if the owner is dead and no replica
+// runs the endpoint.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -252,7 +253,8 @@ func (s *Store) Owned(ctx context.Context) ([]Owned, error) {
 	})
 }
 
-// Yield makes this replica no longer the receiver of an endpoint, and signals the others.
+// Yield ends this replica's role as receiver of an endpoint, and signals the other replicas so that one of them takes
+// over.
 func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	_, err := s.write(ctx, &call{what: "give up receiving", kind: "write", prompt: true, do: func(t *tx) {
 		if t.exec(yieldReceiver, e, t.self) > 0 {
@@ -262,8 +264,8 @@ func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	return err
 }
 
-// Receive makes this replica the receiver of an endpoint, unless another live replica is. It reports whether this
-// replica is the receiver now.
+// Receive makes this replica the receiver of an endpoint, unless another live replica is its receiver. It reports
+// whether this replica is the receiver now.
 func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	receive := &call{what: "become receiver", kind: "write", prompt: true}
 	receive.do = func(t *tx) {
@@ -273,7 +275,7 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 		t.lease(b, &leaving)
 		t.row(b, &found, []any{&by}, findReceiver, e)
 		t.send(b)
-		switch { // if another replica receives, its row is not locked
+		switch { // the row is locked only if no other replica receives
 		case found:
 			receive.result = by == t.self
 		case leaving:
@@ -285,6 +287,6 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	if _, err := s.write(ctx, receive); err != nil {
 		return false, err
 	}
-	is, _ := receive.result.(bool) // it always is a bool after a success
+	is, _ := receive.result.(bool) // after a success, it is always a bool
 	return is, nil
 }

@@ -10,9 +10,10 @@ import (
 	"telex/internal/store"
 )
 
-// Record stores the states of messages of a turn's reply, all or none: before a message is created or changed, with its
-// id after it was created, and after it was deleted. It also accepts parts of turns that Forget or Erase has fenced.
-// After a turn's end it stores only the reference and the state, and a new create fails with ErrFenced.
+// Record stores the states of messages of a turn's reply, all of them or none. The gateway calls Record before it
+// creates or changes a message, after a create returned the message's id, and after it deleted a message. Record also
+// accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended, Record stores only the reference
+// and the state, and it refuses a new create with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.existing(turn).Ended()
@@ -38,13 +39,13 @@ func (t *tx) savePart(turn string, p chat.Part) {
 	t.queue(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
 }
 
-// content returns a part without the fields that have their own columns.
+// content returns a part without the fields that are stored in columns of their own.
 func content(p chat.Part) chat.Part {
 	p.Index, p.State, p.Ref, p.Source, p.Steps = 0, "", chat.MessageRef{}, "", 0
 	return p
 }
 
-// parts yields the parts of the given turns, each with its turn's id.
+// parts yields the parts of the given turns, each with the id of its turn.
 func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	type part struct {
 		chat.Part
@@ -58,7 +59,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	return func(yield func(string, chat.Part) bool) {
 		for _, p := range list {
 			var whole chat.Part
-			if err := json.Unmarshal(p.content, &whole); err != nil { // without its content the message is edited once more than needed
+			if err := json.Unmarshal(p.content, &whole); err != nil { // the only consequence is an unnecessary edit
 				t.log.Error("content of a part can't be read", slog.String("turn", p.turn), slog.Any("error", err))
 			}
 			whole.First = shifted(whole.First, t.ahead)
@@ -70,9 +71,10 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	}
 }
 
-// Note appends steps to the journal of a running turn, all or none. After it returns, a process that resumes the turn
-// after a crash finds them. It fails with ErrFenced if the turn is not running. If Forget or Erase has fenced the
-// turn, Note accepts only usage. The journal is deleted when its turn is decided, ended or released.
+// Note appends steps to the journal of a running turn. It appends all of the steps or none. If the process crashes
+// later, the process that continues the turn reads these steps. Note fails with ErrFenced if the turn is not running.
+// If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when its turn is decided,
+// ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
@@ -85,7 +87,7 @@ func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	})
 }
 
-// steps yields the journal steps of the given turns, each with its turn's id.
+// steps yields the journal steps of the given turns, each with the id of its turn.
 func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	type step struct {
 		chat.Step
@@ -101,7 +103,7 @@ func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	}
 }
 
-// bytesOf returns b, or an empty slice for nil, because the column may not be NULL.
+// bytesOf returns b. It replaces nil by an empty slice, because the column may not be NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -8,11 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running turns:
-// they can no longer decide. It also deletes entries of unknown people, and the summary. Summarized entries of other
-// people become part of the history again, and the store no longer accepts summaries of their running turns. The
-// person's permanent approvals in the conversation are deleted. Usage stays, so that nobody can evade a limit. Erase
-// returns the number of deleted entries.
+// Erase deletes a person's data in a conversation: the entries of turns that the person asked, the entries of unknown
+// people, the summary, and the person's permanent approvals. It fences the person's running turns, so that they can no
+// longer decide. Summarized entries of other people become part of the history again. For their running turns, the
+// store no longer accepts a summary. Erase keeps usage, so that nobody can evade a limit by erasing data. It returns
+// the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -24,11 +24,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on their endpoint. It calls erase for every conversation with their data, and
-// for chats with their user id, which private chats have on some platforms. It drops their waiting messages and
-// deletes their facts, stored responses, admission and pairing request. Usage stays, without their id, and without
-// the id of a chat that only they used. A decided reply to them is still delivered. DeletePerson returns the number
-// of deleted entries, messages, facts and responses.
+// DeletePerson deletes a person's data on the person's endpoint. It erases the person in every conversation with the
+// person's data, and in the chat whose id is the person's user id, which some platforms use for private chats. It
+// finishes the person's waiting messages, and deletes facts, stored responses, the admission and the pairing request.
+// Usage is kept, but without the person's id, and without the id of a chat that only this person used. A decided reply
+// to the person is still delivered. DeletePerson returns the number of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
@@ -45,13 +45,14 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is like erase, and also deletes the person's id. If only this person used the conversation, nothing of
-// it remains except the keys of messages, for a week.
+// erasePerson is like erase, but also deletes the person's id. If only this person used the conversation, it deletes
+// the whole conversation, except for the ids of messages, which stay for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var own bool
 	t.first([]any{&own}, isOwn, conversation, p.User)
 	n := t.erase(conversation, p.User)
-	// The usage of an unfinished turn will be stored under the person id in the turn's row.
+	// A turn that has not ended stores its usage later, under the person's id in its row. So delete the id in the rows
+	// of turns, too.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
 		t.queue(moveUsage, t.nowhere(p.Endpoint), conversation)
@@ -60,7 +61,7 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// nowhere returns the conversation to which the usage of deleted people moves if nobody else used their chat.
+// nowhere returns the conversation that holds the usage of deleted people whose chats nobody else used.
 func (t *tx) nowhere(e chat.EndpointID) int64 {
 	return t.ensure(&pgx.Batch{}, keepConversation, chat.Conversation{Endpoint: e})
 }
@@ -72,8 +73,9 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 	})
 }
 
-// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too
-// many others are valid. An advisory lock makes it see requests that other processes store at the same time.
+// SavePairingRequest stores a request, which replaces an earlier request of the same person. It fails with
+// chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people. An advisory
+// lock ensures that requests which other processes store at the same time are counted too.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(lockEndpoint, lockPairing, k.Endpoint)
@@ -84,7 +86,8 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 	})
 }
 
-// Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
+// Admit stores an admission, which replaces an earlier admission of the same person. It also deletes the person's
+// pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
 		t.execBehind(t.fenced(), saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
@@ -100,7 +103,7 @@ func (s *Store) Admitted(ctx context.Context) ([]chat.Admission, error) {
 	})
 }
 
-// Revoke deletes the admission of a person, and reports whether there was one.
+// Revoke deletes the admission of a person, and reports whether the person was admitted.
 func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool {
 		t.signal(0, chat.SignalAccess)
@@ -108,13 +111,15 @@ func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 	})
 }
 
-// Consent stores a permanent approval: the person's requests in the conversation may use a tool from now on. Forget deletes it
-// for everybody in the conversation, Erase and DeletePerson for the person.
+// Consent stores a permanent approval: from now on, the tool may run without a question when this person asks in this
+// conversation. Forget deletes the approvals of everybody in the conversation. Erase and DeletePerson delete those of
+// a person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	return s.update(ctx, "store consent", func(t *tx) { t.queue(saveConsent, t.take(c), u, tool) })
 }
 
-// Consented reports whether a person's requests in a conversation may use a tool.
+// Consented reports whether a permanent approval is stored: whether the tool may run without a question when this
+// person asks in this conversation.
 func (s *Store) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
 	return resultOf(ctx, s.view, "read consent", func(t *tx) (may bool) {
 		t.first([]any{&may}, findConsent, c.Endpoint, c.Chat, c.Thread, u, tool)
@@ -127,7 +132,7 @@ func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
 	return resultOf(ctx, s.view, "read facts", func(t *tx) []chat.Fact { return t.facts(&pgx.Batch{}, p) })
 }
 
-// facts runs the queued queries of b, and then returns a person's facts.
+// facts runs the queued queries of b, and then returns the facts of a person.
 func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	type fact struct {
 		chat.Fact
@@ -143,10 +148,10 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	return facts
 }
 
-// Remember stores a fact for a person, with an id and the time. It stores nothing if the person has a fact with this
-// text, or has reached the maximum number of facts. Retention does not apply to facts. Ids are numbers that count up
-// per person and are never reused. Remember first locks the row that counts them, so that no other transaction adds a
-// fact meanwhile.
+// Remember stores a fact for a person, with an id and the time. It stores nothing if the person already has a fact
+// with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
+// increasing numbers. An id is never reused. Remember first locks the row with the person's last number, so that no
+// other transaction can add a fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)
@@ -159,12 +164,12 @@ func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most i
 	})
 }
 
-// ForgetFact deletes one of a person's facts and reports whether it existed.
+// ForgetFact deletes a fact of a person, and reports whether the fact existed.
 func (s *Store) ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error) {
 	return resultOf(ctx, s.erase, "forget fact", func(t *tx) bool { return t.execBehind(t.fenced(), deleteFact, p.Endpoint, p.User, id) > 0 })
 }
 
-// ForgetFacts deletes all facts of a person and returns their number.
+// ForgetFacts deletes all facts of a person, and returns how many it has deleted.
 func (s *Store) ForgetFacts(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "forget facts", func(t *tx) int { return t.execBehind(t.fenced(), deleteFacts, p.Endpoint, p.User) })
 }

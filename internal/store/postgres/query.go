@@ -1,6 +1,7 @@
 package postgres
 
-// The queries are in this file, query_turn.go and query_replica.go, except those of the check and the copy.
+// The queries of this package are in this file, in query_turn.go and in query_replica.go. The queries of Check and
+// Copy are in check.go and copy.go.
 
 // Queries about the server, transactions and the schema.
 const (
@@ -15,12 +16,12 @@ FROM pg_database WHERE datname = current_database()`
 
 	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
-	// trySchema keeps migrations from starting until the end of the transaction. It returns false if a process
-	// migrates now.
+	// trySchema prevents migrations from starting until the transaction ends. It returns false if a process is
+	// migrating now.
 	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
 
-	// lockMigration makes processes that migrate the schema wait for each other. A process of schema 1 holds the lock
-	// that tryOwner tries; findHolder returns the process that holds it.
+	// lockMigration makes processes that migrate the schema wait for each other. A process that knows only schema 1
+	// holds the lock that tryOwner tries to take. findHolder returns the process that holds this lock.
 	lockMigration = `SELECT pg_advisory_lock($1, $2)`
 	tryOwner      = `SELECT pg_try_advisory_lock($1, $2)`
 	findHolder    = `
@@ -30,16 +31,17 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid AND 
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 	findOldest = `SELECT oldest FROM compatibility`
-	// listOlder lists the living replicas that don't know a schema.
+	// listOlder lists the live replicas that know only schemas older than $1.
 	listOlder = `SELECT name, version FROM replica WHERE knows < $1 AND expires > clock_timestamp() ORDER BY id`
 )
 
-// Conversations. Each query that ends in a lock locks the conversation until the end of the transaction.
+// Conversations. A query that ends in FOR … locks the conversation's row until the transaction ends.
 const (
 	currentChat = `COALESCE((SELECT new_chat FROM moved WHERE endpoint = $1 AND old_chat = $2), $2)`
 
 	findConversation = `SELECT id FROM conversation WHERE endpoint = $1 AND chat = ` + currentChat + ` AND thread = $3`
-	// holdConversation keeps other transactions from changing the conversation, keepConversation only from deleting it.
+	// holdConversation prevents other transactions from changing the conversation. keepConversation prevents them only
+	// from deleting it.
 	holdConversation = findConversation + ` FOR NO KEY UPDATE`
 	keepConversation = findConversation + ` FOR KEY SHARE`
 	makeConversation = `
@@ -68,8 +70,8 @@ WHERE c.endpoint = $1 AND (c.chat = $2
     OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
 ORDER BY c.id`
 
-	// isOwn reports whether only one person used a conversation: its chat has the person's id, or nobody else asked
-	// there and the chat is not known to be a group.
+	// isOwn reports whether only one person used a conversation. This is so if the chat's id is the person's id, or if
+	// nobody else asked there and the chat is not known to be a group.
 	isOwn = `
 SELECT c.chat = $2 OR NOT EXISTS (
     SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
@@ -79,19 +81,20 @@ SELECT c.chat = $2 OR NOT EXISTS (
 FROM conversation c WHERE c.id = $1`
 )
 
-// Chats that moved.
+// New ids of chats.
 const (
 	saveMove = `
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES ($1, $2, $3)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves replaces a chat's id by its newest id in the moves that were stored before.
+	// shortenMoves updates earlier moves to a chat that moves again, so that each move leads directly to the newest
+	// id.
 	shortenMoves = `UPDATE moved SET new_chat = $3 WHERE endpoint = $1 AND new_chat = $2`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
 	findChat  = `SELECT EXISTS (SELECT FROM conversation WHERE endpoint = $1 AND chat = ` + currentChat + `)`
 
-	// forgetMove is used when a chat gets an earlier id again.
+	// forgetMove deletes a move when the platform gives the chat its earlier id back.
 	forgetMove = `DELETE FROM moved WHERE endpoint = $1 AND old_chat = $2`
 
 	moveInbox   = `UPDATE inbox SET conversation = $1 WHERE conversation = $2`
@@ -99,12 +102,14 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveTurns   = `UPDATE turn SET conversation = $1 WHERE conversation = $2`
 	moveUsage   = `UPDATE usage SET conversation = $1 WHERE conversation = $2`
 
-	// moveConsents skips approvals that exist in both conversations; deleteConsents deletes the remaining old rows.
+	// moveConsents copies approvals, except those that the target conversation already has. deleteConsents then
+	// deletes the old rows.
 	moveConsents = `
 INSERT INTO consent (conversation, person, tool) SELECT $1, person, tool FROM consent WHERE conversation = $2
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns also removes the id of the asker's message: in the new chat it belongs to another message.
+	// retargetTurns also removes the id of the asker's message, because the same id means another message in the new
+	// chat.
 	retargetTurns = `
 UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat = $3 AND ended_at IS NULL`
 )
@@ -122,7 +127,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 	saveModel = `
 INSERT INTO session (conversation, model) VALUES ($1, $2) ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction does not replace a summary by one that covers fewer entries.
+	// saveCompaction replaces the summary, but not by a summary that covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, summary, summary_upto, compactions, summary_at) VALUES ($1, $2, $3, 1, $4)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, summary_upto = excluded.summary_upto,
@@ -138,13 +143,15 @@ UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at =
 	newestEntry = `SELECT COALESCE(max(id), 0) FROM entry WHERE conversation IN ($1, $2)`
 	findEntry   = `SELECT EXISTS (SELECT FROM entry WHERE id = $1 AND conversation = $2)`
 
-	// undoTurn deletes the entries of the turn that added the newest entry, unless a summary covers that entry.
+	// undoTurn deletes the entries of the turn that added the newest entry. If a summary covers this entry, it deletes
+	// nothing.
 	undoTurn = `
 DELETE FROM entry WHERE conversation = $1 AND id > $2
     AND turn = (SELECT turn FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id DESC LIMIT 1)
 RETURNING id, turn, person, at, body`
 
-	// repeatEntries gives entries that are not summarized new ids, in their order; deleteRepeated deletes their old rows.
+	// repeatEntries copies the entries that are not summarized, in their order, so that they get new ids.
+	// deleteRepeated deletes the old rows.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT $1, turn, person, at, body FROM entry
@@ -173,7 +180,8 @@ const (
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM conversation WHERE id = $1`
 
-	// usageOf selects by conversation (unless 0), endpoint and person (unless empty), and time (unless NULL).
+	// usageOf selects usage by conversation (any if 0), by endpoint and person (any if empty), and by time (any if
+	// NULL).
 	usageOf = `
 FROM usage WHERE ($1::bigint = 0 OR conversation = $1) AND ($2::text = '' OR endpoint = $2) AND ($3::text = '' OR person = $3)
     AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
@@ -184,7 +192,7 @@ SELECT COALESCE(sum(prompt), 0)::bigint, COALESCE(sum(cached), 0)::bigint, COALE
 
 	endpointOf = `SELECT endpoint FROM conversation WHERE id = $1`
 
-	// listUsage returns the rows of each turn one after the other.
+	// listUsage returns all rows of a turn one after the other.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -223,7 +231,8 @@ SELECT EXISTS (SELECT FROM consent WHERE conversation = (` + findConversation + 
 
 	listFacts = `SELECT number::text, body, at FROM fact WHERE endpoint = $1 AND person = $2 ORDER BY fact.number`
 
-	// holdFacts locks the person's counter, and creates its row if it is missing. addFact needs the row.
+	// holdFacts locks the row that contains the person's last fact number. If the row is missing, holdFacts creates
+	// it, because addFact needs it.
 	holdFacts = `
 INSERT INTO fact_number (endpoint, person, newest) VALUES ($1, $2, 0)
 ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest`
@@ -254,7 +263,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 	deleteAdmission = `DELETE FROM admission WHERE endpoint = $1 AND person = $2`
 )
 
-// Blocks.
+// Rate-limit blocks.
 const (
 	saveBlock = `
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -273,7 +282,7 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = $1 A
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// Each query of a sweep deletes at most $2 rows. It skips locked rows, which the next sweep deletes.
+// Each query of a sweep deletes at most $2 rows. It skips rows that are locked. The next sweep deletes them.
 const (
 	sweepInbox = `
 DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE done_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
@@ -296,7 +305,7 @@ WHERE conversation IN (SELECT conversation FROM session WHERE summary_at < $1 LI
 	sweepTokens = `
 DELETE FROM operation WHERE token IN (SELECT token FROM operation WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
-	// sweepSessions and sweepConversations delete empty rows of any age.
+	// sweepSessions and sweepConversations delete rows without content, regardless of their age.
 	sweepSessions = `
 DELETE FROM session WHERE conversation IN (
     SELECT conversation FROM session WHERE model = '' AND summary_upto = 0 AND $1::timestamptz IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED)`

@@ -1,9 +1,11 @@
 package postgres
 
-// These are the queries for several replicas. A replica is alive while the time in its column expires is later than
-// the server's clock. In most of the queries $1 and $2 are an endpoint and a chat, under any of the chat's ids.
+// These are the queries about replicas. A replica is alive while the time in its column expires is later than the
+// server's clock. In most of these queries, $1 and $2 are an endpoint and a chat, which may be named by any of its
+// ids.
 
-// notify sends a signal. There is a channel for all replicas, and one for each replica.
+// notify sends a signal on a channel. All replicas listen to a common channel, and each replica to a channel of its
+// own.
 const notify = `SELECT pg_notify($1, $2)`
 
 // Membership.
@@ -23,8 +25,8 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	listMembers = `SELECT id, expires > clock_timestamp(), leaving, endpoints FROM replica ORDER BY id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
-	// listGone lists dead replicas whose calls no platform limit counts any more. The queries whose names begin with
-	// forget delete them. Their unfinished work then has no owner.
+	// listGone lists dead replicas whose calls no platform limit counts any more. The queries that begin with forget
+	// delete the data of these replicas. After that, their unfinished work is given to no replica.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
@@ -37,13 +39,13 @@ SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NO
 	forgetReplica     = `DELETE FROM replica WHERE id = ANY ($1)`
 )
 
-// The fences: each query returns whether this replica may write, and keeps the chat's owner until the transaction
-// ends.
+// The fences. Each query returns whether this replica may write. A query about a chat also prevents other transactions
+// from changing the chat's owner until the transaction ends.
 const (
 	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
 	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
 
-	// fenceLease is for writes that concern no conversation.
+	// fenceLease is the fence for writes that concern no conversation.
 	fenceLease = `SELECT ` + leaseHolds
 
 	fenceChat = `
@@ -53,8 +55,8 @@ SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM chat h WHERE 
 SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM turn t JOIN conversation c ON c.id = t.conversation
     JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat WHERE t.id = $2 FOR KEY SHARE OF h), true)`
 
-	// fenceAccept also returns false if another live replica is the receiver of the endpoint. saveResume makes sure
-	// that a former receiver does not overwrite the cursor.
+	// fenceAccept also returns false if another live replica is the receiver of the endpoint. saveResume ensures that
+	// a former receiver does not overwrite the cursor.
 	fenceAccept = `
 SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r ON r.id = e.receiver
     WHERE e.name = $2 AND r.id <> $1 AND r.expires > clock_timestamp())`
@@ -72,22 +74,22 @@ WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 )
 
-// Owners of chats. A transaction that changes a chat's owner locks the chat's row FOR UPDATE. A transaction that
-// relies on the owner locks the row FOR KEY SHARE.
+// Owners of chats. A transaction that changes the owner of a chat locks the chat's row FOR UPDATE. A transaction that
+// requires the owner to stay the same locks the row FOR KEY SHARE.
 const (
 	chatIs = `h.endpoint = $1 AND h.chat = ` + currentChat
 
 	findLiveOwner = `
 SELECT h.owner FROM chat h JOIN replica r ON r.id = h.owner
 WHERE ` + chatIs + ` AND NOT h.free AND r.expires > clock_timestamp() FOR KEY SHARE OF h`
-	// findAnyOwner returns the owner, dead or alive, whether it is alive, and whether a live replica runs the
-	// endpoint.
+	// findAnyOwner returns three values: the owner of a chat, dead or alive; whether the owner is alive; and whether a
+	// live replica runs the endpoint.
 	findAnyOwner = `
 SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp()),
     EXISTS (SELECT FROM replica WHERE h.endpoint = ANY (endpoints) AND expires > clock_timestamp())
 FROM chat h WHERE ` + chatIs + ` AND h.owner IS NOT NULL FOR KEY SHARE OF h`
 
-	// listOwned lists the chats with a live owner.
+	// listOwned lists the chats that have a live owner.
 	listOwned = `
 SELECT r.id, r.name, h.endpoint, h.chat FROM chat h JOIN replica r ON r.id = h.owner
 WHERE NOT h.free AND r.expires > clock_timestamp() ORDER BY 1, 3, 4`
@@ -100,7 +102,7 @@ FROM chat h WHERE ` + chatIs + ` FOR UPDATE OF h`
 	setOwner = `
 UPDATE chat h SET owner = $3, free = false, moved = h.owner IS NOT NULL, told = 0 WHERE ` + chatIs
 
-	// holdOwned locks those of the given chats that a replica owns, in a fixed order.
+	// holdOwned locks the rows of those chats in the list that the replica owns, in a fixed order.
 	holdOwned = `
 SELECT h.endpoint, h.chat FROM chat h WHERE h.owner = $1 AND (h.endpoint, h.chat) IN (
     SELECT g.endpoint, COALESCE(m.new_chat, g.chat) FROM unnest($2::text[], $3::text[]) AS g (endpoint, chat)
@@ -114,8 +116,8 @@ DELETE FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT * FROM unnest($1::text[
         (SELECT 1 FROM turn t WHERE t.conversation = c.id AND COALESCE(t.given, -1) >= 0 LIMIT 1),
         (SELECT 1 FROM forwarded f WHERE f.conversation = c.id LIMIT 1)) IS NOT NULL LIMIT 1) IS NULL`
 
-	// inheritChat makes the owner of a moved chat the owner of its new id, unless that id already has a live owner. It
-	// requires a transaction that runs alone.
+	// inheritChat makes the owner of a chat's old id the owner of its new id. If the new id already has a live owner,
+	// that owner stays. No other transaction may write at the same time.
 	inheritChat = `
 WITH old AS (DELETE FROM chat WHERE endpoint = $1 AND chat = $2 RETURNING owner, free, moved, told)
 INSERT INTO chat AS h (endpoint, chat, owner, free, moved, told) SELECT $1, $3, owner, free, moved, told FROM old
@@ -128,7 +130,7 @@ ON CONFLICT (endpoint, chat) DO UPDATE SET
 
 	findOwner = `SELECT COALESCE((SELECT owner FROM chat WHERE endpoint = $1 AND chat = $2 AND NOT free), 0)`
 
-	// These queries unassign the work of some chats that was given to a replica other than $3.
+	// These queries take the unfinished work of the given chats from each replica except $3.
 	resetTurns     = `UPDATE turn SET given = 0 ` + elsewhere
 	resetInbox     = `UPDATE inbox SET given = 0 ` + elsewhere
 	resetForwarded = `UPDATE forwarded SET given = 0 ` + elsewhere
@@ -137,12 +139,12 @@ WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
     SELECT c.id FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat))`
 )
 
-// Taking work. In the queries for orphans, $1 are 0 and the ids of the dead replicas, $2 the endpoints of this
-// replica, and $3 how many chats it takes.
+// Taking work. In the queries for orphans, which are chats with work but without a live owner, $1 contains 0 and the
+// ids of the dead replicas, $2 the endpoints of this replica, and $3 the maximum number of chats to take.
 //
-// When many messages arrive at once, the planner's statistics are out of date, and the planner may choose an index
-// that is slow then. So these queries, and the queries above that look into a chat, are written so that only one
-// index fits.
+// When many messages arrive at once, the statistics of PostgreSQL's planner are out of date, and the planner may
+// choose a slow index. So these queries, and the queries above that read a chat's work, are written in such a way that
+// only one index fits.
 const (
 	orphans = `
 WITH work AS (
@@ -150,7 +152,7 @@ WITH work AS (
     UNION SELECT conversation FROM forwarded WHERE given = ANY ($1)),
 place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
 
-	// makeOrphans creates the missing rows of chats in which a process has worked that was not a replica.
+	// makeOrphans creates the row of a chat if only a process that is not a replica has written in it.
 	makeOrphans = orphans + `
 INSERT INTO chat (endpoint, chat) SELECT endpoint, chat FROM place p
 WHERE NOT EXISTS (SELECT FROM chat h WHERE h.endpoint = p.endpoint AND h.chat = p.chat) LIMIT $3
@@ -163,8 +165,8 @@ LIMIT $3 FOR UPDATE OF h SKIP LOCKED`
 UPDATE chat SET owner = $3, free = false, moved = owner IS NOT NULL, told = 0
 WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 
-	// tellMoved returns the owner's chats that belonged to another replica before. $2 is the number of its call of
-	// Take.
+	// tellMoved returns the chats of a replica that belonged to another replica before. $2 is the number of the call
+	// of Take.
 	tellMoved = `
 UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RETURNING endpoint, chat, moved`
 
@@ -184,7 +186,7 @@ FROM due, conversation c, chat h
 WHERE w.id = due.id AND c.id = w.conversation AND h.endpoint = c.endpoint AND h.chat = c.chat AND h.owner = $1 AND NOT h.free
     AND COALESCE(w.given, -1) IN (0, $1) RETURNING w.id`
 
-	// After Copy, the unfinished work is given to no replica.
+	// After Copy, these queries record that the unfinished work is given to no replica.
 	giveNobodyTurns = `UPDATE turn SET given = 0 WHERE ended_at IS NULL`
 	giveNobodyInbox = `UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL`
 
@@ -197,9 +199,10 @@ FROM forwarded f JOIN conversation c ON c.id = f.conversation WHERE f.id = ANY (
 	moveForwarded = `UPDATE forwarded SET conversation = $1 WHERE conversation = $2`
 )
 
-// Claims of replicas to the calls that a rate limit allows (chat.Claim).
+// Claims: how many calls of a rate limit each replica may make (chat.Claim).
 const (
-	// lockEndpoint makes transactions that divide an endpoint's limits run one after the other.
+	// lockEndpoint takes a lock of its class for an endpoint, so that transactions which change the same data of the
+	// endpoint run one after the other.
 	lockEndpoint = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
 	listClaims   = `
 SELECT c.replica, c.ops, c.period, c.count, c.share, c.held, c.wanted, c.waiting, r.expires <= clock_timestamp()

@@ -1,22 +1,23 @@
 package postgres
 
-// These are the queries about people's messages, and about the turns that answer them.
+// These are the queries about received messages, and about the turns that answer them.
 
-// The inbox.
+// Received messages.
 const (
 	acceptMessage = `
 INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at, given)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)
 ON CONFLICT (endpoint, origin, thread, message) DO NOTHING`
 
-	// saveResume stores the cursor, unless the replica $3 is not the receiver of the endpoint any more.
+	// saveResume stores the cursor. If the replica $3 is no longer the receiver of the endpoint, saveResume changes
+	// nothing.
 	saveResume = `
 INSERT INTO endpoint (name, resume) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET resume = excluded.resume
 WHERE $3::bigint = 0 OR endpoint.receiver IS NULL OR endpoint.receiver = $3
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 	findResume = `SELECT resume FROM endpoint WHERE name = $1`
 
-	// listPlaces reads only the $3 newest turns.
+	// listPlaces reads only the $3 newest turns to find the places of the newest turns.
 	listPlaces = `
 SELECT to_chat, to_thread, to_kind FROM (
     SELECT t.to_chat, t.to_thread, t.to_kind, t.begun_at FROM turn t JOIN conversation c ON c.id = t.conversation
@@ -32,7 +33,7 @@ WHERE c.endpoint = $1 AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx L
 SELECT c.chat, c.thread, i.message
 FROM inbox i JOIN conversation c ON c.id = i.conversation WHERE c.endpoint = $1 ORDER BY i.id DESC LIMIT $2`
 
-	// findUnfinished prefers waiting messages to those that belong to another turn.
+	// findUnfinished returns messages that belong to no turn before messages that belong to a turn.
 	findUnfinished = `
 SELECT id, turn IS NULL, accepted_at FROM inbox
 WHERE conversation = $1 AND message = $2 AND done_at IS NULL ORDER BY turn IS NOT NULL, id`
@@ -46,19 +47,20 @@ FROM inbox i JOIN conversation c ON c.id = i.conversation`
 	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
 
-	// joinMessages adds to a turn those of the given messages that still wait. A chat that moved to a new id can have
-	// two waiting messages with the same message id: joinMessages adds the older one.
+	// joinMessages adds those of the given messages that still wait to a turn. If a chat got a new id, two waiting
+	// messages can have the same id: joinMessages adds the older one.
 	joinMessages = `
 UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
 
-	// reviseMessage replaces a message by its edited version. If a turn has the message already, reviseSteps deletes
-	// the turn's steps except its usage, and reviseParts deletes the source text of its parts but keeps the parts.
+	// reviseMessage replaces a message by its edited version and returns its turn. reviseSteps deletes the turn's
+	// journal except for the usage. reviseParts deletes the source text of the turn's parts, but keeps the parts.
 	reviseMessage = `UPDATE inbox SET body = $2 WHERE id = $1 RETURNING COALESCE(turn, '')`
 	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
 
-	// Finished messages keep their key, but no content.
+	// dropMessages deletes the content of messages. It keeps their ids, by which a repeated delivery of a message is
+	// recognized.
 	dropMessages = `
 UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
@@ -67,7 +69,8 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
-	// releaseMessages marks the messages as given to the replica that releases their turn.
+	// releaseMessages makes the messages of a released turn wait again. It records that they are given to the replica
+	// that releases the turn, so Take does not return them.
 	releaseMessages = `
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )
@@ -83,21 +86,22 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	decideTurn = `UPDATE turn SET state = 'decided', ending = $2 WHERE id = $1`
 	cutTurn    = `UPDATE turn SET ending = $2 WHERE id = $1 AND state = 'decided'`
 
-	// fenceTurns revokes the right of running turns to decide and to add to the history.
+	// fenceTurns takes from running turns the right to decide and to add to the history.
 	fenceTurns       = `UPDATE turn SET fenced = true WHERE conversation = $1 AND state = 'running'`
 	fencePersonTurns = `
 UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND state = 'running'`
 	anonymizeTurns = `UPDATE turn SET person = '' WHERE conversation = $1 AND person = $2`
 
-	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has changed.
+	// outdateTurns marks the unfinished turns of a conversation as stale, because the history that these turns have
+	// read has changed.
 	outdateTurns = `UPDATE turn SET stale = true WHERE conversation = $1 AND ended_at IS NULL`
-	// outdateChats does the same for the turns of two chats that are merged, because a summary of one chat does not
-	// cover the other.
+	// outdateChats marks the turns of two chats that are merged as stale, because a summary of one chat does not cover
+	// the other.
 	outdateChats = `
 UPDATE turn SET stale = true FROM conversation c
 WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
 
-	// endTurn and endParts keep the ids of sent messages, but no content.
+	// endTurn and endParts delete the contents of a reply. They keep the ids of the sent messages.
 	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3, given = NULL WHERE id = $1`
 	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
 

@@ -11,20 +11,21 @@ import (
 	"telex/internal/chat"
 )
 
-// goneAfter is the minimum time for which the row of a dead replica stays.
+// goneAfter is how long the row of a dead replica stays at least.
 const goneAfter = time.Hour
 
-// Register makes this process a replica with a new id and a lease. From then on, every write is made as this replica.
+// Register makes this process a replica with a new id and a lease. From then on, the store checks the lease at every
+// write.
 func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
 	register := &call{what: "register replica", kind: "write", once: true, prompt: true}
 	register.do = func(t *tx) {
-		// Register does not wait for a migration, because the migration may have to wait for all transactions.
+		// Register must not wait for a migration, because the migration may have to wait for all transactions.
 		var stays bool
 		if t.first([]any{&stays}, trySchema, lockClass, lockSchema); t.err == nil && !stays {
 			t.fail(errMigrating)
 		}
 		var needs int64
-		t.first([]any{&needs}, findOldest) // a migration may have raised the number while this process was disconnected
+		t.first([]any{&needs}, findOldest) // a migration may have raised this number while this process was not connected
 		if err := s.newer(needs); err != nil {
 			t.fail(err)
 		}
@@ -42,13 +43,13 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 	if err != nil {
 		return 0, err
 	}
-	id, _ := done.result.(chat.ReplicaID) // it always is an id after a success
+	id, _ := done.result.(chat.ReplicaID) // after a success, it is always an id
 	s.self.Store(int64(id))
 	s.count(nil)
 	return id, nil
 }
 
-// forgetGone deletes replicas that have been dead for goneAfter, and unassigns the work that was given to them.
+// forgetGone deletes replicas that died more than goneAfter ago, and records that their work is given to no replica.
 func (t *tx) forgetGone() {
 	if gone := rows(t, value[chat.ReplicaID], listGone, goneAfter); len(gone) > 0 {
 		t.all([]string{
@@ -57,8 +58,9 @@ func (t *tx) forgetGone() {
 	}
 }
 
-// Renew prolongs the lease, counted from now, and returns the replicas with a lease. It fails with chat.ErrLost if
-// the lease is over. If this replica is leaving, Renew makes it the receiver of no endpoint.
+// Renew prolongs this replica's lease, counted from now, and returns all replicas with a lease. It fails with
+// chat.ErrLost if the lease has already ended. If this replica is leaving, Renew ends its role as receiver for all
+// endpoints.
 func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
 	renew := &call{what: "renew lease", kind: "write", prompt: true}
 	renew.do = func(t *tx) {
@@ -83,12 +85,12 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 	if err != nil {
 		return nil, err
 	}
-	living, _ := done.result.([]chat.Replica) // it always is a list after a success
+	living, _ := done.result.([]chat.Replica) // after a success, it is always a list
 	s.count(living)
 	return living, nil
 }
 
-// Unregister gives up the lease at once, and signals the others.
+// Unregister ends the lease at once, and signals the other replicas so that they take over.
 func (s *Store) Unregister(ctx context.Context) error {
 	_, err := s.write(ctx, &call{what: "give up lease", kind: "write", prompt: true, do: func(t *tx) {
 		t.queue(endReplica, t.self)
@@ -97,27 +99,28 @@ func (s *Store) Unregister(ctx context.Context) error {
 	return err
 }
 
-// stopReceiving makes this replica the receiver of no endpoint, and signals the others.
+// stopReceiving ends this replica's role as receiver for all endpoints, and signals the other replicas.
 func (t *tx) stopReceiving() {
 	t.queue(forgetReceiver, []chat.ReplicaID{t.self})
 	t.signal(0, chat.SignalWork)
 }
 
-// compareClocks compares this process's clock with the server's. asked is when the request was sent, took how long
-// the response took, and answer the server's time in the response. The stored difference changes only if the response
-// proves it wrong. Otherwise the times of rows would vary with the delay of each response.
+// compareClocks compares this process's clock with the server's clock. asked is the time at which the request was
+// sent, took is how long the response took, and answer is the server's time in the response. compareClocks changes the
+// stored difference only if the response proves it wrong. Without this rule, converted times would vary with the delay
+// of each response.
 func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
 	}
-	least := asked.Sub(answer.Add(-t.ahead)) // the smallest difference that is possible: the server answered at once
+	least := asked.Sub(answer.Add(-t.ahead)) // the smallest possible difference: the server answered at once
 	if most := least + took; t.ahead < least || t.ahead > most {
 		t.store.ahead.Store(int64((least + most) / 2))
 	}
 }
 
-// lease queues a query that reports whether this replica is leaving. If its lease is over, the transaction fails with
-// chat.ErrLost.
+// lease queues a query that reports whether this replica is leaving. If the lease has ended, the transaction fails
+// with chat.ErrLost.
 func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	b.Queue(findLease, t.self).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(leaving)
@@ -144,16 +147,16 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	})
 }
 
-// fenced returns a batch whose query makes the transaction fail with chat.ErrLost if this replica's lease is over. It
-// is for writes that concern no conversation, so no owner needs to be checked.
+// fenced returns a batch with a query that makes the transaction fail with chat.ErrLost if this replica's lease has
+// ended. It is for writes that concern no conversation, so there is no owner to check.
 func (t *tx) fenced() *pgx.Batch {
 	b := &pgx.Batch{}
 	t.fence(b, fenceLease)
 	return b
 }
 
-// Share replaces this replica's claims on an endpoint's limits by the result of decide. decide gets the claims of the
-// other replicas, and may be called more than once.
+// Share replaces this replica's claims on an endpoint's limits by the claims that decide returns. It passes the claims
+// of the other replicas to decide. Share may call decide more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
 		var leaving bool
@@ -181,7 +184,7 @@ func claimColumns(c *chat.Claim) []any {
 	return []any{&c.Replica, &c.Ops, &c.Window, &c.Count, &c.Share, &c.Held, &c.Wanted, &c.Waiting, &c.Dead}
 }
 
-// saveClaims replaces this replica's claims if they have changed. So an idle replica writes nothing.
+// saveClaims replaces this replica's claims if they have changed, so that an idle replica writes nothing.
 func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 	b := &pgx.Batch{}
 	b.Queue(deleteClaims, t.args([]any{e, t.self})...)
@@ -198,8 +201,8 @@ func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 	}
 }
 
-// CountTurn counts a turn of a person that begins now, and returns true. It returns false and counts nothing if limit
-// turns began in the minute before. If the response is lost, the turn may be counted twice.
+// CountTurn counts a turn of a person that begins now, and returns true. If limit turns of the person began in the
+// last minute, it counts nothing and returns false. If the server's response is lost, the turn may be counted twice.
 func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error) {
 	count := &call{what: "count turn", kind: "write", prompt: true}
 	count.do = func(t *tx) { count.result = t.execBehind(t.fenced(), countTurn, p.Endpoint, p.User, limit) > 0 }
@@ -207,9 +210,9 @@ func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, 
 	if err != nil {
 		return false, err
 	}
-	counted, _ := done.result.(bool) // it always is a bool after a success
+	counted, _ := done.result.(bool) // after a success, it is always a bool
 	return counted, nil
 }
 
-// Ahead returns how far this process's clock is ahead of the server's, according to the last measurement.
+// Ahead returns by how much this process's clock is ahead of the server's clock, as last measured.
 func (s *Store) Ahead() time.Duration { return time.Duration(s.ahead.Load()) }

@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// Session returns a conversation's session and its entries that are not summarized, oldest first. The caller owns the
-// result.
+// Session returns a conversation's session and the entries that are not summarized, oldest first. The caller may
+// change the returned entries.
 func (s *Store) Session(ctx context.Context, c chat.Conversation) (session chat.Session, entries []chat.Entry, err error) {
 	err = s.view(ctx, "read session", func(t *tx) {
 		id := t.find(c)
@@ -20,7 +20,7 @@ func (s *Store) Session(ctx context.Context, c chat.Conversation) (session chat.
 	return session, entries, err
 }
 
-// Transcript is like Session but returns all entries, including summarized ones.
+// Transcript is like Session, but it also returns the entries that are summarized.
 func (s *Store) Transcript(ctx context.Context, c chat.Conversation) (session chat.Session, entries []chat.Entry, err error) {
 	err = s.view(ctx, "read transcript", func(t *tx) {
 		id := t.find(c)
@@ -29,7 +29,7 @@ func (s *Store) Transcript(ctx context.Context, c chat.Conversation) (session ch
 	return session, entries, err
 }
 
-// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by newest entry.
+// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by their newest entry.
 func (s *Store) Sessions(ctx context.Context) ([]store.SessionInfo, error) {
 	return resultOf(ctx, s.view, "list sessions", func(t *tx) []store.SessionInfo {
 		return rows(t, func(i *store.SessionInfo) []any {
@@ -39,14 +39,14 @@ func (s *Store) Sessions(ctx context.Context) ([]store.SessionInfo, error) {
 	})
 }
 
-// Choose stores the model of a conversation; empty: none is chosen.
+// Choose stores the model that was chosen for a conversation. An empty name deletes the choice.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
 	return s.update(ctx, "choose model", func(t *tx) { t.queue(saveModel, t.take(c), model) })
 }
 
-// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. The list is
-// empty if there are none. Running turns still know the deleted entries, so the store no longer accepts their
-// summaries. In the same transaction Undo begins the turn says, unless its id is empty.
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
+// such turn, the list is empty. Running turns may have read the deleted entries, so the store no longer accepts their
+// summaries. In the same transaction, Undo begins the turn says, unless the id of says is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {
@@ -69,21 +69,22 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	if err != nil {
 		return nil, err
 	}
-	undone, _ := done.result.([]chat.Entry) // it always is a list after a success
+	undone, _ := done.result.([]chat.Entry) // after a success, it is always a list
 	slices.SortFunc(undone, func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return undone, nil
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
-// Turns that run, including the one that answers the command, can't add to the history any more: their Decide fails
-// with ErrFenced, and their End stores only usage. Message keys stay, so that no message is answered twice.
+// Running turns, including the turn of the command that called Forget, can't add to the history any more. For them,
+// Decide fails with ErrFenced, and End stores only usage. The ids of messages stay, so that no message is answered
+// twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
 	})
 }
 
-// session reads a conversation's session; it is empty if none is stored.
+// session returns the stored session of a conversation, or an empty session if none is stored.
 func (t *tx) session(conversation int64) (s chat.Session) {
 	var summary []byte
 	t.first([]any{&s.Model, &summary, &s.SummaryUpto, &s.Compactions, &s.At}, findSession, conversation)
@@ -91,15 +92,15 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns the entries of a conversation whose ids are greater than behind.
+// entries returns those entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, entryColumns, listEntries, conversation, behind)
 }
 
 func entryColumns(e *chat.Entry) []any { return []any{&e.ID, &e.Turn, &e.User, &e.At, &e.Body} }
 
-// grow adds a turn's entries, usage and compaction to its session. If there are new entries, it deletes the entries
-// of the turn that this turn replaces.
+// grow adds a turn's entries, usage and compaction to its session. If the turn adds entries and replaces an earlier
+// turn, grow deletes the entries of the earlier turn.
 func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	if row.Replaces != "" && len(g.History) > 0 {
 		t.queue(deleteTurnEntries, row.Conversation, row.Replaces)
@@ -113,8 +114,8 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the sessions of two conversations into owner. If there is a summary, the entries that it does not cover
-// get new numbers, because they must follow the summarized entries.
+// join merges the session of the conversation id into that of owner. If one of them has a summary, the entries that no
+// summary covers get new ids, because their ids must be larger than those of the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// fail makes the transaction fail, unless it has failed already.
+// fail makes the transaction fail with err, unless it has already failed.
 func (t *tx) fail(err error) {
 	if t.err == nil {
 		t.err = err
@@ -21,7 +21,7 @@ func (t *tx) fail(err error) {
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) int { return t.execBehind(&pgx.Batch{}, query, args...) }
 
-// execBehind is like exec. It first runs the queued queries of b, in the same round trip.
+// execBehind is like exec, but first runs the queued queries of b, in the same round trip.
 func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	changed := 0
 	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
@@ -32,17 +32,17 @@ func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	return changed
 }
 
-// queue adds a statement to the next round trip. The last one contains the COMMIT.
+// queue adds a statement to the next round trip. The last round trip of a transaction contains the COMMIT.
 func (t *tx) queue(query string, args ...any) { t.queued.Queue(query, t.args(args)...) }
 
-// all queues statements that share their arguments.
+// all queues several statements with the same arguments.
 func (t *tx) all(queries []string, args ...any) {
 	for _, q := range queries {
 		t.queue(q, args...)
 	}
 }
 
-// send runs the statements that were queued, and then those of b, in one round trip.
+// send runs the statements that were queued with the method queue, and then the queries of b, in one round trip.
 func (t *tx) send(b *pgx.Batch) {
 	if t.err != nil {
 		return
@@ -56,7 +56,8 @@ func (t *tx) send(b *pgx.Batch) {
 	t.began = true
 }
 
-// row queues a query that reads its first row into dest, and sets found if there is one.
+// row queues a query. When the query runs, its first row is read into dest, and found is set to true if there is a
+// row.
 func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(dest...)
@@ -66,7 +67,7 @@ func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...an
 	})
 }
 
-// list queues a query that reads its rows into list. It is like rows, as a part of the batch b.
+// list queues a query whose rows are appended to list when it runs. It is like rows, but as a part of the batch b.
 func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
 		*list, err = scan(t, r, dest)
@@ -74,7 +75,7 @@ func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query stri
 	})
 }
 
-// orNone returns the error of reading a row, or nil if there is no row.
+// orNone returns nil if err means that there is no row. It returns other errors unchanged.
 func orNone(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -82,12 +83,12 @@ func orNone(err error) error {
 	return err
 }
 
-// first reads the first row of a query into dest and reports whether there is one.
+// first reads the first row of a query into dest, and reports whether there is a row.
 func (t *tx) first(dest []any, query string, args ...any) (found bool) {
 	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
 }
 
-// rows returns the rows of a query. dest returns the fields of a T for the columns.
+// rows returns the rows of a query. For each row, dest returns pointers to the fields of a T, one for each column.
 func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	var found []T
 	b := &pgx.Batch{}
@@ -96,7 +97,7 @@ func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	return found
 }
 
-// scan returns the rows of a query. It returns nil if there are none.
+// scan returns the rows of a query, or nil if there are none.
 func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 	var none []T
 	return pgx.AppendRows(none, found, func(row pgx.CollectableRow) (v T, err error) {
@@ -107,13 +108,13 @@ func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 	})
 }
 
-// value returns the destination for queries with one column.
+// value returns a pointer to v, for queries with one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// args returns the arguments of a query. It converts times to the server's clock, and replaces characters in texts
-// that PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no platform is known to
-// send such characters. If one did, its message could otherwise never be stored, and would be received again and
-// again.
+// args prepares the arguments of a query. It converts times to the server's clock. In texts, it replaces what
+// PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no known platform sends such
+// characters in them. But without the replacement, one such message could never be stored, and the adapter would
+// receive it again and again.
 func (t *tx) args(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -133,7 +134,7 @@ func (t *tx) args(args []any) []any {
 	return args
 }
 
-// localize converts the times that a query returned to this process's clock.
+// localize converts the times that a query returned from the server's clock to this process's clock.
 func (t *tx) localize(fields []any) {
 	for _, f := range fields {
 		if at, ok := f.(*time.Time); ok {
@@ -142,7 +143,7 @@ func (t *tx) localize(fields []any) {
 	}
 }
 
-// shifted returns a time later by d. The zero time, which means none, stays zero.
+// shifted returns a time that is later by d. It does not change the zero time, which means that there is no time.
 func shifted(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at
@@ -154,7 +155,7 @@ func cleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
 }
 
-// orNull returns the stored form of a time that may be zero: NULL for zero.
+// orNull returns a time in the form in which the database contains it: NULL for the zero time.
 func orNull(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil

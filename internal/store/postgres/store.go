@@ -23,51 +23,51 @@ import (
 	"telex/internal/chat"
 )
 
-// Options configure the store.
+// Options configures the store.
 type Options struct {
 	DSN string       // a URL: postgres://user:password@host:5432/database?sslmode=verify-full
 	Log *slog.Logger // nil: nothing is logged
 	Now func() time.Time
-	// Observe is called with the kind and the duration of each transaction, including its wait. The kinds are read,
-	// write, accept (of a message) and erase. It must not block; nil: it is not called.
+	// Observe is called after each transaction with its kind and its duration, including the time it waited. The kinds
+	// are read, write, accept (storing a received message) and erase. Observe must not block. It may be nil.
 	Observe func(kind string, took time.Duration)
-	// Migrate makes Open bring the schema up to date.
+	// Migrate makes Open update the schema to the newest version.
 	Migrate bool
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on the
-// database's disk when the method returns without an error.
+// Store is an open store. Its methods are safe for concurrent use. Each method runs one transaction. When the method
+// returns without an error, the data is on the disk of the database server.
 type Store struct {
 	name string // name of the database, shown to people
 	log  *slog.Logger
 	now  func() time.Time
 	told func(kind string, took time.Duration) // never nil
 	pool *pgxpool.Pool
-	// urgent is a separate pool for calls on which the lease depends. They don't wait while all connections of pool
-	// are in use.
+	// urgent is a separate pool of connections for calls on which the lease depends. These calls must not wait when
+	// all connections of pool are in use.
 	urgent *pgxpool.Pool
 
 	knows schemas
-	from  int64 // the schema's version before migrate
+	from  int64 // version of the schema before Open migrated it
 
 	self  atomic.Int64 // the chat.ReplicaID of this process; 0: it is no replica
 	ahead atomic.Int64 // how many nanoseconds this process's clock is ahead of the server's
 
 	mu     sync.Mutex
-	given  map[chat.ReplicaID]int // how many chats each replica has, as far as this process knows
+	given  map[chat.ReplicaID]int // how many chats each replica owns, as far as this process knows
 	doubts map[string]*call       // by key: calls for which it is unknown whether they were committed
 	closed bool
 }
 
 const (
-	// minServer is the oldest PostgreSQL that the store supports.
+	// minServer is the oldest version of PostgreSQL that the store supports.
 	minServer = 150000
-	// connectTimeout is how long one connection attempt may take, if the DSN has no connect_timeout.
+	// connectTimeout is the maximum time of one attempt to connect. A connect_timeout in the DSN replaces it.
 	connectTimeout = 5 * time.Second
-	// poolSize is the number of connections if the DSN has no pool_max_conns. More connections would only wait for
-	// the same disk.
+	// poolSize is the number of connections. A pool_max_conns in the DSN replaces it. More connections would not help,
+	// because they would wait for the same disk.
 	poolSize = 10
-	// urgentSize is the number of connections for calls on which the lease depends.
+	// urgentSize is the number of connections in the pool urgent, for calls on which the lease depends.
 	urgentSize = 2
 )
 
@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, knows)
 }
 
-// open opens the store like Open. knows are the schemas that the program knows; tests pass others.
+// open does the work of Open. knows contains the schemas that the program knows; tests pass other schemas.
 func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	s, err := connect(ctx, o)
 	if err != nil {
@@ -100,7 +100,7 @@ func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	return s, nil
 }
 
-// connect opens the pools and checks the server.
+// connect connects to the database and checks the server.
 func connect(ctx context.Context, o Options) (*Store, error) {
 	c, err := parse(o.DSN)
 	if err != nil {
@@ -133,8 +133,8 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// parse reads a DSN and adds what the store needs of each connection. Its error does not show the DSN, which contains
-// a password.
+// parse parses a DSN and adds the settings that each connection of the store needs. Its error does not show the DSN,
+// which may contain a password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return nil, errDSN
@@ -143,7 +143,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, wrongDSN(err)
 	}
-	_, after, _ := strings.Cut(dsn, "?") // the driver accepts several hosts; net/url does not
+	_, after, _ := strings.Cut(dsn, "?") // the driver accepts several hosts, but net/url does not
 	q, err := url.ParseQuery(after)
 	if err != nil {
 		return nil, errDSN
@@ -154,16 +154,17 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if !q.Has("connect_timeout") {
 		c.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if !q.Has("target_session_attrs") { // a standby that follows the database can't be written to
+	if !q.Has("target_session_attrs") { // don't connect to a standby, because it refuses writes
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	if !q.Has("application_name") {
 		c.ConnConfig.RuntimeParams["application_name"] = "telex"
 	}
-	// Every call has a limit on its wait for locks of other connections.
+	// Limit how long each call waits for the locks of other connections.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	// The server ends the transaction of a paused process, which blocks its chats for others, at about the time at
-	// which the process's lease ends. The process may have renewed the lease up to two seconds before the pause.
+	// If this process is paused during a transaction, the transaction blocks the process's chats for other replicas.
+	// So the server ends the transaction at about the time at which the lease ends. Before the pause, the lease may
+	// have been renewed up to two seconds earlier.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((chat.LeaseTime - 2*time.Second).Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
@@ -175,10 +176,10 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// databaseName returns the name of a database as people see it, without the password.
+// databaseName returns the name of a database for display, without the password.
 func databaseName(c *pgx.ConnConfig) string {
 	hosts := []string{hostName(c.Host, c.Port)}
-	for _, f := range c.Fallbacks { // the fallbacks also contain the same host without TLS
+	for _, f := range c.Fallbacks { // a host can be in the fallbacks a second time, without TLS
 		if h := hostName(f.Host, f.Port); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
@@ -187,13 +188,13 @@ func databaseName(c *pgx.ConnConfig) string {
 }
 
 func hostName(host string, port uint16) string {
-	if strings.HasPrefix(host, "/") { // a socket's directory
+	if strings.HasPrefix(host, "/") { // the directory of a Unix socket
 		return host
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// inspect fails if the store can't use the server.
+// inspect returns an error if the store can't use the server, for example because its version is too old.
 func (s *Store) inspect(ctx context.Context) error {
 	var version int
 	var shown, encoding string
@@ -209,10 +210,10 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// Name returns the name of the database as people see it.
+// Name returns the name of the database for display.
 func (s *Store) Name() string { return s.name }
 
-// Ping runs an empty write and an empty read, and returns once both have ended.
+// Ping runs an empty write and an empty read, and returns when both have ended.
 func (s *Store) Ping(ctx context.Context) error {
 	nothing := func(*tx) {}
 	if err := s.update(ctx, "ping store", nothing); err != nil {
@@ -221,7 +222,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(ctx, "ping store", nothing)
 }
 
-// Close waits for running calls and closes the connections.
+// Close waits for running calls and closes all connections.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed

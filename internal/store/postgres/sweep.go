@@ -10,17 +10,17 @@ import (
 // sweepBatch is the maximum number of rows that one transaction of a sweep deletes.
 const sweepBatch = 200
 
-// tokenLife is how long the tokens of calls are kept. A call with an unknown outcome is repeated within minutes, or
-// never. The age of a token is measured by the server's clock.
+// tokenLife is how long the tokens of calls are kept, by the server's clock. A call whose outcome is unknown is
+// repeated within minutes or never.
 const tokenLife = 24 * time.Hour
 
-// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries after retention (0
-// keeps them), responses after retention but at most 30 days, and usage after 400 days. It also deletes rate-limit
-// blocks that have ended, and empty conversations. Unfinished messages and turns stay, however old, and so does a
-// chosen model.
+// Sweep deletes expired data. It deletes finished messages and turns after 7 days, and usage after 400 days. History
+// and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after retention,
+// but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty conversations. It
+// keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
-// Sweep uses small transactions, which don't wait for locked rows. After each transaction it pauses for as long as
-// the transaction took. After an error it returns what was already deleted.
+// Sweep uses small transactions, which don't wait for locked rows. After each transaction, it pauses for as long as
+// the transaction took. If a transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done store.Swept, err error) {
 	var others int64 // numbers of sessions and conversations, which the result does not contain
 	for _, step := range sweepSteps(&done, &others, now, retention) {
@@ -41,14 +41,15 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	return done, nil
 }
 
-// sweepStep deletes rows of one kind that are older than a time, and counts them.
+// sweepStep deletes those rows of one table that are older than a certain time, and counts them.
 type sweepStep struct {
 	deleted *int64
 	query   string
 	at      time.Time
 }
 
-// sweepSteps returns the steps in their order: a later step deletes rows that an earlier one has made unused.
+// sweepSteps returns the steps in the order in which they must run: a step may delete rows that an earlier step has
+// made unused.
 func sweepSteps(done *store.Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	responses := store.ResponseLife
 	if retention > 0 {

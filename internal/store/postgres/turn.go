@@ -9,14 +9,14 @@ import (
 	"telex/internal/store"
 )
 
-// Begin stores that a turn answers messages, before anything is sent. A turn with an ending is decided at once. Begin
-// fails with ErrUnknown if a message is missing or finished. Several turns of one conversation may run at the same
-// time, such as the answer to a command and that of the model. If another turn has some of the messages, it loses
-// them to this turn and keeps its other messages.
+// Begin stores that a turn begins to answer messages. It must be called before anything is sent. A turn with an ending
+// is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several turns of a conversation
+// may run at the same time, such as the answer to a command and that of the model. If another turn already has some of
+// the messages, these now belong to the new turn only.
 //
-// An unfinished turn can begin again under its id. Then only the number of its runs and the number of its messages'
-// attempts increase, and the rest of turn is ignored. For a decided, fenced or ended turn, Begin fails with
-// ErrFenced.
+// An unfinished turn can begin again under the same id. In this case, Begin only counts the run, for the turn and for
+// each of its messages, and ignores the other fields of turn. Begin fails with ErrFenced for a turn that is decided,
+// fenced or ended.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
@@ -39,8 +39,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers in the chat's current id. In that chat, the id of the asker's message belongs to another
-	// message.
+	// The turn answers under the chat's newest id. There, another message has the id of the asker's message, so the
+	// answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -53,8 +53,8 @@ func (t *tx) begin(turn chat.Turn) {
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
-// reset since the turn began, it stores nothing and fails with ErrFenced. Deciding again changes nothing, so a call
-// with an unknown outcome can be repeated.
+// reset since the turn began, Decide stores nothing and fails with ErrFenced. Deciding the turn again changes nothing,
+// so the caller can repeat a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -70,8 +70,8 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	})
 }
 
-// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are no
-// longer waiting. It fails with ErrFenced if the turn is not running or is fenced.
+// Join assigns waiting messages to a running turn, which then answers these messages too. It ignores messages that are
+// no longer waiting. Join fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -82,7 +82,7 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 	})
 }
 
-// Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
+// Cut replaces the stored ending of a decided turn. If the turn is not decided, Cut does nothing.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
 		t.existing(id)
@@ -90,9 +90,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End finishes a turn and its messages. Their texts are deleted; the ids stay for some time. In the same transaction
-// the session gets the turn's additions. If the session was reset while the turn ran, only the usage is added,
-// without an error. Ending an ended turn changes nothing.
+// End marks a turn and its messages as finished. It deletes their texts and keeps their ids for some time. In the same
+// transaction, it adds the turn's growth to the session. If the session was reset while the turn ran, End adds only
+// the usage and returns no error. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -105,8 +105,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	})
 }
 
-// Release ends a turn that answered nothing. Its messages wait again, as if it had not begun. Its usage counts. For a
-// decided turn, Release fails with ErrFenced. Releasing an ended turn changes nothing.
+// Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun. The
+// turn's usage is counted. Release fails with ErrFenced for a decided turn. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -128,13 +128,13 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 }
 
 // Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals.
-// A new process continues them. A turn without messages is void and must not run again: its messages belong to other
-// turns, or can't be read.
+// After a restart, the new process continues these turns. A turn without messages must not run again: its messages
+// belong to other turns, or can't be decoded.
 func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn { return t.turns(listUnfinished) })
 }
 
-// turns returns the turns of listUnfinished or listTurns, with their messages, parts and journals.
+// turns returns the turns of the query listUnfinished or listTurns, with their messages, parts and journals.
 func (t *tx) turns(query string, args ...any) []chat.Turn {
 	turns := rows(t, func(t *chat.Turn) []any {
 		c, to := &t.Conversation, &t.To
@@ -163,14 +163,14 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 	return turns
 }
 
-// turn reads a turn. The transaction has already locked its conversation.
+// turn reads a turn. Before that, the transaction must have locked the turn's conversation.
 func (t *tx) turn(id string) (row store.TurnRow) {
 	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row
 }
 
-// existing locks the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not
-// exist, or if another replica owns its chat.
+// existing locks the conversation of a turn and then reads the turn, in one round trip. The transaction fails if the
+// turn does not exist, or if another replica owns the turn's chat.
 func (t *tx) existing(id string) (row store.TurnRow) {
 	b := &pgx.Batch{}
 	t.fence(b, fenceTurn, id)

@@ -17,35 +17,35 @@ import (
 	"telex/internal/chat"
 )
 
-// These are the advisory locks of the database. Their class spells "telx".
+// These are the classes and numbers of the advisory locks. The bytes of lockClass spell "telx".
 const (
 	lockClass   = 0x74656c78
-	lockOwner   = 1          // held by a process that knows only schema 1, while it runs
-	lockWriters = 2          // held by every writing transaction; exclusively by one that must write alone
-	lockSchema  = 3          // held exclusively while a process migrates the schema, and shared while one registers
+	lockOwner   = 1          // held by a process that knows only schema 1, as long as it runs
+	lockWriters = 2          // held by each writing transaction; exclusively by a transaction that must write alone
+	lockSchema  = 3          // held exclusively by a process that migrates the schema; shared by one that registers
 	lockShares  = 0x74656c73 // a separate class, with a number for each endpoint
 	lockPairing = 0x74656c70 // a separate class, also with a number for each endpoint
 )
 
 const (
-	// callTimeout limits one attempt at a transaction, even if the network drops all packets.
+	// callTimeout is the maximum time of one attempt to run a transaction, even if the network drops all packets.
 	callTimeout = 10 * time.Second
 	// patience is how long a call waits for an unreachable database. A server that restarts its processes after a
-	// crash is reachable again within a second. The callers handle longer outages.
+	// crash is reachable again within a second. Callers repeat their calls during longer outages.
 	patience = 2 * time.Second
-	// maxConflicts is how often a transaction is repeated because of conflicts with others.
+	// maxConflicts is how often a transaction is repeated because of conflicts with other transactions.
 	maxConflicts = 10
 	// firstPause and maxPause are the shortest and the longest pause between two attempts.
 	firstPause = 10 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
 )
 
-// errLost means that a connection broke.
+// errLost means that the connection to the database was lost.
 var errLost = errors.New("connection lost")
 
-// tx is one transaction. All its statements use the same time. After the first error its methods do nothing and
-// return zero values, and the transaction fails with that error. Times in the database are on the server's clock. The
-// methods convert them from and to this process's clock.
+// tx is one transaction. All its statements use the same time. After the first error, the methods of tx do nothing and
+// return zero values, and the transaction fails with this error. The database contains times by the server's clock.
+// The methods convert these times from and to this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
@@ -54,20 +54,20 @@ type tx struct {
 	ctx     context.Context //nolint:containedctx // of the call
 	now     time.Time
 	self    chat.ReplicaID // 0: this process is no replica
-	ahead   time.Duration  // how far this process's clock is ahead of the server's
+	ahead   time.Duration  // by how much this process's clock is ahead of the server's
 	signals []signal
 	log     *slog.Logger
 	err     error
 }
 
-// call is a writing transaction. do may run several times; only the run that is committed counts.
+// call is a writing transaction. do may run several times, but only the run that is committed takes effect.
 type call struct {
 	what   string
 	kind   string // for Options.Observe
-	once   bool   // it must not take effect twice, so it is stored with a token
-	key    string // used with once: calls with the same key are the same call; empty: callers don't repeat it
+	once   bool   // the call must not take effect twice, so its transaction stores a token
+	key    string // only with once: calls with the same key are the same call; empty: callers don't repeat the call
 	alone  bool   // no other writing transaction runs at the same time
-	prompt bool   // it uses the pool urgent, and an attempt ends with the caller's context
+	prompt bool   // the call uses the pool urgent, and each attempt ends when the caller's context ends
 	do     func(*tx)
 	result any    // set by the last run of do that succeeded
 	token  string // used with once
@@ -80,24 +80,24 @@ func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return err
 }
 
-// add is like update, for calls that must not take effect twice.
+// add is like update, but for calls that must not take effect twice.
 func (s *Store) add(ctx context.Context, what string, do func(*tx)) error {
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, do: do})
 	return err
 }
 
-// erase is like update, for calls that delete people's data.
+// erase is like update, but for calls that delete people's data.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	_, err := s.write(ctx, &call{what: what, kind: "erase", do: do})
 	return err
 }
 
-// resultOf runs a transaction with view, update or a similar function, and returns do's result, or the zero value
-// after an error.
+// resultOf calls run, which is view, update or a similar function, with do, and returns the result of do. After an
+// error, it returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	err := run(ctx, what, func(t *tx) {
-		if v := do(t); t.err == nil { // after an error, keep the result of an earlier run, which may have been committed
+		if v := do(t); t.err == nil { // after an error, keep the result of an earlier run, which may be committed
 			out = v
 		}
 	})
@@ -107,7 +107,8 @@ func resultOf[T any](ctx context.Context, run func(context.Context, string, func
 	return out, nil
 }
 
-// write runs a writing transaction. It returns the call that took effect: c, or an earlier call with the same key.
+// write runs a writing transaction. It returns the call that took effect: c itself, or an earlier call with the same
+// key.
 func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	began := time.Now()
 	defer func() { s.told(c.kind, time.Since(began)) }()
@@ -119,7 +120,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 		c.token = earlier.token
 	}
 	err := s.repeat(ctx, func() error { return s.attempt(ctx, c) })
-	if committed(err) { // a COMMIT without a response, of this call or of the earlier one, took effect
+	if committed(err) { // an earlier COMMIT took effect although its response was lost
 		err = nil
 		if !c.sent && earlier != nil {
 			c = earlier
@@ -129,7 +130,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	return c, s.explain(ctx, c.what, err)
 }
 
-// doubt returns the call with the key whose outcome is unknown, or nil.
+// doubt returns the call with this key whose outcome is unknown, or nil.
 func (s *Store) doubt(key string) *call {
 	if key == "" {
 		return nil
@@ -139,8 +140,8 @@ func (s *Store) doubt(key string) *call {
 	return s.doubts[key]
 }
 
-// settle keeps a call with an unknown outcome, for the next call with its key. It drops the call once the outcome is
-// known.
+// settle keeps a call whose outcome is unknown, so that the next call with the same key can use its token. When the
+// outcome is known, settle drops the call.
 func (s *Store) settle(c *call, err error) {
 	if c.key == "" {
 		return
@@ -155,7 +156,8 @@ func (s *Store) settle(c *call, err error) {
 	}
 }
 
-// view runs do in a transaction that sees one consistent state of the store. After a failure do may run again.
+// view runs do in a transaction that sees one consistent state of the store. If the transaction fails, view may run do
+// a second time.
 func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { s.told("read", time.Since(began)) }()
@@ -173,7 +175,7 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, err)
 }
 
-// repeat calls once until it succeeds, fails permanently, or patience has passed.
+// repeat calls once until it succeeds or fails permanently, at most for the time patience.
 func (s *Store) repeat(ctx context.Context, once func() error) error {
 	deadline := time.Now().Add(patience)
 	wait, conflicts := firstPause, 0
@@ -196,7 +198,7 @@ func (s *Store) repeat(ctx context.Context, once func() error) error {
 	}
 }
 
-// pause waits for d or the end of ctx, and returns ctx's error.
+// pause waits for d. If ctx ends earlier, pause returns its error.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -208,8 +210,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection, for at most callTimeout. Once it has a connection, it ignores the end of
-// ctx, unless the call is prompt. If the connection breaks, the error wraps errLost.
+// onConnection runs do with a connection, for at most callTimeout. After it has got a connection, it ignores the end
+// of ctx, unless prompt is set. If the connection breaks, the error wraps errLost.
 func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -222,7 +224,7 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	case err == nil:
 	case s.isClosed():
 		return errClosed
-	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are busy with calls that don't return
+	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are in use by calls that don't return
 		return fmt.Errorf("%w: %w", errLost, err)
 	default:
 		return err
@@ -236,8 +238,8 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	return lost(conn, do(running, conn.Conn()))
 }
 
-// lost wraps errLost around an error that has closed the connection. It keeps the server's own errors, which say
-// more.
+// lost wraps errLost around an error after which the connection is closed. It returns errors of the server unchanged,
+// because they are more precise.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() || away(err) {
 		return err
@@ -255,7 +257,7 @@ func (s *Store) isClosed() bool {
 func (s *Store) attempt(ctx context.Context, c *call) error {
 	return s.onConnection(ctx, c.prompt, func(ctx context.Context, conn *pgx.Conn) error {
 		t, err := s.run(ctx, conn, c.begin(), c.do)
-		if t.began { // the token was not stored, so an earlier COMMIT had no effect
+		if t.began { // the token was accepted, so no earlier COMMIT took effect
 			c.sent = false
 		}
 		if err != nil {
@@ -267,15 +269,16 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 		case err == nil && tag.String() != "COMMIT":
 			return fmt.Errorf("commit: the server answered %s", tag)
 		case err != nil:
-			c.sent = code(err) == "" || away(err) // otherwise PostgreSQL has refused the COMMIT or a statement before it
+			c.sent = code(err) == "" || away(err) // with a code, PostgreSQL refused the transaction
 			_, _ = conn.Exec(ctx, "ROLLBACK")
 		}
 		return err
 	})
 }
 
-// begin returns the statements that begin a writing transaction. If the call was committed before, they fail with an
-// error that committed recognizes. If the server has not ended an earlier attempt yet, they wait for its end.
+// begin returns the statements that begin a writing transaction. If an earlier attempt of the call was committed, the
+// statements fail with an error for which committed returns true. If the server is still running an earlier attempt,
+// they wait for its end.
 func (c *call) begin() *pgx.Batch {
 	lock := lockShared
 	if c.alone {
@@ -290,7 +293,7 @@ func (c *call) begin() *pgx.Batch {
 	return b
 }
 
-// run runs the statements of head, which begin a transaction, and then do. It turns a panic into an error, so that
+// run runs the statements of head, which begin a transaction, and then do. If do panics, run returns an error, so that
 // the panic fails only this call and not the daemon.
 func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do func(*tx)) (t *tx, err error) {
 	t = &tx{
@@ -307,8 +310,8 @@ func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do fun
 }
 
 // commit runs the queued statements, commits the transaction, and then sends its signals, in one round trip. The
-// signals are not part of the transaction: PostgreSQL commits transactions with signals only one after the other, and
-// each waits for the disk. If a signal is lost, the other replicas find the work when they next look for it.
+// signals are not part of the transaction. PostgreSQL commits transactions with signals only one after the other, and
+// each commit waits for the disk. If a signal is lost, the other replicas find the work when they next look for it.
 func (t *tx) commit() (tag pgconn.CommandTag, err error) {
 	b := t.queued
 	b.Queue("COMMIT")

@@ -8,7 +8,7 @@ import (
 	"telex/internal/store"
 )
 
-// Used sums up the usage of turns. Forget does not delete usage, which is kept for 400 days.
+// Used returns the sum of the usage of turns. Usage is kept for 400 days, even if Forget deletes the history.
 func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, s.view, "read usage", func(t *tx) (u chat.Used) {
 		var conversation int64
@@ -28,7 +28,7 @@ func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 
 func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	where := row.Conversation
-	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted
+	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted, so the usage must not show the conversation
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
 		where = t.nowhere(endpoint)
@@ -38,17 +38,17 @@ func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	}
 }
 
-// Account returns the usage of turns of at most the last 400 days. The usage of deleted people has an endpoint, but
-// no user id.
+// Account returns the usage of turns, which the store keeps for 400 days. The usage of a deleted person has an
+// endpoint, but no user id.
 func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Account, error) {
 	return resultOf(ctx, s.view, "sum up usage", func(t *tx) store.Account {
 		return o.Sum(slices.Values(rows(t, (*store.UsageRow).Columns, listUsage, orNull(o.From), orNull(o.To))))
 	})
 }
 
-// SaveExchange stores a finished turn that the store did not know before: its usage, and its additions to the
-// session. If the history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is
-// stored in the same transaction.
+// SaveExchange stores a turn of the API server after the turn has ended: its usage, its additions to the session and
+// its response. All is stored in one transaction. If the history that the turn read was deleted meanwhile, only the
+// usage and the response are stored.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
@@ -67,8 +67,9 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return err
 }
 
-// Responses returns a person's response and the earlier responses of its conversation, oldest first. The list is
-// empty if the response does not exist. If one of the earlier responses was deleted, the list begins after it.
+// Responses returns a person's response and the earlier responses of the same conversation, oldest first. If the
+// response does not exist, the list is empty. If one of the earlier responses was deleted, the list begins after that
+// one.
 func (s *Store) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, s.view, "read responses", func(t *tx) []chat.Response {
 		return rows(t, func(r *chat.Response) []any {
@@ -77,12 +78,12 @@ func (s *Store) Responses(ctx context.Context, p chat.Person, id string) ([]chat
 	})
 }
 
-// DeleteResponse deletes one of a person's responses and reports whether it existed.
+// DeleteResponse deletes a response of a person, and reports whether the response existed.
 func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error) {
 	return resultOf(ctx, s.erase, "delete response", func(t *tx) bool { return t.exec(deleteResponse, id, p.Endpoint, p.User) > 0 })
 }
 
-// SaveBlock stores a rate limit that the platform has reported (chat.Block). It can only prolong an existing block.
+// SaveBlock stores a chat.Block, which forbids calls because of a rate limit. It can only prolong an existing block.
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
 		t.queue(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
@@ -90,7 +91,7 @@ func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) 
 	})
 }
 
-// Blocks returns the rate limits of an endpoint that have not ended.
+// Blocks returns the blocks of an endpoint that have not ended.
 func (s *Store) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	return resultOf(ctx, s.view, "read blocks", func(t *tx) []chat.Block {
 		return rows(t, func(b *chat.Block) []any {
