@@ -1,3 +1,3 @@
-// Package memory is a store in memory, for the demo and for tests. It passes the same tests as
-// the persistent stores.
+// Package memory implements a store in memory, for the demo and for tests. The store passes the same tests as the
+// persistent stores.
 package memory

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// keptResponses is the number of responses kept in total.
+// keptResponses is the maximum number of responses that the store keeps for all people together.
 const keptResponses = 1000
 
 // response is a stored response with the person who asked for it.
@@ -17,7 +17,7 @@ type response struct {
 	chat.Response
 }
 
-// SaveExchange stores a turn that has ended.
+// SaveExchange stores a turn of the API server after the turn has ended.
 func (s *Store) SaveExchange(_ context.Context, x chat.Exchange) error {
 	defer s.lock()()
 	x.Conversation = s.now(x.Conversation)
@@ -34,7 +34,7 @@ func (s *Store) SaveExchange(_ context.Context, x chat.Exchange) error {
 	return nil
 }
 
-// Responses returns a person's response and the earlier responses of its conversation, oldest first.
+// Responses returns a person's response and the earlier responses of the same conversation, oldest first.
 func (s *Store) Responses(_ context.Context, p chat.Person, id string) (chain []chat.Response, err error) {
 	defer s.lock()()
 	for id != "" {
@@ -48,7 +48,7 @@ func (s *Store) Responses(_ context.Context, p chat.Person, id string) (chain []
 	return chain, nil
 }
 
-// DeleteResponse deletes one of a person's responses and reports whether it existed.
+// DeleteResponse deletes a response of a person, and reports whether the response existed.
 func (s *Store) DeleteResponse(_ context.Context, p chat.Person, id string) (bool, error) {
 	defer s.lock()()
 	before := len(s.responses)

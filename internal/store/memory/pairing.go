@@ -67,7 +67,7 @@ func (s *Store) Revoke(_ context.Context, p chat.Person) (bool, error) {
 	return was, nil
 }
 
-// oldestFirst lists values by time; ties are ordered by person.
+// oldestFirst returns the values ordered by time. Values with the same time are ordered by person.
 func oldestFirst[T any](of map[chat.Person]T, at func(T) time.Time) (list []T) {
 	for _, p := range slices.SortedFunc(maps.Keys(of), func(a, b chat.Person) int {
 		return cmp.Or(at(of[a]).Compare(at(of[b])), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.User, b.User))

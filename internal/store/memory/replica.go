@@ -9,16 +9,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Several processes may share the data. Every call is one transaction. Every process has the same clock.
+// Several stores may share the data, as if each belonged to a process of its own. Each call is one transaction. All
+// stores use the same clock.
 
-// members is the data about the replicas that share a store.
+// members contains the data about the replicas that share the data.
 type members struct {
-	registered chat.ReplicaID              // the newest id
-	replicas   map[chat.ReplicaID]*replica // dead ones too, because their claims still count for some time
+	registered chat.ReplicaID              // the newest id that was assigned
+	replicas   map[chat.ReplicaID]*replica // includes dead replicas, because their claims still count for some time
 	chats      map[place]*ownership
 	receivers  map[chat.EndpointID]chat.ReplicaID
 	claims     map[chat.EndpointID][]chat.Claim
-	paces      map[chat.Person][]time.Time // when their turns of the last minute began
+	paces      map[chat.Person][]time.Time // when each person's turns of the last minute began
 }
 
 func newMembers() members {
@@ -29,7 +30,7 @@ func newMembers() members {
 	}
 }
 
-// replica is a process that registered.
+// replica is a process that has registered.
 type replica struct {
 	chat.Replica
 	expires time.Time
@@ -40,18 +41,18 @@ type replica struct {
 type ownership struct {
 	owner chat.ReplicaID
 	free  bool  // the owner gave the chat up although it has unfinished work
-	moved bool  // the chat belonged to another replica before, and the new owner does not know that yet
-	told  int64 // number of the call of Take that returned the chat as moved; 0: none has
+	moved bool  // the chat belonged to another replica before, and Take has not yet told this to its owner
+	told  int64 // number of the call of Take that told the owner so; 0: no call
 }
 
-// gift says to which replica unfinished work was given, and by which of its calls of Take.
+// gift says to which replica unfinished work was given, and by which of the replica's calls of Take.
 type gift struct {
 	to   chat.ReplicaID
 	call int64
 }
 
-// due reports whether a replica's call of Take returns the work: if the replica has not got it yet, or repeats the
-// call.
+// due reports whether the call of Take with this number must return the work to the replica to. That is so if the
+// replica has not got the work yet, or if it repeats the call.
 func (g gift) due(to chat.ReplicaID, call int64) bool { return g.to != to || g.call == call }
 
 // Register implements gateway.Membership.
@@ -82,7 +83,7 @@ func (s *Store) Renew(_ context.Context, self chat.Replica) ([]chat.Replica, err
 	return s.living(), nil
 }
 
-// living returns the replicas with a lease, oldest first.
+// living returns the replicas that have a lease, oldest first.
 func (s *Store) living() (list []chat.Replica) {
 	for _, id := range slices.Sorted(maps.Keys(s.replicas)) {
 		if r := s.alive(id); r != nil {
@@ -122,7 +123,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	return ctx.Err()
 }
 
-// signal signals all other replicas.
+// signal sends a signal to all other replicas.
 func (s *Store) signal(what chat.Signal) {
 	for id, r := range s.replicas {
 		if id != s.self {
@@ -131,7 +132,8 @@ func (s *Store) signal(what chat.Signal) {
 	}
 }
 
-// signalOwner signals the owner of a chat that there is work, or all other replicas if the chat has no owner.
+// signalOwner tells the owner of a chat that the chat has work. If the chat has no live owner, it tells all other
+// replicas.
 func (s *Store) signalOwner(o *ownership) {
 	if r := s.ownerOf(o); r != nil {
 		r.tell(chat.SignalWork)
@@ -146,7 +148,7 @@ func (r *replica) tell(what chat.Signal) {
 	}
 }
 
-// alive returns a replica with a lease, or nil.
+// alive returns the replica with this id, or nil if the replica has no lease.
 func (s *Store) alive(id chat.ReplicaID) *replica {
 	if r := s.replicas[id]; r != nil && r.expires.After(time.Now()) {
 		return r
@@ -154,7 +156,7 @@ func (s *Store) alive(id chat.ReplicaID) *replica {
 	return nil
 }
 
-// ownerOf returns the live owner of a chat, or nil.
+// ownerOf returns the owner of a chat, or nil if the chat has no owner with a lease.
 func (s *Store) ownerOf(o *ownership) *replica {
 	if o == nil || o.free {
 		return nil
@@ -162,7 +164,7 @@ func (s *Store) ownerOf(o *ownership) *replica {
 	return s.alive(o.owner)
 }
 
-// Owner returns which replica with a lease owns a chat; 0: none. It is for tests.
+// Owner returns the replica with a lease that owns a chat, or 0 if there is none. Owner is for tests.
 func (s *Store) Owner(c chat.Conversation) chat.ReplicaID {
 	defer s.lock()()
 	if r := s.ownerOf(s.chats[s.home(c)]); r != nil {
@@ -171,13 +173,13 @@ func (s *Store) Owner(c chat.Conversation) chat.ReplicaID {
 	return 0
 }
 
-// IsAlive reports whether a replica has a lease. It is for tests.
+// IsAlive reports whether a replica has a lease. IsAlive is for tests.
 func (s *Store) IsAlive(id chat.ReplicaID) bool {
 	defer s.lock()()
 	return s.alive(id) != nil
 }
 
-// owned returns how many chats a replica owns.
+// owned returns the number of chats that a replica owns.
 func (s *Store) owned(id chat.ReplicaID) (n int) {
 	for _, o := range s.chats {
 		if o.owner == id && !o.free {
@@ -198,7 +200,7 @@ func (s *Store) received(id chat.ReplicaID) (list []chat.EndpointID) {
 	return list
 }
 
-// home returns the chat of a conversation, under its current id.
+// home returns the chat of a conversation, under the chat's newest id.
 func (s *Store) home(c chat.Conversation) place {
 	c = s.now(c)
 	return place{c.Endpoint, c.Chat}
@@ -216,7 +218,8 @@ func (s *Store) fence(c chat.Conversation) error {
 	return nil
 }
 
-// fenceLease returns chat.ErrLost if this process has lost its lease. It is for writes that concern no conversation.
+// fenceLease returns chat.ErrLost if this process has lost its lease. It is the fence for writes that concern no
+// conversation.
 func (s *Store) fenceLease() error {
 	if s.self != 0 && s.alive(s.self) == nil {
 		return chat.ErrLost
@@ -237,7 +240,7 @@ func (s *Store) mayAccept(e chat.EndpointID) error {
 }
 
 // assign returns the ownership of a chat. If the chat has no live owner, the live replica with the fewest chats
-// becomes its owner. With equal numbers, this process does.
+// becomes its owner. If several have the fewest, this process is preferred.
 func (s *Store) assign(p place) *ownership {
 	o := s.chats[p]
 	if s.self == 0 || s.ownerOf(o) != nil {
@@ -265,7 +268,8 @@ func (s *Store) own(p place, by chat.ReplicaID) *ownership {
 	return o
 }
 
-// inherit makes the owner of a moved chat the owner of the chat's new id, unless the new id has a live owner.
+// inherit makes the owner of a chat's old id the owner of its new id. If the new id already has a live owner, that
+// owner stays.
 func (s *Store) inherit(from, to place) {
 	old, now := s.chats[from], s.chats[to]
 	delete(s.chats, from)
@@ -301,7 +305,7 @@ func (s *Store) Yield(_ context.Context, e chat.EndpointID) error {
 	return nil
 }
 
-// stopReceiving makes a replica the receiver of no endpoint, and signals the others.
+// stopReceiving ends a replica's role as receiver for all endpoints, and signals the other replicas.
 func (s *Store) stopReceiving(id chat.ReplicaID) {
 	maps.DeleteFunc(s.receivers, func(_ chat.EndpointID, by chat.ReplicaID) bool { return by == id })
 	s.signal(chat.SignalWork)
@@ -345,5 +349,5 @@ func (s *Store) CountTurn(_ context.Context, p chat.Person, limit int) (bool, er
 	return true, nil
 }
 
-// Ahead implements gateway.Membership: all processes have one clock.
+// Ahead implements gateway.Membership. It returns 0, because all processes use the same clock.
 func (*Store) Ahead() time.Duration { return 0 }

@@ -17,7 +17,7 @@ func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) er
 	return nil
 }
 
-// longest keeps, of blocks that restrict the same calls, only the longest.
+// longest removes each block that restricts the same calls as a longer block.
 func longest(blocks []chat.Block) []chat.Block {
 	slices.SortStableFunc(blocks, func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
 	same := make(map[chat.Block]bool)
@@ -35,13 +35,13 @@ func (s *Store) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, erro
 	return s.inForce(e), nil
 }
 
-// inForce returns a copy of the rate-limit blocks that have not ended.
+// inForce returns a copy of those rate-limit blocks of an endpoint that have not ended.
 func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
 }
 
-// Move implements gateway.Chats. From now on the old id means the new one in every call.
+// Move implements gateway.Chats. From now on, a call with the old id applies to the new id.
 func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	defer s.lock()()
 	if err := s.fenceLease(); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 	if from == to || s.moved[place{e, from}] == to {
 		return nil
 	}
-	delete(s.moved, place{e, to}) // in case the chat returned to an earlier id
+	delete(s.moved, place{e, to}) // in case the platform gave the chat back an earlier id
 	s.moved[place{e, from}] = to
 	for old, now := range s.moved {
 		if old.endpoint == e && now == from {
@@ -118,7 +118,7 @@ func (s *Store) carry(e chat.EndpointID, from, to chat.ChatID) {
 			t.To.Chat, t.ReplyTo = to, ""
 		}
 		if t.Conversation.Endpoint == e && t.Conversation.Chat == to {
-			t.stale = true // a summary of one chat does not cover the other
+			t.stale = true // a summary of one of the chats does not cover the other chat
 		}
 	}
 	for i := range s.blocks[e] {

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// session is the stored data of a conversation.
+// session contains the stored data of a conversation.
 type session struct {
 	chat.Session
 	history []chat.Entry
@@ -21,7 +21,7 @@ func (se *session) live() int {
 	return i
 }
 
-// Session implements history.Sessions. The caller owns the result.
+// Session implements history.Sessions. The caller may change the returned entries.
 func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	defer s.lock()()
 	se := s.session(s.now(c))
@@ -43,7 +43,7 @@ func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) err
 	return nil
 }
 
-// Undo implements gateway.Histories. Running turns still know the deleted entries, so the store no longer accepts
+// Undo implements gateway.Histories. Running turns may have read the deleted entries, so the store no longer accepts
 // their summaries.
 func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	defer s.lock()()
@@ -74,7 +74,7 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 	return out, nil
 }
 
-// Forget implements gateway.Histories. Message ids stay known, so that no message is answered twice.
+// Forget implements gateway.Histories. The ids of messages stay stored, so that no message is answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	defer s.lock()()
 	if err := s.fence(c); err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	return nil
 }
 
-// Erase implements gateway.Histories. Entries without a person may be this person's, so they are deleted too.
+// Erase implements gateway.Histories. It also deletes entries without a person, because they may be this person's.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	defer s.lock()()
 	if err := s.fence(c); err != nil {
@@ -93,8 +93,8 @@ func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (in
 	return s.erase(s.now(c), u, func(asked chat.UserID) bool { return asked == u || asked == "" }), nil
 }
 
-// erase deletes the entries selected by theirs, and the permanent approvals of u, or everybody's if u is empty.
-// It returns the number of deleted entries.
+// erase deletes the entries of those people for whom theirs returns true, and the permanent approvals of u. If u is
+// empty, it deletes everybody's approvals. It returns the number of deleted entries.
 func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserID) bool) int {
 	se := s.session(c)
 	before := len(se.history)
@@ -119,8 +119,8 @@ func (s *Store) outdate(c chat.Conversation) {
 	}
 }
 
-// join merges two sessions. If there is a summary, the entries that it does not cover get new numbers, so that they
-// come after the summarized entries.
+// join merges the session from into the session into. If one of them has a summary, the entries that no summary covers
+// get new ids, because their ids must be larger than those of the summarized entries.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])
@@ -137,7 +137,7 @@ func (s *Store) join(into, from *session) {
 	into.history = append(summarized, live...)
 }
 
-// grow adds a turn's additions to its session.
+// grow adds the entries, usage and compaction of a turn to its session.
 func (s *Store) grow(t *memoryTurn, g chat.Growth) {
 	se := s.session(t.Conversation)
 	if t.Replaces != "" && len(g.History) > 0 {
@@ -167,7 +167,7 @@ func (s *Store) session(c chat.Conversation) *session {
 	return se
 }
 
-// used is the usage of one model in one turn.
+// used is the usage of one model for one turn.
 type used struct {
 	conversation chat.Conversation
 	person       chat.UserID
@@ -176,7 +176,7 @@ type used struct {
 	chat.Usage
 }
 
-// of reports whether the usage matches the filter w.
+// of reports whether w selects this usage.
 func (u used) of(w chat.UsageOf) bool {
 	return (w.Conversation == chat.Conversation{} || w.Conversation == u.conversation) &&
 		(w.Person.Endpoint == "" || w.Person.Endpoint == u.conversation.Endpoint) &&

@@ -10,27 +10,28 @@ import (
 )
 
 const (
-	// knownIDs is the number of message ids remembered per conversation, and the number of ids of ended turns.
-	// Platforms repeat only recent messages.
+	// knownIDs is the maximum number of message ids that the store keeps for each conversation. It is also the maximum
+	// number of ids of ended turns. More are not needed, because platforms deliver only recent messages again.
 	knownIDs = 256
-	// keptMessages is the number of messages kept per conversation. No model's window holds as many, and the limit
-	// keeps a process small that runs for months.
+	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's
+	// context window is large enough for more. Without this limit, a process that runs for months would use more and
+	// more memory.
 	keptMessages = 1000
-	// keptUsage is the number of usage rows kept in total. A day has fewer.
+	// keptUsage is the maximum number of usage rows that the store keeps in total. One day has fewer rows.
 	keptUsage = 10000
 )
 
-// Store keeps everything in memory, for one process. Another gives another process the same data.
+// Store keeps all data in memory. Store.Another returns a Store with the same data, as if for another process.
 type Store struct {
 	*state
 
-	self chat.ReplicaID // 0: not registered; guarded by mu
+	self chat.ReplicaID // id of this process as a replica; 0: not registered; guarded by mu
 }
 
-// state is the data of a store.
+// state is the data that several Stores share.
 type state struct {
 	mu       sync.Mutex
-	known    map[chat.Conversation][]chat.MessageID // under the chat's id at the time of acceptance
+	known    map[chat.Conversation][]chat.MessageID // under the id that the chat had when the message was accepted
 	sessions map[chat.Conversation]*session
 	inbox    []*accepted // unfinished messages, in the order of acceptance
 	turns    []*memoryTurn
@@ -40,13 +41,13 @@ type state struct {
 	places   map[chat.EndpointID][]chat.Target     // places where turns began, newest first
 	sent     map[chat.EndpointID][]chat.MessageRef // messages of ended turns, newest last
 	blocks   map[chat.EndpointID][]chat.Block
-	said     int64 // number of history entries ever stored
+	said     int64 // number of history entries that were ever stored
 	usage    []used
 	requests map[chat.Person]chat.PairingRequest
 	admitted map[chat.Person]chat.Admission
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact
-	told     map[chat.Person]int // number of facts ever stored, per person
+	told     map[chat.Person]int // number of facts that each person ever stored
 
 	responses []response
 
@@ -55,8 +56,8 @@ type state struct {
 
 type accepted struct {
 	chat.Pending
-	turn  string // id of the turn that has it
-	once  bool   // it was forwarded: it is deleted once its owner has got it
+	turn  string // id of the turn that answers the message
+	once  bool   // the message was forwarded; it is deleted when the chat's owner has got it
 	given gift
 }
 
@@ -77,10 +78,10 @@ func New() *Store {
 	}}
 }
 
-// Another returns the store for another process, which shares the data.
+// Another returns a store that shares the data of s, as if for another process.
 func (s *Store) Another() *Store { return &Store{state: s.state} }
 
-// lock locks the store and returns the unlock function.
+// lock locks the store and returns the function that unlocks it.
 func (s *Store) lock() (unlock func()) {
 	s.mu.Lock()
 	return s.mu.Unlock
@@ -104,7 +105,7 @@ func (s *Store) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (
 	return true, nil
 }
 
-// receive adds a message to the inbox.
+// receive adds a message to the unfinished messages.
 func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 	now := s.now(c)
 	s.inbox = append(s.inbox, &accepted{once: once, Pending: chat.Pending{
@@ -112,10 +113,10 @@ func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 	}})
 }
 
-// arrived returns a message with the chat's current id as its target.
+// arrived returns a message whose target is the chat's new id.
 func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	if from != to && m.To.Chat == from {
-		m.To.Chat, m.Reply = to, false // in the new chat, the message's id belongs to another message
+		m.To.Chat, m.Reply = to, false // in the new chat, another message has this id
 	}
 	return m
 }
@@ -189,7 +190,7 @@ func (s *Store) Pending(context.Context) ([]chat.Pending, error) {
 	return out, nil
 }
 
-// now returns a conversation with the current id of its chat.
+// now returns a conversation with the newest id of its chat.
 func (s *Store) now(c chat.Conversation) chat.Conversation {
 	if to, ok := s.moved[place{c.Endpoint, c.Chat}]; ok {
 		c.Chat = to
@@ -197,8 +198,9 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// find returns an unfinished message with this id that is not in taken. It prefers a waiting message to one that
-// belongs to a turn. There can be two only if two chats were merged by a move.
+// find returns an unfinished message with this id that is not in taken. It returns a message that waits, if there is
+// one, rather than a message that belongs to a turn. Two messages can have the same id only if two chats were merged
+// by a move.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {

@@ -85,13 +85,13 @@ func (s *Store) Free(_ context.Context, unfinished bool, chats ...chat.Conversat
 	return nil
 }
 
-// isUnfinished reports whether messages or turns of a chat are left.
+// isUnfinished reports whether a chat has unfinished messages or turns.
 func (s *Store) isUnfinished(p place) bool {
 	return slices.ContainsFunc(s.turns, func(t *memoryTurn) bool { return s.home(t.Conversation) == p }) ||
 		slices.ContainsFunc(s.inbox, func(m *accepted) bool { return s.home(m.Conversation) == p })
 }
 
-// runs reports whether a replica with a lease runs an endpoint.
+// runs reports whether any replica with a lease runs an endpoint.
 func (s *Store) runs(e chat.EndpointID) bool {
 	for id := range s.replicas {
 		if r := s.alive(id); r != nil && slices.Contains(r.Endpoints, e) {

@@ -11,8 +11,8 @@ import (
 )
 
 type memoryTurn struct {
-	chat.Turn      // Void: its session was deleted while it ran
-	stale     bool // its history changed while it ran, so a summary by it would bring back deleted content
+	chat.Turn      // Void: the session was deleted while the turn ran
+	stale     bool // the history changed while the turn ran, so the turn's summary would bring back deleted content
 	given     gift
 }
 
@@ -58,7 +58,7 @@ func (s *Store) begin(t chat.Turn) error {
 	}
 	if now := s.now(t.Conversation); now != t.Conversation {
 		if t.To.Chat == t.Conversation.Chat {
-			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, the old ReplyTo belongs to another message
+			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, another message has the id in ReplyTo
 		}
 		t.Conversation = now
 	}
@@ -69,7 +69,7 @@ func (s *Store) begin(t chat.Turn) error {
 	return nil
 }
 
-// rerun counts one more run of a turn.
+// rerun counts that a turn runs once more.
 func (s *Store) rerun(t *memoryTurn) error {
 	if t.State != chat.TurnRunning || t.Void {
 		return chat.ErrFenced
@@ -177,7 +177,7 @@ func (s *Store) Release(_ context.Context, turn string, used ...chat.Usage) erro
 	s.end(t)
 	for _, m := range s.inbox {
 		if m.turn == turn {
-			m.turn, m.given = "", gift{to: s.self} // the replica that releases the turn already knows its messages
+			m.turn, m.given = "", gift{to: s.self} // the replica that releases the turn already has its messages
 			m.Begun--
 		}
 	}
@@ -194,7 +194,7 @@ func (s *Store) Unfinished(context.Context) ([]chat.Turn, error) {
 	return out, nil
 }
 
-// record returns the record of an unfinished turn.
+// record returns the chat.Turn of an unfinished turn.
 func (s *Store) record(t *memoryTurn) chat.Turn {
 	c := t.Turn
 	c.Parts, c.Steps = slices.Clone(c.Parts), slices.Clone(c.Steps)
@@ -203,7 +203,7 @@ func (s *Store) record(t *memoryTurn) chat.Turn {
 			c.Messages = append(c.Messages, m.Message)
 		}
 	}
-	c.Void = c.Void || len(c.Messages) == 0 // without messages: other turns answer them
+	c.Void = c.Void || len(c.Messages) == 0 // a turn without messages is void: other turns answer its messages
 	return c
 }
 
@@ -216,7 +216,7 @@ func (s *Store) Record(_ context.Context, turn string, parts ...chat.Part) error
 		return err
 	case t == nil && slices.ContainsFunc(parts, func(p chat.Part) bool { return p.State == chat.PartIntended }):
 		return chat.ErrFenced
-	case t == nil: // the turn has ended, so nobody will read these parts
+	case t == nil: // the turn has ended, so no process will read these parts
 		return nil
 	}
 	for _, p := range parts {
@@ -225,7 +225,7 @@ func (s *Store) Record(_ context.Context, turn string, parts ...chat.Part) error
 	return nil
 }
 
-// record inserts or replaces a part.
+// record adds a part to the turn, or replaces it.
 func (t *memoryTurn) record(p chat.Part) {
 	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
 	i, found := slices.BinarySearchFunc(t.Parts, p.Index, func(q chat.Part, i int) int { return cmp.Compare(q.Index, i) })
@@ -239,8 +239,8 @@ func (t *memoryTurn) record(p chat.Part) {
 	}
 }
 
-// current returns an unfinished turn that this process may change. It returns nil for an ended turn, and an error for
-// an unknown one.
+// current returns the unfinished turn with this id, if this process may change it. It returns nil for a turn that has
+// ended, and an error for a turn that the store does not know.
 func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	switch {
@@ -262,7 +262,7 @@ func (s *Store) turn(id string) *memoryTurn {
 	return s.turns[i]
 }
 
-// end removes a turn but remembers its id.
+// end removes a turn from the store, but keeps its id.
 func (s *Store) end(t *memoryTurn) {
 	s.turns = slices.DeleteFunc(s.turns, func(o *memoryTurn) bool { return o == t })
 	s.ended = last(append(s.ended, t.ID), knownIDs)
@@ -270,7 +270,7 @@ func (s *Store) end(t *memoryTurn) {
 	s.sent[e] = last(append(s.sent[e], refs(t)...), knownIDs)
 }
 
-// refs returns the messages of a turn whose ids are known.
+// refs returns references to those messages of a turn whose ids are known.
 func refs(t *memoryTurn) (list []chat.MessageRef) {
 	for _, p := range t.Parts {
 		if p.Ref.ID != "" {

@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// Password is the password of the database user telex. The server does not ask for it.
+	// Password is the password of the database user telex. The server accepts connections without it.
 	Password  = "pg-pass-not-shown"
 	superuser = "telex"
 	// patience is the maximum time that a server may take to start or to stop.
 	patience = 60 * time.Second
-	// again is the pause between two checks whether a server has started.
+	// again is the pause between two checks of whether a server has started.
 	again = 20 * time.Millisecond
 )
 
-// Server is a running server.
+// Server is a running PostgreSQL server.
 type Server struct {
 	o        Options
 	bin, dir string
@@ -40,16 +40,16 @@ type Server struct {
 	cred     *syscall.Credential // nil: this process's user
 	cmd      *exec.Cmd
 	log      bytes.Buffer
-	count    atomic.Int64 // number of databases created
+	count    atomic.Int64 // number of databases that Create has made
 }
 
-// Options configure a server.
+// Options configures a server.
 type Options struct {
-	Durable  bool     // it syncs to the disk, so that it may be killed; other servers run faster
+	Durable  bool     // the server syncs to the disk, so that it may be killed; without it, the server is faster
 	Settings []string // further server parameters, such as shared_preload_libraries=pg_stat_statements
 }
 
-// Start starts a server in a new directory. The caller must close it.
+// Start starts a server in a new directory. The caller must call Close.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o}
 	err := s.prepare()
@@ -62,15 +62,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close kills the server and removes its directory.
+// Close kills the server and deletes its directory.
 func (s *Server) Close() error { return errors.Join(s.Kill(), os.RemoveAll(s.dir)) }
 
-// prepare makes the directory of a new server.
+// prepare creates the directory of a new server.
 func (s *Server) prepare() (err error) {
 	if s.bin, err = programs(); err != nil {
 		return err
 	}
-	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's directory, because another user can't enter it
+	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's directory, which another user can't enter
 		return err
 	}
 	if os.Geteuid() == 0 { // initdb refuses root
@@ -90,7 +90,7 @@ func (s *Server) prepare() (err error) {
 
 // programs returns the directory of the newest PostgreSQL that is installed.
 func programs() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's place, which is not in PATH
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's directory, which is not in PATH
 	if err != nil {
 		return "", err
 	}
@@ -169,15 +169,15 @@ func (s *Server) Restart(ctx context.Context) error {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("PostgreSQL does not start: %w\n%s", errors.Join(err, s.Kill()), s.log.String())
 		}
-		select { // a server does not say when it accepts connections
+		select { // the server does not report when it accepts connections
 		case <-time.After(again):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// Kill kills the server's processes with SIGKILL, as if its machine had lost power. It does nothing if the server
-// does not run.
+// Kill kills all processes of the server with SIGKILL, as if the machine had lost power. If the server does not run,
+// Kill does nothing.
 func (s *Server) Kill() error {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return nil
@@ -188,12 +188,12 @@ func (s *Server) Kill() error {
 			errs = append(errs, fmt.Errorf("kill PostgreSQL: %w", err))
 		}
 	}
-	_ = s.cmd.Wait() // it was killed
+	_ = s.cmd.Wait() // ignore the error: the process was killed
 	s.cmd = nil
 	return errors.Join(errs...)
 }
 
-// Stop stops the server as an administrator does: the server ends all connections first.
+// Stop stops the server in the way in which an administrator does: the server first closes all connections.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // SIGINT requests a fast shutdown
 		return fmt.Errorf("stop PostgreSQL: %w", err)
@@ -206,8 +206,8 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// children lists the processes that a process has started. A PostgreSQL server puts each of its processes into a
-// process group of its own, so a signal to one group does not reach them.
+// children lists the processes that a process has started. A signal to one process group would not reach them, because
+// a PostgreSQL server puts each of its processes into a process group of its own.
 func children(parent int) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // Glob fails only for an invalid pattern
 	for _, name := range stats {
@@ -215,7 +215,8 @@ func children(parent int) (pids []int) {
 		if errors.Is(err, fs.ErrNotExist) || err != nil {
 			continue
 		}
-		// The program's name, in parentheses, may contain any character:
+		// The name of the program is in parentheses and may contain any character, so begin after the last
+		// parenthesis:
 		// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
@@ -228,25 +229,26 @@ func children(parent int) (pids []int) {
 	return pids
 }
 
-// clockTick is the unit of times in /proc/PID/stat on Linux, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
+// clockTick is the unit of the times in /proc/PID/stat on Linux:
+// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
 const clockTick = time.Second / 100
 
-// CPU returns the processor time that all processes of the server have used since its start, including processes that
-// have ended.
+// CPU returns the processor time that all processes of the server have used since the server's start. Processes that
+// have ended are included.
 func (s *Server) CPU() (time.Duration, error) {
 	var ticks int64
 	for i, pid := range append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...) {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if errors.Is(err, fs.ErrNotExist) { // the process has ended; its time is now part of the first process's time
+		if errors.Is(err, fs.ErrNotExist) { // the process has ended, so the time of the first process now includes its time
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		last := 13 // utime, stime
+		last := 13 // the fields utime and stime
 		if i == 0 {
-			last = 15 // and cutime, cstime: the times of children that have ended
+			last = 15 // and the fields cutime and cstime: times of children that have ended
 		}
 		for _, f := range fields[11:last] {
 			n, err := strconv.ParseInt(f, 10, 64)
@@ -259,7 +261,7 @@ func (s *Server) CPU() (time.Duration, error) {
 	return time.Duration(ticks) * clockTick, nil
 }
 
-// DSN is the connection string of a database.
+// DSN returns the connection string of a database.
 func (s *Server) DSN(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(superuser, Password), Path: "/" + database,
@@ -268,8 +270,8 @@ func (s *Server) DSN(database string) string {
 	return u.String()
 }
 
-// Create makes a new database and returns its connection string. Unless template is empty, the database is a copy of
-// it.
+// Create makes a new database and returns its connection string. If template is not empty, the database is a copy of
+// the database template.
 func (s *Server) Create(ctx context.Context, template string) (name, dsn string, err error) {
 	name = fmt.Sprintf("test%d", s.count.Add(1))
 	query := "CREATE DATABASE " + name
@@ -291,7 +293,7 @@ func (s *Server) Exec(ctx context.Context, database string, statements ...string
 	})
 }
 
-// Query returns the first column of a query's rows, as text.
+// Query returns the first column of a query's rows, as texts.
 func (s *Server) Query(ctx context.Context, database, query string) (values []string, err error) {
 	err = s.do(ctx, database, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, query)

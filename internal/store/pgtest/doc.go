@@ -1,2 +1,3 @@
-// Package pgtest runs PostgreSQL servers that end with a test. The test fails if starting or using a server fails.
+// Package pgtest runs PostgreSQL servers that end when a test ends. If a server can't be started or used, the test
+// fails.
 package pgtest

@@ -10,11 +10,11 @@ import (
 // Password is the password of the server's database user.
 const Password = pgserver.Password
 
-// Server is a running server.
+// Server is a PostgreSQL server that runs until its test ends.
 type Server struct{ server *pgserver.Server }
 
-// Start starts a server, which ends with the test. A durable server syncs to the disk, so that the test may kill it;
-// other servers run faster.
+// Start starts a server, which runs until the test ends. A durable server syncs to the disk, so that the test may kill
+// it. Other servers are faster.
 func Start(t testing.TB, durable bool) *Server {
 	t.Helper()
 	s, err := pgserver.Start(t.Context(), pgserver.Options{Durable: durable})
@@ -35,24 +35,24 @@ func (s *Server) Restart(t testing.TB) {
 	must(t, s.server.Restart(t.Context()))
 }
 
-// Kill kills the server's processes with SIGKILL, as if its machine had lost power. It does nothing if the server
-// does not run.
+// Kill kills all processes of the server with SIGKILL, as if the machine had lost power. If the server does not run,
+// Kill does nothing.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	must(t, s.server.Kill())
 }
 
-// Stop stops the server as an administrator does: the server ends all connections first.
+// Stop stops the server in the way in which an administrator does: the server first closes all connections.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	must(t, s.server.Stop())
 }
 
-// DSN is the connection string of a database.
+// DSN returns the connection string of a database.
 func (s *Server) DSN(database string) string { return s.server.DSN(database) }
 
-// Create makes a new database and returns its connection string. Unless template is empty, the database is a copy of
-// it.
+// Create makes a new database and returns its connection string. If template is not empty, the database is a copy of
+// the database template.
 func (s *Server) Create(t testing.TB, template string) (name, dsn string) {
 	t.Helper()
 	name, dsn, err := s.server.Create(t.Context(), template)
@@ -60,13 +60,13 @@ func (s *Server) Create(t testing.TB, template string) (name, dsn string) {
 	return name, dsn
 }
 
-// Exec runs statements in a database. Cleanups of a test may call it, too.
+// Exec runs statements in a database. A cleanup function of the test may call Exec, too.
 func (s *Server) Exec(t testing.TB, database string, statements ...string) {
 	t.Helper()
 	must(t, s.server.Exec(context.WithoutCancel(t.Context()), database, statements...))
 }
 
-// Query returns the first column of a query's rows, as text.
+// Query returns the first column of a query's rows, as texts.
 func (s *Server) Query(t testing.TB, database, query string) []string {
 	t.Helper()
 	values, err := s.server.Query(context.WithoutCancel(t.Context()), database, query)
