@@ -1,111 +1,115 @@
-// Package agent runs one turn: it calls the model, streams what the model writes as events,
-// adds up what was used, and returns the whole outcome as a Result. It does not know that
-// chats exist.
+// Package agent runs one turn: a question of a person, and the model's reply. It calls the model, emits events while the
+// model writes, adds up the usage, and returns the outcome of the turn as a Result. The package contains no code for chats.
 //
 //	agent.go      Run: the beginning and the end of a turn
-//	run.go        the turn: an answer, its calls, the next answer
+//	run.go        the loop of a turn: asks the model, runs its tool calls, asks again
 //	resume.go     continues a turn that an earlier process began
-//	pipeline.go   several nodes in place of one answer
+//	pipeline.go   several models that answer one after the other
 //	chain.go      chooses the model; failing models get a cooldown
-//	ask.go        the attempts at one answer of one model
-//	attempt.go    one attempt: its deltas, its silence, its usage
-//	reply.go      turns deltas into text for people and into calls
+//	ask.go        gets one answer from one model, in several attempts
+//	attempt.go    one attempt: reads the deltas, limits silence, counts the usage
+//	reply.go      turns the deltas of an answer into events
 //	think.go      separates thinking from the text while it streams
 //	client.go     tools that the caller runs, and the caller's parameters
 //	code.go       finds code in a text, for think.go
 //	callbuffer.go joins the fragments in which providers send calls (pure)
-//	calls.go      parses calls; a mistake becomes an error that the model can correct (pure)
-//	step.go       the calls of one answer: approve, store, run, answer
+//	calls.go      parses tool calls; describes mistakes to the model (pure)
+//	step.go       the tool calls of one answer: approval, journal, results
 //	dispatch.go   runs calls in parallel, each with its deadline
 //	progress.go   merges the progress reports of parallel calls
 //	status.go     the states of calls, as events
-//	text.go       puts text from outside on one line, and shortens it (pure)
+//	text.go       puts a text on one line, or shortens it (pure)
 //	output.go     limits the output of a call (pure)
-//	propose.go    the question to a person (pure)
+//	propose.go    describes a call to the person who must approve it (pure)
 //	plain.go      text without hidden characters (pure)
-//	history.go    the messages that a turn adds; the steps of a crashed turn (pure)
+//	history.go    the messages that a turn adds; completes the history of a crashed turn (pure)
 //	limits.go     the clocks of a turn
-//	retry.go      when to try again (pure)
+//	retry.go      decides whether to repeat a failed request, and when (pure)
 //	meter.go      the usage of each model
-//	lines.go      the fixed lines
+//	lines.go      fixed texts that tell people why a turn ended early
 //	fit.go        makes a request fit the model's window
-//	draft.go      a request while it is made to fit (pure)
+//	draft.go      a request that is being shortened (pure)
 //	compact.go    replaces older messages by a summary that the model writes
 //	image.go      chooses the images that are sent (pure)
-//	facts.go      what earlier requests showed about a model
-//	blame.go      the parts of requests that a provider refuses
+//	facts.go      remembers what earlier requests showed about a model
+//	blame.go      finds the part of a request that a provider refuses
 //	estimate.go   estimates tokens without a tokenizer
 //	stream.go     Run as an iterator
 //	model.go      the interface of a model API; each API has a package
 //	tool.go       the interfaces of tools, approvers and journals
-//	provenance.go who wrote what (pure)
-//	typedurl.go   whether the asker typed an address (pure)
+//	provenance.go says who wrote each text that the model reads (pure)
+//	typedurl.go   checks whether the asker typed an address (pure)
 //
 // # Tools
 //
-// While an answer contains tool calls, Run executes them, appends their results, and asks the model again. The texts of all
-// these answers form one reply, a paragraph each. Calls of read-only tools run in parallel. Other calls run one after the
-// other, each after a person has approved it; the turn's clock is paused meanwhile. A mistake of the model (an unknown name,
-// invalid arguments) or a failed call (an error, a panic, a deadline, a denial) becomes that call's result. A result has at
-// most 64 KiB of text. Longer ones are cut and binary data is refused, and the model is told the size.
+// If an answer contains tool calls, Run executes the calls, appends their results to the conversation, and asks the model
+// again, until an answer contains no calls. People read the texts of all these answers as one reply, a paragraph each. Calls
+// of read-only tools run in parallel. Other calls run one after the other, each after a person has approved it; the turn's
+// clock is paused while the person decides. If the model made a mistake (an unknown name, invalid arguments) or a call fails
+// (an error, a panic, a deadline, a denial), the result of the call is a text about that. A result has at most 64 KiB of
+// text. Run cuts longer text and leaves out binary data; a note tells the model the size.
 //
-// However a turn ends, each call in its history has exactly one answer, in the order of the calls: providers refuse any other
-// conversation. Ids are unique in a turn.
+// However a turn ends, its history contains exactly one result for each tool call, in the order of the calls, because
+// providers refuse any other conversation. The ids of calls are unique in a turn.
 //
-// A call's state goes from identified (its name is known) to executing to completed or failed. It is interrupted while
-// a person decides. A call in an answer that broke off has failed.
+// The state of a tool call is first identified (the tool's name is known), then executing, then completed or failed. While a
+// person decides about the call, its state is interrupted. If an answer breaks off, its calls become failed.
 //
-// Files and images of tools are part of the Result, at most ten files and 20 MB per turn. The model is told which of
-// them people don't get.
+// The Result contains the files and images that tools made for people, at most ten files and 20 MB per turn. For each file
+// beyond these limits, a note tells the model that people don't get it.
 //
-// When a turn may call no more tools, or may make only one more model call, the model is asked without tools, so that
-// it answers. A line after the text and Result.Stop say so.
+// When a turn has used up its tool calls, or has only one model call left, Run offers the model no tools, so that the model
+// must answer. Result.Stop and a line after the text then say which limit was reached.
 //
-// A Journal stores the turn's usage before the next attempt, each step before its calls run, each call that changes
-// something before it runs, and each result. So a turn can continue after a crash. Calls that had not begun run as soon
-// as their tools are available. So do read-only calls that the end of the turn stopped. For all other calls without a
-// result, the model is told that the outcome is unknown. Mended closes the history of a turn that nobody continues.
+// With a Journal, a turn can continue after a crash. Run stores in the Journal the usage before each attempt, each step
+// before its calls run, the beginning of each call, and each result. After a crash, the next process runs the calls that had
+// not begun, and read-only calls that the end of the turn had stopped, as soon as their tools are available. For all other
+// calls without a result, the model reads that the outcome is unknown. If a turn is not continued, Mended completes its
+// history.
 //
 // # Tools of the caller
 //
-// Turn.ClientTools are offered to the model beside the agent's own tools. An answer that calls one ends the turn; the caller runs
-// the calls and asks again in another turn, with the results as messages. The agent's own calls in such an answer are dropped: the
-// caller's next request could not contain their results.
+// Run also offers Turn.ClientTools to the model. These tools are run by the caller of Run. If an answer calls one of them,
+// the turn ends. The caller runs the call and begins another turn, with the results as messages. Calls of the agent's own
+// tools in the same answer are dropped, because the caller's next turn could not contain their results.
 //
 // # Model failures
 //
-// Every answer is streamed, even one that nobody watches, such as a summary, because only in a stream can silence be
-// noticed. A provider that refuses to stream is asked without streaming.
+// Run requests every answer as a stream, even a summary that nobody watches, because only a stream shows that a model hangs.
+// If a provider refuses to stream, Run requests answers in one piece.
 //
-// An attempt that the provider refuses for the moment is repeated, up to four attempts in all: after a backoff, or
-// after the time that the provider asks for. Once the provider has started to work, an attempt may cost as much as a
-// whole answer. If the stream then breaks, falls silent or never begins, there is one more attempt. The shown text
-// stays until the second answer is complete and a Reset replaces it. Every attempt that reached a provider counts in
+// If a provider is unreachable or overloaded, Run repeats the request up to three times, after a backoff or after the time
+// that the provider asks for. Once the provider has begun to work on a request, the request may cost as much as a whole
+// answer. So if the stream then breaks, falls silent or never begins, Run repeats the request only once. People still see the
+// first text until the second answer is complete and a Reset replaces it. Every attempt that reached a provider counts in
 // Limits.ModelCalls and in the turn's usage.
 //
-// A provider that accepts no images, or no tools, is asked without them for ten minutes. A provider that refuses tool
-// calls of another model in the history gets them as text.
+// If a provider refuses images or tools, Run omits them from requests for ten minutes. If a provider refuses tool calls of
+// another model in the history, Run sends them as text.
 //
-// When nothing more can be tried with a model, the next one of the chain follows, and a Reset voids the text of the broken
-// answer. The turn stays with that model. A model that fails in several turns gets a cooldown of minutes, in which the others
-// are asked first. When no model is left, the turn ends with an error and with the text so far.
+// When all attempts of a model have failed, Run asks the next model of the chain, and a Reset voids the text of the failed
+// answer. The turn's later requests go to the new model, too. A model that fails in several turns gets a cooldown of minutes,
+// in which Run asks the other models first. When no model is left, Run returns an error, and the Result contains the text so
+// far.
 //
 // # Long conversations
 //
-// Before each request, the tokens of the system prompt, the summary and the messages are estimated. The provider's counts
-// calibrate the estimate. If the request does not fit beside the answer, long results of tools are shortened first. Then the
-// model summarizes the older messages, so that the newest half of the room stays unchanged. Then the oldest messages are left
-// out. A summary is a model call like any other, and never the last one that the turn may make.
+// Before each request, Run estimates the tokens of the system prompt, the summary and the messages. The usage that the
+// provider reports calibrates this estimate. If the request and the answer together exceed the model's context window, Run
+// first shortens long results of tools. Then it lets the model summarize the older messages; the newest messages, about half
+// of the request, stay unchanged. Then it leaves out the oldest messages. A summary counts as a model call of the turn, but
+// Run never uses the last model call for a summary.
 //
-// If the question alone does not fit, the answer's limit is lowered first. Then results of tools are shortened, then the
-// descriptions of tools, the longest first. If the provider still finds a request too long, the next one is smaller; in the
-// end only the question is left. The provider's stated window, or the smaller room, is remembered for ten minutes. The log names
-// the part that needs the most room and its key in the configuration. People read that their question is too long only when
-// it is.
+// If even the question without older messages does not fit, Run first lowers the maximum length of the answer. Then it
+// shortens results of tools, then the descriptions of tools, the longest first. If the provider still refuses the request
+// because of its length, Run sends a shorter one, and at last only the question. For ten minutes, it remembers the window
+// that the provider reported, or the length that the provider refused. If nothing helps, the log names the largest part of
+// the request and its key in the configuration. People read that their question is too long only if the question is the
+// largest part.
 //
 // # Goroutines
 //
-// Each tool call has its own goroutine. Run waits for these goroutines, but gives up a call that does not end within a
-// second after its context. Everything else, including the events and the journal, happens in the goroutine that called
-// Run.
+// Each tool call has its own goroutine. Run waits for these goroutines. If a call does not return within a second after its
+// context has ended, Run does not wait for it any longer. Everything else, including the events and the journal, happens in
+// the goroutine that called Run.
 package agent
