@@ -13,20 +13,22 @@ import (
 
 // Options configure an Agent.
 type Options struct {
-	// Models are the chain of models. The first one answers unless the turn names another. No two have the same name.
+	// Models are the models to ask, in order of preference. The first one answers, unless Turn.Model names another. If a
+	// model fails, the agent asks the next one. Each model needs a unique name.
 	Models []ModelOptions
-	// System is the system prompt of turns without one.
+	// System is the system prompt of turns whose Turn.System is empty.
 	System string
-	Tools  Toolbox // nil: models may call no tools
-	// Pipeline are nodes that answer one after the other. People see the answer of the last one. Empty: the
-	// turn's model answers alone.
+	Tools  Toolbox // nil: the agent offers no tools to the models
+	// Pipeline lists models that answer one after the other; each one reads the answer of the one before. People see only the
+	// last answer. If Pipeline is empty, only the turn's model answers.
 	Pipeline []Node
-	// MaxParallel is how many calls of read-only tools run in parallel; 0 means 4.
+	// MaxParallel is how many calls of read-only tools may run at the same time; 0 means 4.
 	MaxParallel int
 	Limits      Limits
-	// ThinkTags are the names of the tags around thinking in a model's text, without brackets.
+	// ThinkTags are names of tags, such as think for <think>. Text that a model writes between these tags is reasoning and
+	// not part of its answer.
 	ThinkTags []string
-	// Lines are the fixed lines; an empty one means the line of DefaultLines.
+	// Lines are fixed texts that tell people why a turn ended early. An empty text means the one of DefaultLines.
 	Lines Lines
 	Log   *slog.Logger
 }
@@ -34,8 +36,8 @@ type Options struct {
 // ModelOptions are a model and the limits of its requests.
 type ModelOptions struct {
 	Model     Model
-	Window    int // tokens that it can read and write; 0: unlimited
-	MaxOutput int // tokens that it may write, as configured; 0: not known
+	Window    int // size of the context window in tokens, request and answer together; 0: unlimited
+	MaxOutput int // configured maximum length of an answer in tokens; 0: not known
 }
 
 func (o Options) validate() error {
@@ -106,7 +108,8 @@ func (a *Agent) Models() []string {
 	return names
 }
 
-// Error says for operators why a turn failed. It holds no secrets. The caller decides what people read.
+// Error tells operators why a turn failed. Error contains no secrets. The caller of Run decides which text people see
+// instead.
 type Error struct {
 	Reason StopReason // as in Result.Stop
 	Err    error
@@ -117,15 +120,16 @@ func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Rea
 // Unwrap returns the cause: the cause of the context for a cancelled turn, otherwise usually a *ModelError.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run runs one turn. It blocks until the model has answered, a limit of the turn is reached,
-// nothing more can be tried, or ctx ends, which closes the connection at once. It calls emit
-// from its own goroutine and never after it returned; emit should not block.
+// Run runs one turn. It returns when the model has answered, when a limit of the turn is reached, when all models have
+// failed, or when ctx ends. The end of ctx closes the connection to the model at once. Run calls emit only in the goroutine
+// of its caller, and never after it has returned. emit should not block, because Run waits for it.
 //
-// The Result is complete on every exit. The error, if any, is an *Error. A turn that ends with one of the
-// fixed lines (length, filtered, refused, empty, thinking, no tool, too long, a limit of calls) returns no error.
+// The Result is complete even if Run returns an error. Each error of Run is an *Error. Run returns no error if one of the
+// fixed Lines tells people why the turn ended (length, filtered, refused, empty, thinking, no tool, too long, a limit of
+// calls).
 //
-// If a conversation does not fit the model's window, the model summarizes the older messages, or they are left
-// out. Older messages never make a turn fail.
+// If a conversation does not fit the model's context window, Run lets the model summarize the older messages, or leaves them
+// out. So a turn never fails because its conversation is long.
 func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, error) {
 	began := time.Now()
 	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn, errTurnLimit)
@@ -167,7 +171,7 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	return result, err
 }
 
-// fail fills in the result of a turn that ended before the model had finished.
+// fail fills in the result of a turn that ended before the model had finished its answer.
 func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
 	result.Text = r.reply.fullText()
@@ -198,8 +202,8 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	return &Error{Reason: result.Stop, Err: err}
 }
 
-// finish fills in the result of a turn in which the model finished its answer. The text gets a fixed line if people
-// must know why it ends. An empty text becomes a fixed line.
+// finish fills in the result of a turn in which the model finished its answer. If people must know why the text ends, finish
+// appends one of the fixed Lines. It also replaces an empty text by a fixed line.
 func (r *run) finish(result *Result, c Completion) {
 	text, own := r.reply.fullText(), r.reply.answerText()
 	if !visible(text) {
@@ -238,7 +242,7 @@ func (r *run) finish(result *Result, c Completion) {
 	result.Text = r.withLine(text, result.Stop)
 }
 
-// withLine appends the fixed line for the turn's end, if there is one.
+// withLine appends to a text the fixed line that tells people why the turn ended, if there is a line for this reason.
 func (r *run) withLine(text string, stop StopReason) string {
 	line := r.opts.Lines[stop]
 	if text == "" || line == "" {

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// askModel gets one answer from the turn's model. If an attempt fails after the provider began to work, askModel makes one
-// more. The text of the failed attempt stays visible until the second answer is complete.
+// askModel gets one answer from the turn's model. If an attempt fails after the provider began to work on it, askModel makes
+// a second attempt. People still see the text of the failed attempt until the second answer is complete.
 func (r *run) askModel(ctx context.Context) (Completion, error) {
 	c, err := r.send(ctx, !r.stream)
 	if err == nil || ctx.Err() != nil || !worthRepeating(err) || r.isCommitted() {
 		return c, err
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the model's answer broke off, asking once more", slog.Any("error", err))
-	r.usageWarned = true // this log line explains why the usage is too small
+	r.usageWarned = true // the log line above explains why the counted usage is too small
 	hold := !r.stream || r.reply.text.Len() > 0
 	c, again := r.send(ctx, hold)
 	if again != nil {
@@ -27,16 +27,17 @@ func (r *run) askModel(ctx context.Context) (Completion, error) {
 	return c, nil
 }
 
-// worthRepeating reports whether to repeat an attempt that failed after the provider began to work.
+// worthRepeating reports whether to repeat a failed attempt: the provider had begun to work on it, and a second attempt may
+// succeed.
 func worthRepeating(err error) bool {
 	return workBegan(err) && (isSilence(err) || isKind(err, Broken, Retryable, RateLimited))
 }
 
-// answerRestarted is the reason of a Reset after an answer that broke off.
+// answerRestarted is the reason in the Reset event that voids the text of an answer that broke off.
 const answerRestarted = "the model's answer starts over"
 
-// beginAnswer prepares for a new answer. If an earlier answer broke off, it voids that answer's text and marks its
-// calls as failed.
+// beginAnswer prepares for a new answer. If an earlier answer broke off, beginAnswer voids the text of that answer and marks
+// its tool calls as failed.
 func (r *run) beginAnswer(calls bool) {
 	r.answerIndex = len(r.newMessages)
 	r.statuses.failUnfinished()
@@ -52,9 +53,10 @@ func (r *run) beginAnswer(calls bool) {
 	r.answeringModel = r.model
 }
 
-// reportCall reports a call that is being written: first when its name is known, then with each better description.
+// reportCall emits the state of a tool call while the model is still writing the call. The first event follows as soon as the
+// tool's name is known. Later events have better descriptions of the call.
 func (r *run) reportCall(d CallDelta) {
-	const maxShown = 4 << 10 // bytes of arguments; their beginning shows what the call is about
+	const maxShown = 4 << 10 // bytes of arguments, which are enough for the description of the call
 	if d.ID == "" || d.Name == "" {
 		return
 	}
@@ -70,8 +72,9 @@ func (r *run) reportCall(d CallDelta) {
 	}
 }
 
-// send asks the model for an answer. The request includes the messages that arrived meanwhile. After a refusal, send
-// changes the request and repeats it. With hold, nothing is emitted before the answer is complete.
+// send asks the model for an answer. The request includes the messages that people wrote since the last request. If the
+// provider refuses the request, send changes it and sends it again. If hold is set, send emits nothing until the answer is
+// complete.
 func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 	return r.retry(ctx, func(ctx context.Context) (Completion, error) {
 		for {
@@ -107,7 +110,8 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 	})
 }
 
-// retry makes attempts until one succeeds, the provider has begun to work on one, or a retry is useless.
+// retry calls try until an attempt succeeds. It gives up if the provider had begun to work on the failed attempt, or if
+// another attempt would be useless.
 func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, error)) (Completion, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := try(ctx)
@@ -126,7 +130,7 @@ func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, 
 	}
 }
 
-// maxRetryWait is the longest wait that a provider may ask for.
+// maxRetryWait returns the longest Retry-After that the turn obeys. It is shorter if another model can answer instead.
 func (r *run) maxRetryWait() time.Duration {
 	if r.modelIndex+1 < len(r.order) {
 		return maxRetryAfterInChain
@@ -134,7 +138,7 @@ func (r *run) maxRetryWait() time.Duration {
 	return maxRetryAfter
 }
 
-// wait waits before another attempt. The turn's clock is paused if the provider asked for the wait.
+// wait waits before another attempt. If the provider asked for the wait, it does not count against the turn's time limit.
 func (r *run) wait(ctx context.Context, d time.Duration, providerAsked bool) error {
 	if providerAsked {
 		r.clock.pause()
@@ -143,7 +147,8 @@ func (r *run) wait(ctx context.Context, d time.Duration, providerAsked bool) err
 	return Sleep(ctx, d)
 }
 
-// withAttempts adds to an error the number of attempts, or that the provider asked for too long a wait.
+// withAttempts adds to an error the number of attempts. If the provider asked for a wait that exceeds maxRetryAfter,
+// withAttempts adds the length of this wait instead.
 func withAttempts(err error, attempts int) error {
 	if wait := modelError(err).RetryAfter; wait > maxRetryAfter {
 		return fmt.Errorf("retry after %v, more than %v: %w", wait, maxRetryAfter, err)

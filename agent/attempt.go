@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxText is the longest answer in bytes, several times what any model can write. A provider that never stops must
-	// not fill the memory.
+	// maxText is the maximum length of an answer in bytes, so that a provider that never stops can't fill the memory. It is
+	// several times as long as the longest answer of any model.
 	maxText = 2 << 20
-	// maxCalls is how many calls one answer may hold.
+	// maxCalls is the maximum number of tool calls in one answer.
 	maxCalls = 256
 )
 
-// errTooMuch ends the stream of an answer that got longer than maxText.
+// errTooMuch ends the stream of an answer that exceeds maxText or maxCalls.
 var errTooMuch = errors.New("the answer is too long")
 
 // cutError is the error of an answer that broke off after its first token.
@@ -38,8 +38,8 @@ func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(
 // reached reports whether a failed attempt reached the provider.
 func reached(err error) bool { return !modelError(err).NotSent }
 
-// workBegan reports whether the provider had probably begun to work on an attempt that failed. Each such attempt may cost
-// as much as a whole answer.
+// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. An attempt with
+// such a failure may cost as much as a whole answer.
 func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
 		return true
@@ -47,15 +47,15 @@ func workBegan(err error) bool {
 	switch me := modelError(err); {
 	case me.NotSent:
 		return false
-	case me.Status == http.StatusGatewayTimeout, me.Status == 524: // the gateway gave up waiting; 524 is Cloudflare's
+	case me.Status == http.StatusGatewayTimeout, me.Status == 524: // a proxy gave up waiting; Cloudflare sends 524
 		return true
-	default: // without a status, the connection was lost before the response's header came
+	default: // Retryable without a status: the connection broke before a response came
 		return me.Kind == Broken || me.Kind == Retryable && me.Status == 0
 	}
 }
 
-// attempt sends one request and passes each piece of the answer to onDelta. If onDelta is nil, the Completion has the
-// whole answer. attempt counts itself as a model call and adds up the usage.
+// attempt sends one request and passes each piece of the answer to onDelta. If onDelta is nil, the returned Completion
+// contains the whole answer instead. attempt also adds one model call and the used tokens to the usage of the turn.
 func (r *run) attempt(ctx context.Context, request Request, estimate int, onDelta func(Delta)) (Completion, error) {
 	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.modelCalls+r.reservedCalls >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
@@ -105,7 +105,8 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, onDelt
 	return c, nil
 }
 
-// learnUsage compares the estimate of a request with the provider's count. used is nil if the provider reported none.
+// learnUsage calibrates the token estimates for this model: it compares the estimate of a request with the usage that the
+// provider reported. used is nil if the provider reported no usage.
 func (r *run) learnUsage(ctx context.Context, request Request, estimate int, used *Usage) {
 	if used != nil {
 		r.model.facts.recordAccepted(request, estimate, used.Prompt)
@@ -119,7 +120,7 @@ func (r *run) learnUsage(ctx context.Context, request Request, estimate int, use
 }
 
 // askStream asks the turn's model for an answer and enforces the limits on silence and length. It passes each piece of the
-// answer to onDelta; the Completion does not repeat them.
+// answer to onDelta. The returned Completion does not contain these pieces.
 func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta)) (Completion, error) {
 	limits := r.opts.Limits
 	firstTokenErr, silenceErr := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)
@@ -137,12 +138,12 @@ func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta
 			return
 		}
 		if d == (Delta{}) || d.Call != nil && *d.Call == newest {
-			return // the provider is alive, but the model makes no progress
+			return // a keep-alive: the model made no progress, so its silence goes on
 		}
 		if d.Call != nil {
 			newest = *d.Call
 		}
-		watch.pause() // the time that onDelta takes is not the model's silence
+		watch.pause() // the time that onDelta takes must not count as silence of the model
 		defer watch.restart(limits.Silence, silenceErr)
 		d.Text = d.Text[:min(len(d.Text), maxText-size)] // may cut a character in two; reply.add replaces the incomplete half
 		size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Providers name a refused tool in these ways:
+// Error messages of providers name the tool that they refuse in these ways:
 //
 //	"Invalid schema for function 'files_read': …", param "tools[3].function.parameters" (OpenAI)
 //	"tools.3.custom.input_schema: JSON schema is invalid" (Anthropic)
@@ -20,7 +20,7 @@ var (
 	toolIndex       = regexp.MustCompile(`\btools[.\[](\d+)`)
 )
 
-// refusedTool returns the tool for which a provider refused the request; ok is false if the error names none.
+// refusedTool returns the tool because of which a provider refused the request. ok is false if the error names no tool.
 func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	me := modelError(err)
 	if me.Kind != BadRequest || me.Err == nil {
@@ -43,7 +43,7 @@ func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	return tools[at], true
 }
 
-// leaveOut removes a part from the turn's next requests to the current model.
+// leaveOut makes the turn's next requests to the current model omit a part, such as all images.
 func (r *run) leaveOut(what string) {
 	if r.leftOut == nil {
 		r.leftOut = make(map[string]bool)
@@ -51,10 +51,11 @@ func (r *run) leaveOut(what string) {
 	r.leftOut[what] = true
 }
 
-// leavesOut reports whether the turn's requests leave a part out.
+// leavesOut reports whether the turn's requests to the current model omit a part.
 func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.facts.refuses(what) }
 
-// learnRefusals remembers the parts that the provider refused, after it has accepted a request without them.
+// learnRefusals is called after the provider has accepted a request without the parts that it refused before. It records that
+// the provider refuses these parts.
 func (r *run) learnRefusals(ctx context.Context) {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {

@@ -17,15 +17,16 @@ const (
 	maxCooldown   = 15 * time.Minute
 )
 
-// cooldown is the time in which a model that failed is asked only if no other model is left. The zero value has no failures.
+// cooldown is a period after repeated failures of a model. In this period, the model is asked only if all other models fail.
+// The zero value has no failures.
 type cooldown struct {
 	failures int
 	until    time.Time
 }
 
-// afterFailure returns the cooldown after one more failure: none after the first failure, then a minute, doubled with
-// each failure in a row. A wrong key or an empty account causes a cooldown at the first failure. A cooldown lasts at
-// least as long as the provider's Retry-After.
+// afterFailure returns the cooldown after one more failure in a row. The first failure causes no cooldown, the second one
+// causes a cooldown of a minute, and each further failure doubles it, up to maxCooldown. If the key is wrong or the account
+// is empty, the first failure already causes a cooldown. A cooldown lasts at least as long as the provider's Retry-After.
 func (s cooldown) afterFailure(now time.Time, err error) cooldown {
 	s.failures++
 	wait := time.Duration(0)
@@ -59,7 +60,7 @@ func (c *chainModel) coolingDown(now time.Time) bool {
 	return !c.cooldown.over(now)
 }
 
-// recordFailure counts a failure and returns the end of the model's cooldown; zero: it has none.
+// recordFailure counts a failure and returns the end of the model's cooldown. The zero time means that the model has none.
 func (c *chainModel) recordFailure(now time.Time, err error) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +76,8 @@ func (c *chainModel) recordSuccess() {
 	c.cooldown = cooldown{}
 }
 
-// order returns the models in the order in which a turn asks them: first the named model, or the first of the chain, then the
-// others in the order of the chain. Models with a cooldown come last.
+// order returns the models in the order in which a turn asks them. The first one is the model with this name, or the first of
+// the chain if no model has the name. The others follow in the order of the chain. Models with a cooldown come last.
 func order(models []*chainModel, name string, now time.Time) []*chainModel {
 	at := max(0, slices.IndexFunc(models, func(m *chainModel) bool { return m.Model.Name() == name }))
 	var ready, coolingDown []*chainModel
@@ -90,7 +91,8 @@ func order(models []*chainModel, name string, now time.Time) []*chainModel {
 	return append(ready, coolingDown...)
 }
 
-// ask gets one answer from the first model of the chain that succeeds. The turn stays with that model.
+// ask asks one model of the chain after the other, until a model has answered. That model also gets the turn's later
+// requests.
 func (r *run) ask(ctx context.Context) (Completion, error) {
 	var previous error // why the model before this one failed
 	for {
@@ -112,7 +114,8 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 // nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
 func (r *run) nextModel(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) || r.isCommitted() {
-		// Another model would only circumvent the filter, and text that the caller already has can't be taken back.
+		// After Filtered, another model would only circumvent the provider's filter. A committed text can't be replaced by
+		// the text of another model.
 		return false
 	}
 	next := r.modelIndex + 1
@@ -120,7 +123,7 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 		for next < len(r.order) && !r.order[next].hasLargerWindow(r.model) {
 			next++
 		}
-	} else if !isKind(err, BadRequest, BadImage) { // otherwise the request is at fault, not the model
+	} else if !isKind(err, BadRequest, BadImage) { // these two are mistakes in the request, not failures of the model
 		if until := r.model.recordFailure(time.Now(), err); !until.IsZero() && len(r.order) > 1 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "the model keeps failing, asking the others first for a while", slog.Time("until", until))
 		}
@@ -134,12 +137,12 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	return true
 }
 
-// hasLargerWindow reports whether the model can read more than another one.
+// hasLargerWindow reports whether the model accepts longer requests than another one.
 func (c *chainModel) hasLargerWindow(than *chainModel) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }
 
-// switchModel switches the turn to a model of the chain. It forgets what the previous model refused.
+// switchModel switches the turn to a model of the chain. The parts that the previous model refused are sent again.
 func (r *run) switchModel(at int) {
 	r.modelIndex, r.model = at, r.order[at]
 	name := r.model.Model.Name()

@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// Usage reports of the provider adjust modelFacts.factor by these rules.
+// These constants determine how the usage that a provider reports changes modelFacts.factor.
 const (
 	minFactor      = 0.5 // a ratio below minFactor or above maxFactor means that the usage is wrong, not the estimate
 	maxFactor      = 3.0
 	factorShare    = 0.25 // weight of the newest usage in the factor
-	minCalibration = 64   // estimated tokens; in shorter requests the overhead weighs too much
+	minCalibration = 64   // minimum of estimated tokens: in a shorter request, the overhead would distort the factor
 )
 
-// modelFacts are the facts that earlier requests showed about one model. It is safe for concurrent use.
+// modelFacts is what earlier requests have shown about one model. It is safe for concurrent use.
 type modelFacts struct {
 	mu           sync.Mutex
 	factor       float64 // how many tokens the provider counts for each estimated token
-	readImages   bool    // it accepted an image
-	readFiles    bool    // it accepted a file
+	readImages   bool    // the model accepted an image
+	readFiles    bool    // the model accepted a file
 	restrictions map[string]restriction
 }
 
-// restriction is a limit that a refusal showed. It expires, since the provider may change, or a router may choose another
-// server.
+// restriction is a limit that became known when the provider refused a request. A restriction expires, because the provider
+// may change, or a router may choose another server.
 type restriction struct {
-	limit int // the largest accepted number; for a part of a request, 1: it is refused
+	limit int // the maximum number; 1 for a part of a request that the provider refuses
 	until time.Time
 }
 
 const restrictionDuration = 10 * time.Minute
 
-// The restrictions that have a number.
+// The names of restrictions that limit a number of tokens.
 const (
 	maxRequest = "tokens of a request" // estimated tokens; the provider refused a larger request
 	maxWindow  = "tokens of a window"  // of a request and its answer, as reported by the provider
@@ -43,7 +43,8 @@ const (
 	allImages = "images"
 	allFiles  = "files"
 	allTools  = "tools"
-	// These concern one request only and are not remembered for the model.
+	// The following parts are not remembered for the model, because the refusal concerns only messages of the current
+	// request.
 	allCalls    = "calls"        // calls in the history; they are sent as text
 	theseImages = "these images" // they can't be read, or are too large
 	theseFiles  = "these files"  // they can't be read, or are too large
@@ -52,7 +53,7 @@ const (
 // toolKey returns the key of a single tool. It includes the schema, since providers refuse tools for their schemas.
 func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
 
-// limitOf returns the limit of a restriction that has not expired; 0: there is none.
+// limitOf returns the limit of a restriction, or 0 if there is no such restriction or it has expired.
 func (l *modelFacts) limitOf(what string) int {
 	if lesson := l.restrictions[what]; time.Now().Before(lesson.until) {
 		return lesson.limit
@@ -71,8 +72,9 @@ func (l *modelFacts) refuses(what string) bool {
 	return l.limitOf(what) > 0
 }
 
-// learn remembers that the provider refused something and accepted the request without it. It reports whether this is the
-// first time. If the provider has accepted images or files before, it refused these ones, not all; then learn does nothing.
+// learn records that the provider refused a part and accepted the request without that part. It reports whether this happened
+// for the first time. If the provider accepted other images or files before, it refused only these ones; learn then records
+// nothing.
 func (l *modelFacts) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +86,7 @@ func (l *modelFacts) learn(what string) (isNew bool) {
 	return !known
 }
 
-// report reports whether to log something: at most once per restrictionDuration.
+// report reports whether a warning should be logged now. The same warning is logged at most once per restrictionDuration.
 func (l *modelFacts) report(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +107,7 @@ func (l *modelFacts) fitting(window, output int) int {
 	if window == 0 {
 		return 0
 	}
-	const margin = 0.95 // estimates err
+	const margin = 0.95 // the estimate may be too low
 	return max(1, int(margin*float64(l.estimated(window-output))))
 }
 
@@ -145,8 +147,9 @@ func (l *modelFacts) estimated(tokens int) int {
 	return int(float64(tokens) / l.factor)
 }
 
-// recordAccepted updates the facts after the provider accepted a request and reported its tokens; 0: it reported none. Requests
-// with images or files don't change the factor, since the estimates of images and files are rough constants.
+// recordAccepted updates the facts after the provider has accepted a request. reported is the number of tokens that the
+// provider reported for it, or 0. Requests with images or files don't change the factor, because the estimates of images and
+// files are rough.
 func (l *modelFacts) recordAccepted(r Request, estimated, reported int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,13 +159,14 @@ func (l *modelFacts) recordAccepted(r Request, estimated, reported int) {
 		ratio := min(max(float64(reported)/float64(estimated), minFactor), maxFactor)
 		l.factor += factorShare * (ratio - l.factor)
 	}
-	// The refusal of one unusual text must not keep the room small for long.
+	// Raise the limit again step by step, because the refused request may have been an unusual one.
 	if limit := l.limitOf(maxRequest); limit > 0 && estimated > limit/2 {
 		l.restrictions[maxRequest] = restriction{limit: limit + limit/100 + 1, until: l.restrictions[maxRequest].until}
 	}
 }
 
-// rememberTooLong remembers that the provider refused a request for its length, and the window that it reported; 0: none.
+// rememberTooLong records that the provider refused a request because of its length. It records the window that the provider
+// reported. If the provider reported no new window, it limits requests to three quarters of the refused one.
 func (l *modelFacts) rememberTooLong(estimated, reportedWindow int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Limits bound a turn. Zero means no limit.
+// Limits limit the time, the model calls and the tool calls of a turn. Zero means no limit.
 type Limits struct {
-	// Turn is the time a turn may take. Its clock is paused while the turn waits for a person, or for as long as the
-	// provider asked (Retry-After).
+	// Turn is the maximum duration of a turn. The time in which the turn waits for a person's decision, or for the provider's
+	// Retry-After, does not count.
 	Turn time.Duration
-	// FirstToken is how long a model may take from the request to the first piece of its answer.
+	// FirstToken is the maximum time from a request to the first piece of the model's answer.
 	FirstToken time.Duration
-	// Silence is how long the answer may pause after its first piece. Empty deltas and keep-alives count as silence. If
-	// the provider can't stream, only Turn bounds the wait.
+	// Silence is the maximum time between two pieces of an answer. Empty deltas and keep-alives are not pieces. If the
+	// provider can't stream, only Turn limits the wait for an answer.
 	Silence time.Duration
-	// ModelCalls is how many attempts may reach a provider, including refused and repeated ones. The last one gets
-	// no tools.
+	// ModelCalls is the maximum number of requests of a turn that reach a provider, including refused and repeated ones. The
+	// last request offers no tools, so that the model must answer.
 	ModelCalls int
-	// ToolCalls is how many tools may be called, including calls that a person denied or that the model got wrong. At
-	// this limit, the model is asked once more, without tools.
+	// ToolCalls is the maximum number of tool calls, including denied calls and calls with invalid arguments. After that, the
+	// model is asked once more, without tools, so that it answers.
 	ToolCalls int
 }
 
-// Causes of a cancelled context.
+// Reasons why a turn or an attempt ends early.
 var (
 	errTurnLimit  = errors.New("the turn took too long")
 	errFirstToken = errors.New("the model did not begin its answer in time")
@@ -32,17 +32,17 @@ var (
 	errCallLimit  = errors.New("the turn needs more model calls than limits.model_calls allows")
 )
 
-// clock ends a context when its time is used up. Its methods are called from one goroutine.
+// clock ends a context when a time limit is reached. All methods must be called by the same goroutine.
 type clock struct {
-	timer     *time.Timer // nil: no limit holds
+	timer     *time.Timer // nil: there is no limit
 	remaining time.Duration
 	resumed   time.Time
-	cause     error // with which the context ends
+	cause     error // the cause with which the context ends
 	cancel    context.CancelCauseFunc
 }
 
-// startClock returns a context that ends with cause after limit, not counting pauses. Without a limit, it does not end. stop
-// releases its resources.
+// startClock returns a context that ends with cause after limit, not counting pauses. If limit is 0, the clock never ends the
+// context. stop releases the resources of the clock.
 func startClock(ctx context.Context, limit time.Duration, cause error) (_ context.Context, c *clock, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c = &clock{remaining: limit, cause: cause, cancel: cancel}

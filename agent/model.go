@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Model is one model behind one API. Implementations are safe for concurrent use and report
-// trouble as *ModelError. They never retry: Run does.
+// Model is one model behind one API. Implementations are safe for concurrent use and report failures as *ModelError. They do
+// not retry after a temporary failure, because Run does.
 type Model interface {
 	// Name is the model's configured name, which becomes Result.Model.
 	Name() string
-	// Stream asks for an answer and emits it piece by piece. It calls emit only from its own goroutine, and never
-	// after it returned. It emits a Delta for all data that the provider sends: an empty Delta shows that the
-	// provider is alive. A provider that can't stream is asked for the answer in one piece. Cancelling ctx closes
-	// the connection at once.
+	// Stream asks for an answer and emits it piece by piece. It calls emit only in the goroutine of its caller, and never
+	// after it has returned. Whenever the provider sends data, Stream emits a Delta. An empty Delta shows that the provider
+	// is alive. If the provider can't stream, Stream requests the answer in one piece. Cancelling ctx closes the connection
+	// at once.
 	Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error)
 }
 
@@ -24,11 +24,12 @@ type Model interface {
 type Request struct {
 	System   string // system prompt; empty: none
 	Messages []Message
-	Tools    []ToolSpec // that it may call
-	// MaxOutput is how many tokens the answer may have, if fewer than the model's configured limit; 0: that limit.
+	Tools    []ToolSpec // tools that the model may call
+	// MaxOutput is the maximum length of the answer in tokens, if it is lower than the model's configured limit. 0 means the
+	// configured limit.
 	MaxOutput int
-	// Params are the caller's parameters, as in Turn.Params. Params.MaxOutput does not count here: Request.MaxOutput
-	// replaces it.
+	// Params are the caller's parameters, as in Turn.Params. Params.MaxOutput is ignored, because Request.MaxOutput replaces
+	// it.
 	Params Params
 	// Live says that each piece of the answer must be emitted as soon as it arrives.
 	Live bool
@@ -45,7 +46,7 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Refusal   string
-	// Whole says that the answer will arrive in one piece. Until then, silence is normal.
+	// Whole announces that the answer will arrive in one piece. The provider may then be silent until the answer is complete.
 	Whole bool
 	// Call is the new state of a tool call that is being written; nil: no call changed.
 	Call *CallDelta
@@ -65,8 +66,8 @@ type Completion struct {
 	Text      string
 	Reasoning string
 	Refusal   string
-	// ToolCalls are the calls in the model's order, with unchecked arguments: in an answer that reached its length
-	// limit, the last ones may be cut.
+	// ToolCalls are the calls in the model's order. Their arguments are not validated. If the answer reached its length
+	// limit, the last arguments may be cut off.
 	ToolCalls []ToolCall
 	Finish    Finish
 	Usage     *Usage // nil: the provider reported none
@@ -76,7 +77,7 @@ type Completion struct {
 // Finish is why the model itself ended its answer.
 type Finish uint8
 
-// The ways an answer ends. There is none for tool calls, because providers report different ones; look at
+// The reasons why an answer ends. There is no reason for tool calls, because providers report different ones; see
 // Completion.ToolCalls instead.
 const (
 	FinishStop Finish = iota
@@ -84,12 +85,12 @@ const (
 	FinishFiltered
 )
 
-// ErrorKind is what can be done about a ModelError.
+// ErrorKind classifies ModelErrors by what the caller can do about them.
 type ErrorKind string
 
 // The kinds.
 const (
-	Retryable     ErrorKind = "retryable"      // not reached, overloaded, 5xx: the same request may succeed later
+	Retryable     ErrorKind = "retryable"      // the provider is unreachable or overloaded, or sent 5xx: the same request may succeed later
 	RateLimited   ErrorKind = "rate_limited"   // the same request may succeed after RetryAfter
 	Broken        ErrorKind = "broken"         // the answer began and broke off
 	NoTools       ErrorKind = "no_tools"       // a request without tools may succeed
@@ -102,7 +103,7 @@ const (
 	BadRequest    ErrorKind = "bad_request"    // any other error that the same request would cause again
 )
 
-// ModelError says why a model call failed. Its text never holds secrets.
+// ModelError says why a model call failed. Its text never contains secrets.
 type ModelError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration // reported by the provider; 0: not reported

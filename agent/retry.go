@@ -5,22 +5,22 @@ import (
 )
 
 const (
-	// maxAttempts is how often one model call is tried before its first token.
+	// maxAttempts is how often a request is sent if each attempt fails before the first token of the answer.
 	maxAttempts = 4
 	firstWait   = 500 * time.Millisecond
 	maxBackoff  = 8 * time.Second
-	// maxRetryAfter is the longest wait that a provider may ask for: OpenAI's own clients
-	// ignore longer ones (https://github.com/openai/openai-python, _base_client.py). A person
-	// who waits for an answer is better served by an error, or by the next model.
+	// maxRetryAfter is the longest Retry-After that telex obeys. OpenAI's own clients ignore longer ones, too
+	// (https://github.com/openai/openai-python, _base_client.py). Instead of a longer wait, people get an error, or an answer
+	// of the next model.
 	maxRetryAfter = 60 * time.Second
-	// maxRetryAfterInChain is the longest such wait if there is a next model to ask.
+	// maxRetryAfterInChain is the longest Retry-After that telex obeys if another model can be asked instead.
 	maxRetryAfterInChain = 10 * time.Second
 )
 
-// retryWait decides whether to retry a call that failed before its first token, and how long to wait first. attempt is
-// the number of attempts so far. It does not retry if the provider asks for more than maxWait. jitter is in [0, 1) and
-// spreads callers that failed together. It shortens a backoff by up to a quarter, or lengthens the provider's
-// Retry-After by up to a tenth.
+// retryWait decides whether to retry a call that failed before its first token, and how long to wait first. attempt is the
+// number of attempts so far. It returns false if the provider asks for a wait longer than maxWait. jitter is a random number
+// in [0, 1), so that callers that failed together do not retry together. It shortens a backoff by up to a quarter, or
+// lengthens the provider's Retry-After by up to a tenth.
 func retryWait(err error, attempt int, maxWait time.Duration, jitter float64) (time.Duration, bool) {
 	me := modelError(err)
 	switch {
