@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxSummaries is how many model calls may summarize before one request. The request leaves out the messages that are
-	// still not summarized. The next turn summarizes them.
+	// maxSummaries is the maximum number of model calls that summarize older messages before one request. If some messages
+	// are still not summarized then, the request leaves them out, and the next turn summarizes them.
 	maxSummaries = 8
-	// maxSummary is how many tokens a summary may have. In a small window it may have only a part of the window:
-	// window/summaryShare, but at least minSummary.
+	// maxSummary is the maximum length of a summary in tokens. In a small context window, the maximum is window/summaryShare,
+	// but at least minSummary.
 	maxSummary   = 1024
 	minSummary   = 64
 	summaryShare = 8
@@ -32,16 +32,16 @@ Write in the language of the conversation, in at most %d words, without an intro
 
 const summaryRequest = "Summarize the conversation above, as you were told to. Write only the summary."
 
-// summarizeOlder replaces the older messages by a summary, so that about half of a draft's room is free. Messages that are too
-// long for one call are summarized in several; the completed ones count even if a later one fails. It returns only the
-// context's error and logs others.
+// summarizeOlder replaces the older messages by a summary, so that about half of the tokens of a request become free. If the
+// messages are too long for one model call, it makes several. The results of completed calls are kept even if a later call
+// fails. summarizeOlder returns an error only if ctx has ended; it logs all other errors.
 func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.maxSummary()
 	upTo := r.summarizedCount + d.startOfNewest(min(d.room/2, d.room-frame))
 	if upTo == r.summarizedCount {
 		return nil
 	}
-	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // calls for the answer, in case it is refused and repeated
+	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // kept for the answer, which may need several attempts
 	defer func() { r.reservedCalls = 0 }()
 	before := r.summarizedCount
 	for range maxSummaries {
@@ -63,7 +63,7 @@ func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 	return nil
 }
 
-// summarizeSome makes the next step of a compaction: one call.
+// summarizeSome makes one model call, which summarizes the next of the older messages.
 func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	request, n, err := r.summaryRequest(upTo)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	return nil
 }
 
-// summaryTokens returns how many tokens a summary may have, as the provider counts.
+// summaryTokens returns the maximum length of a summary in tokens, as the provider counts them.
 func (r *run) summaryTokens() int {
 	limit := maxSummary
 	if r.window() > 0 {
@@ -101,8 +101,8 @@ func (r *run) summaryTokens() int {
 	return limit
 }
 
-// maxSummary returns how many estimated tokens a summary may have. If requests were found to have less room than
-// configured, summaries get less, too.
+// maxSummary returns the maximum length of a summary in estimated tokens. If the provider has refused requests of the
+// configured size, summaries must be shorter, too.
 func (r *run) maxSummary() int {
 	limit := r.model.facts.estimated(r.summaryTokens())
 	if room := r.room(); room > 0 {
@@ -111,7 +111,8 @@ func (r *run) maxSummary() int {
 	return max(minSummary, limit)
 }
 
-// summaryRequest returns a request for a summary of the earlier summary and the next n messages, as many as fit.
+// summaryRequest returns a request to summarize the earlier summary together with the next n messages. n is the number of
+// messages that fit into the request.
 func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	last := Message{Role: User, Text: summaryRequest}
 	const wordsPerToken = 0.6
@@ -130,8 +131,8 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	return request, n, nil
 }
 
-// countForOneCall returns how many of the messages to summarize in one call: as many as fit, if possible whole exchanges,
-// and at least one. It never separates a tool call from its results, since providers refuse that.
+// countForOneCall returns how many of the messages to summarize in one call: as many as fit into room tokens, if possible
+// whole exchanges, and at least one message. It never separates a tool call from its results, because providers refuse that.
 func countForOneCall(messages []Message, room int) int {
 	sum, exchangeStart, splitAt := 0, 0, 0
 	for i, m := range messages {
@@ -151,7 +152,7 @@ func countForOneCall(messages []Message, room int) int {
 	return len(messages)
 }
 
-// shortenTo cuts messages that are too long for the room, all to the same length.
+// shortenTo cuts messages that have more than room tokens together. Each message gets the same maximum length.
 func shortenTo(messages []Message, room int) []Message {
 	if (Request{Messages: messages}).tokens() <= room {
 		return messages

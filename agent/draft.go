@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// draft is a request that is being made to fit a model's window. All numbers of tokens are estimates.
+// draft is a request that is being shortened until it fits the model's context window. All numbers of tokens except output
+// are estimates.
 type draft struct {
 	system          string
-	summary         string // of the conversation before the messages
+	summary         string // summary of the conversation before messages
 	messages        []Message
 	tools           []ToolSpec
-	questionIndex   int  // index of the question; it and all later messages must stay
+	questionIndex   int  // index of the question in messages; the question and all later messages must stay
 	room            int  // tokens that the request may have; 0: no limit
-	output          int  // tokens that the answer may have, as the provider counts; 0: the model's own limit
+	output          int  // tokens that the answer may have, as the provider counts them; 0: the model's own limit
 	questionTooLong bool // the question alone does not fit the window
 }
 
 const summaryMark = "Summary of the conversation so far: "
 
-// systemText returns the system prompt and the summary in one text: some providers accept only one system message. The
-// summary contains people's words, so a warning stands before it.
+// systemText joins the system prompt and the summary into one text, because some providers accept only one system message. A
+// warning precedes the summary, because the summary repeats what people wrote.
 func systemText(system, summary string) string {
 	if summary == "" {
 		return system
@@ -40,12 +41,12 @@ func (d *draft) fits() bool { return d.room == 0 || d.tokens() <= d.room }
 
 func (d *draft) tokens() int { return d.request().tokens() }
 
-// overheadTokens returns the tokens of everything but the messages.
+// overheadTokens returns the number of tokens of the request without its messages.
 func (d *draft) overheadTokens() int {
 	return Request{System: systemText(d.system, d.summary), Tools: d.tools}.tokens()
 }
 
-// questionTokens returns the tokens of the question with the system prompt and the tools.
+// questionTokens returns the number of tokens that remain if the summary and all messages before the question are removed.
 func (d *draft) questionTokens() int {
 	return Request{System: d.system, Messages: d.messages[d.questionIndex:], Tools: d.tools}.tokens()
 }
@@ -62,9 +63,9 @@ func (d *draft) removeFirst(n int) {
 	d.questionIndex -= n
 }
 
-// shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut
-// to a sixteenth of the room. If that is not enough, the results after the question are cut to that size, then to half
-// of it, and so on.
+// shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut to a
+// sixteenth of the tokens that the request may have. If that is not enough, the results after the question are cut to the
+// same size, then to half of it, and so on.
 func (d *draft) shortenResults() {
 	const share, minResult = 16, 64
 	limit := max(minResult, d.room/share)
@@ -86,8 +87,9 @@ func shortenIn(messages []Message, maxTokens int) {
 	}
 }
 
-// shrinkTools shrinks the definitions of the tools to at most maxTokens. The longest schemas lose their descriptions, then
-// the longest descriptions are cut, then the longest tools are removed. It returns the names of the changed tools.
+// shrinkTools shortens the definitions of the tools to at most maxTokens. First it removes the descriptions inside the
+// schemas, then it cuts the descriptions of tools, then it removes tools; each time it begins with the longest tool. It
+// returns the names of the changed tools.
 func (d *draft) shrinkTools(maxTokens int) (shortened, removed []string) {
 	d.tools = slices.Clone(d.tools)
 	size := func(t ToolSpec) int { return toolTokens([]ToolSpec{t}) }
@@ -119,7 +121,7 @@ func shortDescription(t *ToolSpec) {
 	t.Description = shorten(t.Description, maxTokens)
 }
 
-// bareParameters removes the annotations from a tool's schema.
+// bareParameters removes annotations, such as descriptions and examples, from a tool's schema.
 func bareParameters(t *ToolSpec) {
 	var schema any
 	if json.Unmarshal(t.Parameters, &schema) != nil {
@@ -164,8 +166,9 @@ func bareSchema(schema any) any {
 	return schema
 }
 
-// startOfNewest returns the index from which the newest messages have at most maxTokens together. It is the index of a user's
-// message, or of the question if there is no room for more.
+// startOfNewest returns the index of the oldest message to keep, so that this message and all later ones have at most
+// maxTokens together. It is the index of a user's message. If no message before the question can be kept, it is the index of
+// the question.
 func (d *draft) startOfNewest(maxTokens int) int {
 	begin, sum := d.questionIndex, 0
 	for _, m := range d.messages[d.questionIndex:] {
@@ -182,8 +185,8 @@ func (d *draft) startOfNewest(maxTokens int) int {
 	return begin
 }
 
-// dropOldest shortens the summary if the question leaves no room for it, then removes the oldest messages that do not fit. It
-// returns the number of removed messages.
+// dropOldest shortens the summary if the summary and the question do not fit together. Then it removes the oldest messages
+// that do not fit, and returns their number.
 func (d *draft) dropOldest() int {
 	const minSummary = 64 // a shorter summary is useless
 	fixed := EstimateTokens(d.system) + toolTokens(d.tools)

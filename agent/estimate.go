@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Weights of characters in twelfths of a token. They are the averages of byte-pair
-// vocabularies of 100,000 to 200,000 entries on chat text. That is close enough to decide when to show text, to
-// see how full the window is, and to estimate the usage if the provider reports none.
+// Weights of characters in twelfths of a token. They are averages over chat text for byte-pair vocabularies of 100,000 to
+// 200,000 entries. The estimate is close enough to decide when to show text and how full the context window is. It also
+// replaces the usage if the provider reports none.
 const (
 	weightUnit        = 12
 	weightASCII       = 3  // letters, white space: 4 to a token
@@ -22,17 +22,17 @@ const (
 	// tokensPerMessage is the overhead of a message: its role and its end
 	// (https://github.com/openai/openai-cookbook, How_to_count_tokens_with_tiktoken.ipynb: 3 or 4).
 	tokensPerMessage = 4
-	// tokensPerImage is about the cost of an image of the size that models look at:
-	// 765 for one of 1024×1024 pixels (https://platform.openai.com/docs/guides/images-vision),
-	// up to 1,600 elsewhere (https://docs.claude.com/en/docs/build-with-claude/vision).
+	// tokensPerImage is about what an image costs after the provider has scaled it down: 765 for one of 1024×1024 pixels
+	// (https://platform.openai.com/docs/guides/images-vision), up to 1,600 elsewhere
+	// (https://docs.claude.com/en/docs/build-with-claude/vision).
 	tokensPerImage = 1000
-	// A provider makes an image of each page of a file, and also reads the text
-	// (https://platform.openai.com/docs/guides/pdf-files). A scanned page has about 100 KB.
+	// tokensPerFile and bytesPerToken estimate what a file costs. A provider makes an image of each page, and also reads the
+	// text (https://platform.openai.com/docs/guides/pdf-files). A scanned page has about 100 KB.
 	tokensPerFile = 1000
 	bytesPerToken = 100 // of a file
 )
 
-// EstimateTokens estimates how many tokens s has: 0 for an empty text, else at least 1. It allocates nothing.
+// EstimateTokens estimates how many tokens s has: 0 for an empty text, else at least 1. It allocates no memory.
 func EstimateTokens(s string) int {
 	var c TokenCounter
 	c.Add(s)
@@ -111,8 +111,8 @@ func toolTokens(tools []ToolSpec) int {
 // leftOutTokens is about the size of the note that shorten puts in place of removed text.
 const leftOutTokens = 16
 
-// shorten cuts a text to at most maxTokens by estimate. It keeps the beginning, half as much of the end, and puts a
-// note between them. The note stays even if it has more than maxTokens.
+// shorten cuts a text to at most maxTokens by estimate. It keeps the beginning and half as much of the end. Between them, it
+// puts a note about the missing text, even if the note alone has more than maxTokens.
 func shorten(text string, maxTokens int) string {
 	if EstimateTokens(text) <= maxTokens {
 		return text

@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// maxRequestFiles bounds the bytes of a request's files: encoding a request takes several times as much memory.
+// maxRequestFiles is the maximum size of all files in a request, in bytes. Encoding a request takes several times as much
+// memory.
 const maxRequestFiles = 12 << 20
 
-// The lines that replace a file that is not sent.
+// The lines that replace a file in the text of a message if the file is not sent to the model.
 const (
 	fileOmitted  = "[file %s]"
 	fileNotShown = "[file %s: not shown, this model takes no files and could not read it]"
 )
 
-// limitFiles keeps only the newest files of the messages, at most maxBytes, and puts a line into the text for each file
-// that it removes. It does not change its arguments.
+// limitFiles returns the messages with only their newest files, at most maxBytes in total. In the text of a message, line
+// replaces each file that was removed. limitFiles does not change its arguments.
 func limitFiles(messages []Message, maxBytes int, line string) []Message {
 	out := messages
 	for i, m := range slices.Backward(messages) {

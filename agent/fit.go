@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// errTooLong: the question alone does not fit the model's window.
+	// errTooLong says that the question alone does not fit the model's context window.
 	errTooLong = errors.New("the question does not fit the model's window")
-	// errNoRoom: the question would fit, but the system prompt, tools or results need too much room.
+	// errNoRoom says that the question would fit, but that the system prompt, the tools or their results are too long.
 	errNoRoom = errors.New("the configuration leaves no room for a question in the model's window")
 )
 
@@ -21,12 +21,12 @@ func (r *run) window() int { return r.model.facts.within(maxWindow, r.model.Wind
 
 // output returns how many tokens of the window should be kept for the answer.
 func (r *run) output() int {
-	const share = 8 // of the window, for an answer whose limit is not known
+	const share = 8 // an answer without a known limit gets one eighth of the window
 	window := r.window()
 	switch limit := r.model.facts.within(maxAnswer, r.model.MaxOutput); {
 	case limit == 0:
 		return window / share
-	case window > 0 && r.model.Window != window: // the limit is configured for another window
+	case window > 0 && r.model.Window != window: // the limit was configured for a window of another size
 		return min(limit, window/2)
 	default:
 		return limit
@@ -36,8 +36,8 @@ func (r *run) output() int {
 // room returns how many estimated tokens a request may have; 0: no limit.
 func (r *run) room() int { return r.model.facts.room(r.window(), r.output()) }
 
-// fit returns a complete draft of the next request and sets the room that it may take. If the question does not fit beside
-// the answer, the answer gets less of the window, but at least an eighth.
+// fit returns a draft of the next request, and sets the number of tokens that the request may have. If the question and the
+// longest answer together exceed the window, fit lowers the limit of the answer, but not below an eighth of the window.
 func (r *run) fit(ctx context.Context) *draft {
 	d := r.draft()
 	window, output := r.window(), r.output()
@@ -58,7 +58,7 @@ func (r *run) fit(ctx context.Context) *draft {
 	return d
 }
 
-// draft returns a complete request, whether or not it fits.
+// draft returns the next request without shortening it, even if it exceeds the model's window.
 func (r *run) draft() *draft {
 	messages := limitImages(r.messages[r.summarizedCount:], maxImages, imageOmitted)
 	if r.leavesOut(allImages) || r.leavesOut(theseImages) {
@@ -75,9 +75,8 @@ func (r *run) draft() *draft {
 	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), questionIndex: r.questionIndex - r.summarizedCount}
 }
 
-// offer returns the tools that the next answer may call. If the turn may ask for only one more answer, or may call no
-// more tools, it offers only the client's tools, so that the model answers with what it knows. In that case, limited is
-// the reason.
+// offer returns the tools that the next answer may call. If the turn has only one model call left, or no tool call, offer
+// returns only the client's tools, so that the model answers with what it knows. limited then says which limit was reached.
 func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	tools = slices.DeleteFunc(slices.Clone(r.available()), func(d ToolDef) bool { return r.leavesOut(toolKey(d.Name, d.Parameters)) })
 	if r.leavesOut(allTools) || len(tools) == 0 || r.innerNode {
@@ -95,9 +94,10 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	return tools, ""
 }
 
-// prepare returns the next request, which includes what people wrote meanwhile and fits its room. It makes model calls of its
-// own if older messages must be summarized. After a refusal for length the room is smaller; after a second one only the question
-// is left. The error is the context's, errTooLong or errNoRoom.
+// prepare returns the next request, which includes what people wrote meanwhile and fits the model's window. If older messages
+// must be summarized for that, prepare makes model calls of its own. If the provider refused the previous request because of
+// its length, the next one is shorter. After a second refusal, it contains only the question. The error is the context's, the
+// provider's, errTooLong or errNoRoom.
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		r.appendHistory(r.more(ctx)...)
@@ -113,7 +113,7 @@ func (r *run) prepare(ctx context.Context) (Request, error) {
 		if err := r.summarizeOlder(ctx, d); err != nil {
 			return Request{}, err
 		}
-		d = r.fit(ctx) // a summary's usage may have changed the room
+		d = r.fit(ctx) // the usage reported for the summary may have changed the room
 		r.shrink(ctx, d)
 		if dropped := d.dropOldest(); dropped > 0 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages do not fit, leaving them out of this request", slog.Int("messages", dropped))
@@ -136,7 +136,8 @@ func (r *run) size(request Request) int {
 	return request.tokens() + cmp.Or(request.MaxOutput, r.model.MaxOutput)
 }
 
-// shrink makes a draft smaller: first long results of tools, then the descriptions of tools. It reports whether the draft fits.
+// shrink shortens a draft that does not fit: first long results of tools, then the descriptions of tools. It reports whether
+// the draft fits now.
 func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	if d.fits() {
 		return true
@@ -155,8 +156,8 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	return d.fits()
 }
 
-// tooLongError logs which part of the request needs the most room, and returns the error for a question that does not
-// fit. People read that their question is too long only if it is the largest part.
+// tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit.
+// The error is errTooLong only if the question is the largest part of the request. Otherwise people would shorten it in vain.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
 	for _, m := range d.messages[d.questionIndex:] {
@@ -178,25 +179,26 @@ func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the request does not fit the model's window",
 		slog.String("key", key), slog.Int("window", r.window()), slog.Int("configured_window", r.model.Window),
 		slog.Int("system_prompt", system), slog.Int("tools", tools), slog.Int("question", question), slog.Int("steps", results))
-	if isKind(r.lengthError, TooLarge) { // the account's limit, not the model's
+	if isKind(r.lengthError, TooLarge) { // the request exceeds a limit of the account, not the model's window
 		return r.lengthError
 	}
 	return err
 }
 
-// adaptRequest removes something from the next request after the provider refused one. It reports whether to send the
-// next request. The repetition ends at some point, because each request has fewer parts than the one before.
+// adaptRequest is called after the provider has refused a request. It makes the next request omit the part that was probably
+// refused, and reports whether to send that request. The repetition ends at some point, because each request has fewer parts
+// than the one before.
 func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (again bool) {
 	if isCut(err) || ctx.Err() != nil {
 		return false
 	}
 	tool, ok := refusedTool(err, refused.Tools)
 	switch {
-	case ok: // one bad tool of a server must not break all answers
+	case ok: // a bad tool of one MCP server must not make all answers fail
 		r.leaveOut(toolKey(tool.Name, tool.Parameters))
 	case isKind(err, BadImage) && hasFiles(refused.Messages):
 		r.leaveOut(theseFiles)
-	case isKind(err, BadRequest) && hasFiles(refused.Messages): // fewer models accept files than images
+	case isKind(err, BadRequest) && hasFiles(refused.Messages): // omit files before images, because fewer models accept files
 		r.leaveOut(allFiles)
 	case isKind(err, BadImage) && hasImages(refused.Messages):
 		r.leaveOut(theseImages)
@@ -205,10 +207,10 @@ func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (aga
 	case isKind(err, NoTools) && len(refused.Tools) > 0:
 		r.leaveOut(allTools)
 	case isKind(err, BadRequest) && !r.leavesOut(allCalls) && hasCalls(refused.Messages):
-		// Some providers refuse calls in a request without tools, or calls of another model: the form of the ids
-		// differs, or a signature is missing.
+		// Some providers refuse tool calls in the history if the request offers no tools. Others refuse the calls of another
+		// model, because the form of their ids differs or a signature is missing.
 		r.leaveOut(allCalls)
-		delete(r.leftOut, allImages) // the images and files were not the reason
+		delete(r.leftOut, allImages) // the images and files were not the reason for the refusal
 		delete(r.leftOut, allFiles)
 	case overflows(err, refused):
 		r.shrinkAfterRefusal(ctx, refused, err)
@@ -218,19 +220,19 @@ func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (aga
 	return true
 }
 
-// overflows reports whether the provider may accept a smaller request.
+// overflows reports whether the provider refused a request because of its length, so that it may accept a shorter one.
 func overflows(err error, refused Request) bool {
 	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages) && !hasFiles(refused.Messages)
 }
 
-// shrinkAfterRefusal makes the next request smaller after one was too long. It lowers the answer's limit if that was the
-// largest part, else the room of the conversation.
+// shrinkAfterRefusal makes the next request smaller after the provider found one too long. If the limit of the answer is
+// larger than the conversation, it lowers this limit. Otherwise the next conversation must be shorter.
 func (r *run) shrinkAfterRefusal(ctx context.Context, refused Request, err error) {
 	r.lengthError = err
 	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit
 	tokens, output := refused.tokens(), cmp.Or(refused.MaxOutput, r.model.MaxOutput)
 	switch minOutput := max(r.model.MaxOutput/8, 64); {
-	case limit > 0 && (known == 0 || limit < known): // the provider told us what fits
+	case limit > 0 && (known == 0 || limit < known): // the error says how many tokens fit
 		r.model.facts.rememberTooLong(tokens, limit)
 	case output > minOutput && output > tokens:
 		key = "models[].max_output_tokens"

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// maxImages is how many images a request may have. Each costs as much as a page of text, and most questions are about
-// the newest.
+// maxImages is the maximum number of images in a request. An image costs as much as a page of text, and most questions are
+// about the newest images.
 const maxImages = 10
 
 const (
-	// maxImageBytes bounds the images of a request: encoding a request takes several times as much memory.
+	// maxImageBytes is the maximum size of all images in a request. Encoding a request takes several times as much memory.
 	maxImageBytes = 12 << 20
-	// maxTurnImages bounds the bytes of the images that tools return in one turn.
+	// maxTurnImages is the maximum size, in bytes, of all images that tools return in one turn.
 	maxTurnImages = 24 << 20
 )
 
-// The lines that replace an image that is not sent.
+// The lines that replace an image in the text of a message if the image is not sent to the model.
 const (
 	imageOmitted  = "[image]"
 	imageNotShown = "[image: not shown, this model takes no images]"
 )
 
-// limitImages keeps only the newest images of the messages, at most maxCount and maxImageBytes, and puts a line into
-// the text for each image that it removes. It does not change its arguments.
+// limitImages returns the messages with only their newest images, at most maxCount images and maxImageBytes in total. In the
+// text of a message, line replaces each image that was removed. limitImages does not change its arguments.
 func limitImages(messages []Message, maxCount int, line string) []Message {
 	out, bytes := messages, maxImageBytes
 	for i, m := range slices.Backward(messages) {

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 )
 
-// meter counts what one model used in a turn.
+// meter counts the model calls and tokens of one model in a turn.
 type meter struct {
 	ModelUsage
-	tokens        TokenCounter // of all answers, including broken ones
+	tokens        TokenCounter // estimated tokens of all answers, including those that broke off
 	tokensAtUsage int          // the value of tokens when the provider last reported its usage
 }
 
-// meterOf returns the meter of a model. It makes one at the first use.
+// meterOf returns the meter of a model. It creates the meter when the turn first asks the model.
 func (r *run) meterOf(model string) *meter {
 	for _, m := range r.meters {
 		if m.Model == model {
@@ -36,12 +36,12 @@ func (m *meter) addEstimate(prompt, completion int) {
 	m.EstimatedCompletion += completion
 }
 
-// meter returns a meter that begins with the usage of an earlier process.
+// meter returns a meter that continues to count from s, the usage that an earlier process stored.
 func (s ModelUsage) meter() *meter {
 	return &meter{ModelUsage: s, tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate}
 }
 
-// usageByModel returns what each model used so far.
+// usageByModel returns the usage of each model in this turn so far.
 func (r *run) usageByModel() []ModelUsage {
 	var out []ModelUsage
 	for _, m := range r.meters {
@@ -53,8 +53,8 @@ func (r *run) usageByModel() []ModelUsage {
 	return out
 }
 
-// saveUsage stores in the journal what the turn used so far. It is called before each attempt, so that a crash loses none
-// of it.
+// saveUsage stores the usage of the turn in the journal. It is called before each attempt, so that a crash does not lose the
+// usage of earlier attempts.
 func (r *run) saveUsage(ctx context.Context) {
 	if r.turn.Journal == nil || !r.usageUnsaved {
 		return
@@ -66,7 +66,7 @@ func (r *run) saveUsage(ctx context.Context) {
 	r.usageUnsaved = false
 }
 
-// account fills in what the turn used.
+// account fills in the usage of the turn.
 func (r *run) account(result *Result) {
 	result.UsageByModel = r.usageByModel()
 	for _, s := range result.UsageByModel {
