@@ -9,17 +9,18 @@ import (
 
 // CallFragment is a piece of a tool call as an API sends it.
 type CallFragment struct {
-	Index     *int // of the call in its answer; nil: none was sent
+	Index     *int // position of the call in the answer; nil: the provider sent none
 	ID, Name  string
-	Arguments string          // appended to those of the earlier fragments
+	Arguments string          // the next piece of the arguments
 	Extra     json.RawMessage // as in ToolCall
 }
 
-// CallBuffer joins the fragments of an answer's tool calls. The API identifies a call by its index. Servers differ: they send
-// no index (Gemini) or index 0 for all calls (Ollama), repeat id and name, send empty or changing ids, or split the name.
-// Therefore a fragment belongs to the call with its index, with two exceptions. A fragment with another id begins a new call,
-// and so does a fragment with a name when that call's arguments are complete. A fragment without a name begins no new call
-// while the arguments are incomplete. The zero value is empty.
+// CallBuffer joins the fragments in which a provider streams the tool calls of an answer. According to the API, the fragments
+// of one call have the same index. But some servers send no index (Gemini), or index 0 for all calls (Ollama). Others repeat
+// id and name in each fragment, send empty or changing ids, or split the name. Therefore two kinds of fragments begin a new
+// call even if their index is that of an earlier call: a fragment with another id, and a fragment with a name after the
+// arguments of the earlier call are complete. A fragment without a name never begins a new call while the arguments are
+// incomplete. The zero value is empty.
 type CallBuffer struct {
 	calls   []*bufferedCall
 	byIndex map[int]*bufferedCall
@@ -31,7 +32,7 @@ type bufferedCall struct {
 	extra     json.RawMessage
 }
 
-// Add adds the next fragment and returns the state of its call.
+// Add adds the next fragment and returns the state of the call to which it belongs.
 func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	c := b.find(f)
 	if c == nil || c.endsBefore(f) {
@@ -59,7 +60,8 @@ func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	return d
 }
 
-// find returns the call with the fragment's index, else the one with its id, else the newest call.
+// find returns the call to which a fragment seems to belong: the call with its index. For a fragment without an index, it is
+// the call with its id, or else the newest call.
 func (b *CallBuffer) find(f CallFragment) *bufferedCall {
 	if f.Index != nil {
 		return b.byIndex[*f.Index]
@@ -94,7 +96,7 @@ func (c *bufferedCall) endsBefore(f CallFragment) bool {
 		return f.Name != "" || c.complete()
 	case f.Name == c.name && f.Arguments == "": // some servers end a call by an empty fragment with its name
 		return false
-	case f.Name != "" && c.arguments.Len() == 0 && f.Index == nil: // no arguments yet; only servers that send an index split names
+	case f.Name != "" && c.arguments.Len() == 0 && f.Index == nil: // servers that send no index never split a name
 		return c.name != "" && f.Name != c.name
 	default:
 		return f.Name != "" && c.complete()
@@ -107,8 +109,8 @@ func (c *bufferedCall) complete() bool {
 	return strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
 }
 
-// takeName adds a name, or a piece of one, to the call. Pieces of a name come before the arguments. Some servers repeat
-// the name that they sent before.
+// takeName sets the name of a call, or adds the next piece to it. Servers that split a name send all its pieces before the
+// arguments. Other servers repeat the whole name in each fragment.
 func (c *bufferedCall) takeName(name string) {
 	switch {
 	case c.name == "" || strings.HasPrefix(name, c.name):
@@ -118,10 +120,10 @@ func (c *bufferedCall) takeName(name string) {
 	}
 }
 
-// maxName bounds a name, in bytes: it is several times as long as any provider accepts.
+// maxName is the maximum length of a call's name in bytes, several times the length that any provider accepts.
 const maxName = 256
 
-// Calls returns the calls that have a name. A call with a missing or repeated id gets a new one.
+// Calls returns the calls that have a name. A call with a missing or repeated id gets a new id.
 func (b *CallBuffer) Calls() []ToolCall {
 	var out []ToolCall
 	for i, c := range b.calls {

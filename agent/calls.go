@@ -12,20 +12,21 @@ import (
 	"strings"
 )
 
-// parsedCall is a call that a model asked for, with its tool or with the reason why it can't run.
+// parsedCall is a tool call of a model, with the tool or with the reason why the call can't run.
 type parsedCall struct {
-	// ToolCall is kept in the history. Whatever the model wrote, every provider accepts its name and its arguments.
-	// Its id is unique in the turn.
+	// ToolCall is the call as the history contains it. Its name and arguments have been corrected, so that every provider
+	// accepts them. Its id is unique in the turn.
 	ToolCall
 	def      ToolDef
-	approved bool   // by the configuration; nobody needs to be asked
-	problem  string // why the call can't run, so that the model can correct it; empty: it can run
+	approved bool   // the configuration approves the call, so no person is asked
+	problem  string // tells the model why the call can't run; empty: it can run
 }
 
-// maxQuoted bounds, in bytes, how much of a wrong call an error repeats to the model.
+// maxQuoted is how many bytes of invalid arguments an error message for the model may quote.
 const maxQuoted = 2000
 
-// parseCall parses a call of a model. truncated says that the model's answer ended at the output limit.
+// parseCall parses a call of a model. truncated says that the model's answer reached its length limit, so that the last
+// arguments may be incomplete.
 func parseCall(c ToolCall, tools []ToolDef, truncated bool) parsedCall {
 	p := parsedCall{ToolCall: c}
 	p.Name = SafeName(c.Name)
@@ -53,9 +54,9 @@ func parseCall(c ToolCall, tools []ToolDef, truncated bool) parsedCall {
 	return p
 }
 
-// parseArguments returns arguments as a JSON object. If they are wrong, the object is empty and problem says why. Some
-// models write nothing or null instead of an empty object, or put the object into a string. Some servers send the object
-// twice, or an empty one before it.
+// parseArguments returns the arguments of a call as a JSON object. If the arguments are invalid, the returned object is empty
+// and problem says why. parseArguments accepts common mistakes: some models write nothing or null instead of an empty object,
+// or put the object into a string. Some servers send the object twice, or send an empty object before it.
 func parseArguments(s string) (object, problem string) {
 	raw := bytes.TrimSpace([]byte(s))
 	var quoted string
@@ -80,8 +81,8 @@ func parseArguments(s string) (object, problem string) {
 	return string(raw), ""
 }
 
-// duplicateName returns a name that occurs twice in one object of the next value, which is valid JSON. JSON readers differ in
-// which of the two counts, so a call could do something else than what a person approved.
+// duplicateName reads the next value of valid JSON, and returns a name that occurs twice in one of its objects. JSON parsers
+// differ in which of the two they use. So a tool could do something else than what a person saw and approved.
 func duplicateName(in *json.Decoder) (name string, ok bool) {
 	begin, _ := in.Token()
 	if _, nested := begin.(json.Delim); !nested {
@@ -104,7 +105,7 @@ func duplicateName(in *json.Decoder) (name string, ok bool) {
 	return "", false
 }
 
-// onlyObject returns the only distinct object in a sequence of objects, ignoring empty ones.
+// onlyObject parses a sequence of JSON objects. If all objects that are not empty are equal, it returns that object.
 func onlyObject(raw []byte) (only string, ok bool) {
 	only = "{}"
 	for in := json.NewDecoder(bytes.NewReader(raw)); ; {
@@ -129,7 +130,7 @@ func onlyObject(raw []byte) (only string, ok bool) {
 // (https://platform.openai.com/docs/api-reference/chat/create: tools.function.name).
 const MaxToolName = 64
 
-// SafeName changes a tool's name so that every provider accepts it in a history.
+// SafeName changes a tool's name so that every provider accepts the name in a request.
 func SafeName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		switch {
@@ -145,16 +146,16 @@ func SafeName(name string) string {
 	return name[:min(len(name), MaxToolName)]
 }
 
-// callIDs makes the ids of calls unique in a turn: some servers number the calls of each answer from one.
+// callIDs makes the ids of tool calls unique in a turn, because some servers number the calls of each answer from one.
 type callIDs struct {
 	used    map[string]bool
-	current map[string]string // ids in the turn, by the ids in the current answer
+	current map[string]string // the unique id for each id of the current answer
 }
 
-// nextAnswer begins an answer.
+// nextAnswer begins a new answer, in which the provider may use the same ids again.
 func (c *callIDs) nextAnswer() { c.current = nil }
 
-// turnID returns the id in the turn for an id in the current answer.
+// turnID returns the unique id that replaces an id of the current answer.
 func (c *callIDs) turnID(id string) string {
 	if known, ok := c.current[id]; ok {
 		return known
@@ -184,8 +185,8 @@ func (c *callIDs) markUsed(id string) {
 	c.used[id] = true
 }
 
-// available returns the tools that a turn may use. A name that ends in "*" stands for all names with that prefix. If names
-// is nil, all tools are available.
+// available returns the tools that a turn may use. A name that ends in "*" matches all names with that prefix. If names is
+// nil, all tools are available.
 func available(tools []ToolDef, names []string) []ToolDef {
 	if names == nil {
 		return tools
@@ -207,8 +208,8 @@ func specs(tools []ToolDef) []ToolSpec {
 	return out
 }
 
-// withoutCalls turns the calls and their answers in the messages into text, for a model that accepts no tools. It keeps the
-// number of messages.
+// withoutCalls replaces the tool calls and results in messages by text, for a model that accepts no tools. The number of
+// messages stays the same.
 func withoutCalls(messages []Message) []Message {
 	if !hasCalls(messages) {
 		return messages

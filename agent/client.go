@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// clientCalls are the calls of Turn.ClientTools in the answer that is being written.
+// clientCalls is the state of the calls of Turn.ClientTools in the answer that the model is writing.
 type clientCalls struct {
-	sentArguments map[string]string // the arguments that were emitted, by the ids of calls
-	handedBack    bool              // the caller runs the answer's calls; this ends the turn
+	sentArguments map[string]string // the arguments that were emitted so far, by the ids of calls
+	handedBack    bool              // the turn ends, because the caller runs the answer's calls
 }
 
-// emitNew emits the part of a call that was not emitted yet. While the answer is being written, it emits nothing before the
-// arguments begin: until then, the provider may still be sending the name.
+// emitNew emits the part of a call that was not emitted before. While the model is writing, emitNew emits nothing until the
+// arguments begin, because the provider may still be sending pieces of the name.
 func (c *clientCalls) emitNew(emit func(Event), call Call, complete bool) {
 	sent, started := c.sentArguments[call.ID]
 	fresh, extends := strings.CutPrefix(call.Arguments, sent)
@@ -28,7 +28,8 @@ func (c *clientCalls) emitNew(emit func(Event), call Call, complete bool) {
 	emit(call)
 }
 
-// handBack ends the turn if an answer calls client tools. The history then ends with the model's message and these calls.
+// handBack ends the turn if the answer calls client tools, and reports whether it does. The last message of the history is
+// then the model's, with these calls.
 func (r *run) handBack(c Completion) bool {
 	message := Message{Role: Assistant, Reasoning: r.reply.reasoning.String()}
 	for _, call := range c.ToolCalls {
@@ -55,18 +56,18 @@ func (r *run) handBack(c Completion) bool {
 		call.Arguments, _ = parseArguments(call.Arguments) // providers refuse invalid arguments in a history
 		message.ToolCalls[i] = call
 	}
-	r.statuses.failUnfinished() // the agent's own calls in the same answer
+	r.statuses.failUnfinished() // calls of the agent's own tools in this answer do not run
 	r.appendHistory(message)
 	r.answerIndex, r.client.handedBack = len(r.newMessages), true
 	return true
 }
 
-// isCommitted reports whether the caller got a part of the answer that it can't take back.
+// isCommitted reports whether the caller already has a part of the answer that can't be replaced any more.
 func (r *run) isCommitted() bool {
 	return r.turn.Live && !r.innerNode && (r.reply.text.Len() > 0 || len(r.client.sentArguments) > 0)
 }
 
-// withParams adds the caller's parameters to a request.
+// withParams adds the parameters of Turn.Params to a request.
 func (r *run) withParams(request Request) Request {
 	request.Live = r.turn.Live && !r.innerNode
 	if r.innerNode {
@@ -100,7 +101,8 @@ func withClientTools(client []ToolSpec, own []ToolDef) []ToolDef {
 	return all
 }
 
-// clientTools returns only the client's tools. The limit of tool calls does not apply to them, since their calls end the turn.
+// clientTools returns only the client's tools. The limit of tool calls does not apply to these tools, because a call of one
+// of them ends the turn.
 func clientTools(tools []ToolDef) []ToolDef {
 	return slices.DeleteFunc(tools, func(d ToolDef) bool { return !d.client })
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// hangGrace is how long a call may take to return after its context ended. Then it is abandoned and its result ignored.
+// hangGrace is how long a tool call may take to return after its context has ended. After that, dispatch ignores the call and
+// its result.
 const hangGrace = time.Second
 
 var (
@@ -32,8 +33,8 @@ type outcome struct {
 	trace   string // stack trace of a panic, for operators
 }
 
-// logText returns the reason for a failed call that the log may contain. A tool's own error text goes only to the model: it
-// may quote people, or contain a server's secrets.
+// logText describes the failure of a call for the log. It leaves out the error text of the tool itself, because the text may
+// quote people or contain secrets of a server. Only the model gets that text.
 func (o outcome) logText(ctx context.Context) string {
 	isOwn := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
 	if isOwn || !o.started || ctx.Err() != nil {
@@ -42,9 +43,10 @@ func (o outcome) logText(ctx context.Context) string {
 	return fmt.Sprintf("the model got an error text of %d bytes", len(o.err.Error()))
 }
 
-// dispatch runs jobs, a limited number in parallel and each with its deadline, and returns their outcomes in the order of the
-// jobs. It calls onStart when a job starts, and onReport for each report of a job, both from the caller's goroutine. A job that
-// panics or hangs fails alone. dispatch returns soon after ctx ended; jobs that were not started then fail with ctx's cause.
+// dispatch runs jobs, a limited number in parallel and each with its own deadline. It returns their outcomes in the order of
+// the jobs. dispatch calls onStart when a job starts, and onReport for each report of a job, both in the caller's goroutine.
+// If a job panics or hangs, the other jobs continue. dispatch returns soon after ctx has ended. The jobs that have not
+// started by then fail with ctx's cause.
 func dispatch(ctx context.Context, jobs []job, parallel int, onStart func(int), onReport func(report)) []outcome {
 	p := newProgress(len(jobs))
 	out := make([]outcome, len(jobs))
@@ -71,7 +73,8 @@ func dispatch(ctx context.Context, jobs []job, parallel int, onStart func(int), 
 	return out
 }
 
-// start runs a job in its own goroutine. The job's end, or the decision to give it up, arrives in p.
+// start runs a job in its own goroutine. When the job ends, or hangs after its context has ended, start adds the job's
+// outcome to p.
 func (j job) start(ctx context.Context, call int, p *progress) {
 	timeout := j.def.Timeout
 	if timeout <= 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The results of calls that returned none.
+// The texts that the model reads in place of the results of calls that returned no result.
 const (
 	resultUnknown = "Error: it is not known whether this call was carried out or what came of it. Do not repeat it without asking."
 	resultNotRun  = "Not done: the turn ended before this call was run."
@@ -13,15 +13,16 @@ const (
 	resultLost    = "Error: the result was lost."
 )
 
-// Mended returns the history of a turn that a crash ended and that nobody continues. steps are the messages that its Journal
-// stored. Each message with calls is followed by exactly one answer per call, in their order, as providers demand. A call
-// without an answer gets one: its outcome is unknown if its id is in begun, else it was not run.
+// Mended returns the history of a turn that a crash ended and that is not continued. steps are the messages that the turn's
+// Journal stored. Providers demand exactly one result for each tool call, in the order of the calls, so Mended adds the
+// missing results. If begun contains the id of a call, the added result says that the call's outcome is unknown. Otherwise,
+// it says that the call was not run.
 func Mended(steps []Message, begun []string) []Message {
 	mended, _ := mend(steps, begun)
 	return mended
 }
 
-// mend does the work of Mended. It also returns the calls of the last step that have no answer and had not begun.
+// mend does the work of Mended. It also returns those calls of the last step that have no result and had not begun to run.
 func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	answers := make(map[string]Message)
 	last := -1
@@ -35,7 +36,7 @@ func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	}
 	for i, m := range steps {
 		if m.Role == ToolRole {
-			continue // answers are placed after their calls
+			continue // results are placed after their calls
 		}
 		mended = append(mended, m)
 		for _, c := range m.ToolCalls {
@@ -56,7 +57,7 @@ func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	return mended, open
 }
 
-// answerTo returns an answer to a call that telex itself wrote.
+// answerTo returns the message with the result of a call. telex itself wrote the text of the result.
 func answerTo(c ToolCall, text string) Message {
 	return Message{Role: ToolRole, ToolCallID: c.ID, Name: c.Name, Text: text, Sources: []Source{{Origin: OriginProgram}}}
 }
@@ -78,7 +79,7 @@ const (
 	CallUnknown
 )
 
-// Outcome returns how a call ended. m is the answer to that call.
+// Outcome returns how a tool call ended. m is the message with the call's result.
 func (m Message) Outcome() CallOutcome {
 	switch {
 	case m.Text == resultUnknown:
@@ -91,7 +92,7 @@ func (m Message) Outcome() CallOutcome {
 	return CallDone
 }
 
-// replaceAnswer replaces the placeholder answer of a call by the real one.
+// replaceAnswer replaces the placeholder for the result of a call by the real result.
 func (r *run) replaceAnswer(answer Message) {
 	for _, list := range [][]Message{r.messages, r.newMessages} {
 		for i, m := range slices.Backward(list) {
@@ -111,7 +112,7 @@ func (r *run) historyWith(text string) []Message {
 	return slices.Insert(r.newMessages, r.answerIndex, Message{Role: Assistant, Text: text})
 }
 
-// compaction returns the summary of older messages; nil: there is none.
+// compaction returns the summary of older messages, or nil if the turn summarized none.
 func (r *run) compaction() *Compaction {
 	if r.summarizedCount == 0 {
 		return nil

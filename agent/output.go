@@ -23,7 +23,7 @@ const (
 	MaxFileBytes = 20 << 20 // bytes of all files together
 )
 
-// allowance is the number of files and bytes that people may still get from a turn.
+// allowance is the number of files and bytes that a turn may still send to people.
 type allowance struct{ files, bytes int }
 
 func (a *allowance) reserve(size int) bool {
@@ -34,8 +34,8 @@ func (a *allowance) reserve(size int) bool {
 	return true
 }
 
-// grant returns the images and files of an output that people get. It leaves out those beyond the allowance, and text
-// tells the model which ones. The model sees all images.
+// grant returns those images and files of a tool's output that are sent to people. It leaves out images and files that exceed
+// the allowance. text is the output's text with a note to the model about each omitted file. The model still sees all images.
 func (a *allowance) grant(call string, o Output) (images, files []File, text string) {
 	text = o.Text
 	for i, f := range o.files(call) {
@@ -52,8 +52,8 @@ func (a *allowance) grant(call string, o Output) (images, files []File, text str
 	return images, files, text
 }
 
-// limitOutput cuts long text, replaces binary data, and leaves out images and files that are too large. It tells the model
-// the size of what is missing.
+// limitOutput cuts long text, replaces binary data, and leaves out images and files that are too large. Notes in the text
+// tell the model the size of each omitted part.
 func limitOutput(o Output) Output {
 	out := Output{Text: limitText(o.Text)}
 	size := 0
@@ -128,9 +128,8 @@ func (o Output) files(call string) []File {
 	return append(out, o.Files...)
 }
 
-// FileName returns a file's name that is safe in a message and in a folder. It removes the path and invisible or
-// reserved characters. A name that is too long keeps its extension. If nothing is left, FileName returns its second
-// argument.
+// FileName returns a file's name that is safe in a message and in a folder. It removes the path and invisible or reserved
+// characters. A name that is too long keeps its extension. If no character is left, FileName returns its second argument.
 func FileName(name, otherwise string) string {
 	const maxName, maxExtension = 100, 16
 	name = OneLine(strings.Map(func(c rune) rune {
@@ -158,7 +157,8 @@ func imageName(call string, i, n int, mediaType string) string {
 	return call + "." + Extension(mediaType)
 }
 
-// Extension returns the extension for a media type, without the dot. Unlike package mime, it ignores the machine's settings.
+// Extension returns the extension for a media type, without the dot. Unlike the package mime, it does not depend on the
+// configuration of the machine.
 func Extension(mediaType string) string {
 	kind, _, _ := mime.ParseMediaType(mediaType)
 	_, kind, _ = strings.Cut(kind, "/")

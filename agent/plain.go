@@ -11,8 +11,9 @@ import (
 // neighbouring lines.
 const maxCombining = 4
 
-// plain makes all of a text visible. A character that has no shape or moves the text around it becomes its number, such
-// as ⟨U+200B⟩. A text that exceeds maxBytes is cut and says how many characters are missing.
+// plain returns a text without hidden characters. A character that is invisible, or that moves the text around it, is
+// replaced by its number, such as ⟨U+200B⟩. If the text exceeds maxBytes, plain cuts it and adds how many characters are
+// missing.
 func plain(s string, maxBytes int) string {
 	const room = 48 // in bytes, for the note about missing characters
 	s = strings.ReplaceAll(validUTF8(s), "\r\n", "\n")
@@ -41,18 +42,19 @@ func plain(s string, maxBytes int) string {
 	return b.String()
 }
 
-// hasShape reports whether a person sees a character at its place. Of white space, only line ends and ordinary spaces count.
+// hasShape reports whether a person can see a character. White space counts as visible only if it is a line end or an
+// ordinary space.
 func hasShape(c rune) bool {
 	switch c {
 	case '\n', ' ', '\u3000': // the last one is the space of Chinese and Japanese
 		return true
-	case '\u2800', '\u3164', '\uFFA0', '\u115F', '\u1160', '\u17B4', '\u17B5', '\u034F': // empty letters and symbols
+	case '\u2800', '\u3164', '\uFFA0', '\u115F', '\u1160', '\u17B4', '\u17B5', '\u034F': // letters and symbols that look empty
 		return false
 	}
 	return unicode.IsGraphic(c) && !unicode.In(c, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// joinsEmoji reports whether an invisible character only changes the look of the symbol before it.
+// joinsEmoji reports whether c is an invisible character that only changes the look of the symbol before it.
 func joinsEmoji(before, c rune) bool {
 	switch c {
 	case '\uFE0F':

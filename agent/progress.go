@@ -2,7 +2,7 @@ package agent
 
 import "sync/atomic"
 
-// report is what a running call reports: a text, or its outcome.
+// report is a message of a running tool call: a text about its progress, or its outcome.
 type report struct {
 	call    int // index of the call in its step
 	text    string
@@ -21,14 +21,14 @@ func newProgress(calls int) *progress {
 	return &progress{reports: make(chan report, 2*calls), unreadTexts: make([]atomic.Pointer[string], calls), ended: make([]atomic.Bool, calls)}
 }
 
-// addText adds a text of a call. After the call's end it does nothing.
+// addText adds a text about the progress of a call. After the outcome of the call was added, addText does nothing.
 func (p *progress) addText(call int, text string) {
 	if !p.ended[call].Load() && p.unreadTexts[call].Swap(&text) == nil {
 		p.reports <- report{call: call}
 	}
 }
 
-// addOutcome adds the outcome of a call. Only the first one counts.
+// addOutcome adds the outcome of a call. Only the first outcome of each call counts.
 func (p *progress) addOutcome(call int, o outcome) {
 	if p.ended[call].CompareAndSwap(false, true) {
 		p.reports <- report{call: call, outcome: &o}

@@ -15,8 +15,8 @@ const (
 	maxFullText = 64 << 10 // bytes of a call that people can read on demand
 )
 
-// needsApproval reports whether a person must decide about a call, given what the model had read. If the tool's own check
-// panics, the call needs approval.
+// needsApproval reports whether a person must approve a call. callContext is what the model had read before the call. If the
+// tool's own check (ToolDef.Asks) panics, the call needs approval.
 func needsApproval(p parsedCall, callContext CallContext) (needs bool) {
 	if !p.def.ReadOnly {
 		return !p.def.AutoApprove
@@ -32,8 +32,8 @@ func needsApproval(p parsedCall, callContext CallContext) (needs bool) {
 	return p.def.Asks(p.ToolCall, callContext)
 }
 
-// propose makes a proposal of a call. The tool's description of the call contains the model's words, so it must not be
-// trusted either.
+// propose returns the proposal about which a person decides. The tool's description of the call contains text of the model,
+// so propose makes hidden characters in it visible, too.
 func propose(p parsedCall) Proposal {
 	text := callDescription(p.def.Propose, p.Arguments)
 	if !visible(text) {
@@ -48,11 +48,11 @@ func propose(p parsedCall) Proposal {
 	return out
 }
 
-// maxIndentedDepth is the deepest object that is shown indented. The indentation of a deeper one could push its content out
-// of sight.
+// maxIndentedDepth is the maximum nesting of JSON that is shown indented. With deeper nesting, the indentation could push the
+// content out of sight, so the JSON is shown on one line.
 const maxIndentedDepth = 8
 
-// indentJSON formats an object for a person. It keeps the order and the repetitions of the names.
+// indentJSON formats an object for a person. It keeps the order of the names, and names that occur twice.
 func indentJSON(object string) string {
 	write := func(b *bytes.Buffer, o []byte) error { return json.Indent(b, o, "", "  ") }
 	if nestingDepth(object) > maxIndentedDepth {
@@ -97,7 +97,7 @@ func unescapeString(quoted string) string {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// version returns a hash of a tool's description.
+// version returns a hash of those properties of a tool on which an approval depends.
 func (d ToolDef) version() string {
 	hashed := slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters)
 	if d.Revision != "" { // without a revision, the hash must equal the hashes in existing stores
@@ -107,7 +107,7 @@ func (d ToolDef) version() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// denial returns the answer for the model to a call that nobody approved.
+// denial returns the text that the model reads as the result of a call that was not approved.
 func denial(v Verdict) string {
 	if v == TimedOut {
 		return "Not done: nobody approved this call in time. Do not call it again unless you are asked to."

@@ -2,11 +2,12 @@ package agent
 
 import "slices"
 
-// Origin says where a piece of a message comes from. Only text that the asker typed has the asker's authority. Everything
-// else is outside content; on its authority alone, nothing is changed, stored or fetched.
+// Origin says where a piece of a message comes from. Only text that the asker typed has the asker's authority. All other text
+// is outside content, such as a web page. An instruction in outside content does not authorize a change, a fetch or the
+// storing of a fact.
 type Origin string
 
-// The origins. Any other value, and no value, means outside content of an unknown kind.
+// The origins. An empty or unknown value means outside content of an unknown kind.
 const (
 	OriginTyped   Origin = "typed"   // a person typed it: Source.Person says who
 	OriginProgram Origin = "program" // telex itself wrote it, such as the answer of a built-in tool that reads no outside content
@@ -35,15 +36,15 @@ func Typed(person, text string) Message {
 // Outside says which texts of a tool are outside content.
 type Outside uint8
 
-// The zero value is the safe one, for the tools of MCP servers.
+// The zero value is the strictest one. It applies to the tools of MCP servers.
 const (
 	OutsideAll     Outside = iota // the tool's description and its results
 	OutsideResults                // its results, such as a web page
 	OutsideNothing
 )
 
-// CallContext is everything that the model had read when it made a call, with its provenance. The guards of tools use it
-// to decide whether the asker wants the call.
+// CallContext is everything that the model had read before it made a call, with the origin of each text. Tools use it to
+// decide whether the call needs a person's approval.
 type CallContext struct {
 	Person string // the asker
 	Shared bool   // other people read the answer, too
@@ -72,7 +73,8 @@ func (s CallContext) typedByAsker(src Source) bool {
 }
 
 // Outside reports whether the model had read outside content: anything but the asker's typed text, the model's answers and
-// texts of telex itself. A summary counts as outside content, since it may repeat some. So does a message of unknown origin.
+// texts of telex itself. A summary counts as outside content, because it may repeat outside content. A message of unknown
+// origin counts as outside content, too.
 func (s CallContext) Outside() bool {
 	return s.Summarized ||
 		slices.ContainsFunc(s.Tools, func(d ToolDef) bool { return d.Outside == OutsideAll }) ||

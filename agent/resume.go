@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// restoreSteps restores the steps of this turn that an earlier process made. Their text is emitted again, and they become part of
-// the history, however this run ends. finishCalls runs their unanswered calls.
+// restoreSteps restores the steps of this turn that an earlier process stored before it crashed. It emits their text again,
+// and adds them to the history, so that they are kept even if this run fails. finishCalls runs those of their calls that have
+// no result.
 func (r *run) restoreSteps() {
 	if len(r.turn.Steps) == 0 {
 		return
@@ -27,13 +28,13 @@ func (r *run) restoreSteps() {
 			r.toolCalls++
 		}
 	}
-	r.toolCalls -= len(r.openCalls) // they are counted when they run
+	r.toolCalls -= len(r.openCalls) // finishCalls counts the open calls
 	r.reply.earlierText, r.reply.fenceEnd = earlier.earlierText, earlier.fenceEnd
 	r.restoreFiles(steps)
 }
 
-// restoreFiles restores the files and images that the calls made for people. The files count against the allowance
-// before the images do.
+// restoreFiles restores the files and images that the calls of an earlier process made for people. It subtracts the files
+// from the allowance first, and then the images.
 func (r *run) restoreFiles(steps []Message) {
 	for _, m := range steps {
 		if m.Role == ToolRole {
@@ -48,8 +49,9 @@ func (r *run) restoreFiles(steps []Message) {
 	}
 }
 
-// awaitDecisions waits for the decisions about calls of an earlier process whose tools are missing. A server's tools may return
-// late or never, and a person must be able to decide before that. finishCalls runs the approved calls.
+// awaitDecisions waits for people's decisions about those calls of an earlier process whose tools are missing now. The tools
+// of an MCP server may become available late or never, and a person must be able to decide before that. finishCalls runs the
+// approved calls.
 func (r *run) awaitDecisions(ctx context.Context) error {
 	if r.turn.Approver == nil {
 		return nil
@@ -80,7 +82,7 @@ func (r *run) offers(c ToolCall) bool {
 	return slices.ContainsFunc(r.available(), func(d ToolDef) bool { return d.Name == c.Name })
 }
 
-// finishCalls runs the calls that the earlier process left unanswered.
+// finishCalls runs the calls for which the earlier process stored no result.
 func (r *run) finishCalls(ctx context.Context) error {
 	if len(r.openCalls) == 0 {
 		return nil
@@ -98,9 +100,10 @@ func (r *run) finishCalls(ctx context.Context) error {
 }
 
 const (
-	// toolWait is how long finishCalls waits for the tools of its calls: servers connect some time after the start.
+	// toolWait is how long finishCalls waits for the tools of its calls, because MCP servers connect some time after the
+	// start.
 	toolWait = 30 * time.Second
-	// toolboxWait is how long the first request of a turn waits for a toolbox.
+	// toolboxWait is how long the first request of a turn waits until the toolbox knows its tools.
 	toolboxWait = 5 * time.Second
 	toolPoll    = 250 * time.Millisecond
 )

@@ -1,17 +1,17 @@
 package agent
 
-// maxDisplay bounds, in bytes, the line that describes a call to people.
+// maxDisplay is the maximum length, in bytes, of the line that describes a call to people.
 const maxDisplay = 200
 
-// statuses emits the states of a turn's calls. It emits only changes, nothing for a call without an id, and nothing after a call
-// has ended.
+// statuses emits the states of a turn's tool calls as events. It emits an event only when a state changes. It ignores calls
+// without an id, and changes after a call has ended.
 type statuses struct {
 	emit  func(Event)
 	calls map[string]*Tool
 	order []string
 }
 
-// set emits a call's state. An empty display keeps the earlier one, which at first is the tool's name.
+// set emits a call's state. If display is empty, the earlier description stays, which at first is the tool's name.
 func (s *statuses) set(id, name, display string, state ToolState) {
 	if id == "" {
 		return
@@ -60,7 +60,7 @@ func isFinal(state ToolState) bool { return state == ToolCompleted || state == T
 // display returns the tool's description of a call for people.
 func (d ToolDef) display(arguments string) string { return callDescription(d.Show, arguments) }
 
-// callDescription returns ask's description of a call; empty if ask is nil or panics.
+// callDescription returns the description of a call that ask returns, or an empty text if ask is nil or panics.
 func callDescription(ask func(arguments string) string, arguments string) (text string) {
 	if ask == nil {
 		return ""

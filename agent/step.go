@@ -17,8 +17,8 @@ const (
 	defaultParallel = 4 // Options.MaxParallel
 )
 
-// step runs the calls of an answer. It adds the model's message and exactly one answer per call to the history. An
-// error ends the turn.
+// step runs the tool calls of an answer. It adds to the history the model's message and exactly one result for each call. If
+// step returns an error, the turn ends.
 func (r *run) step(ctx context.Context, c Completion) error {
 	r.reply.close()
 	calls := make([]parsedCall, len(c.ToolCalls))
@@ -26,7 +26,7 @@ func (r *run) step(ctx context.Context, c Completion) error {
 	for i, call := range c.ToolCalls {
 		calls[i] = parseCall(call, r.tools, c.Finish == FinishLength)
 		if calls[i].ID = r.ids.turnID(call.ID); slices.ContainsFunc(calls[:i], func(p parsedCall) bool { return p.ID == calls[i].ID }) {
-			calls[i].ID = r.ids.unique(call.ID) // two calls with one id would make their answers ambiguous
+			calls[i].ID = r.ids.unique(call.ID) // if two calls had the same id, their results would be ambiguous
 		}
 		message.ToolCalls = append(message.ToolCalls, calls[i].ToolCall)
 	}
@@ -47,8 +47,8 @@ func (r *run) step(ctx context.Context, c Completion) error {
 	return r.runCalls(ctx, calls)
 }
 
-// runCalls runs calls whose messages are in the history already. Read-only calls run in parallel. The others run
-// one after the other, each after a person has approved it, unless the configuration approves its tool.
+// runCalls runs calls that the history already contains. Read-only calls run in parallel. The other calls run one after the
+// other. Each of them needs a person's approval, unless the configuration approves its tool.
 func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	var parallel, sequential []parsedCall
 	callContext := r.callContext()
@@ -109,7 +109,8 @@ func (r *run) callContext() CallContext {
 	return s
 }
 
-// runApproved runs a call after a person has approved it, or at once if the configuration approves it. An error ends the turn.
+// runApproved runs a call after a person has approved it, or at once if the configuration approves it. If runApproved returns
+// an error, the turn ends.
 func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	verdict, err := Approved, error(nil)
 	if !p.approved {
@@ -117,7 +118,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil // nobody decided; the caller handles the end of ctx
+		return nil // the turn ended before a person decided; the caller handles the end of ctx
 	case errors.Is(err, ErrUnreadable):
 		r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", maxFullText>>10)})
 		return nil
@@ -149,7 +150,8 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	return nil
 }
 
-// storeBegin stores in the journal that calls run now. Its error ends the turn.
+// storeBegin stores in the journal that calls begin to run. changes says whether they change something. If storeBegin returns
+// an error, the turn ends.
 func (r *run) storeBegin(ctx context.Context, changes bool, calls ...parsedCall) error {
 	if r.turn.Journal == nil || len(calls) == 0 {
 		return nil
@@ -164,13 +166,13 @@ func (r *run) storeBegin(ctx context.Context, changes bool, calls ...parsedCall)
 	return nil
 }
 
-// toolChanged reports whether the tool differs from the one about which a person was asked: its server may have replaced
-// it. A tool that is missing now counts as unchanged.
+// toolChanged reports whether a tool has changed since a person was asked about a call of it: an MCP server may have changed
+// the tool. A tool that is missing now counts as unchanged.
 func (r *run) toolChanged(d ToolDef) bool {
 	return slices.ContainsFunc(r.available(), func(now ToolDef) bool { return now.Name == d.Name && now.version() != d.version() })
 }
 
-// askPerson lets a person decide. The turn's clock is paused meanwhile.
+// askPerson asks a person to decide about a call. The turn's clock is paused until then.
 func (r *run) askPerson(ctx context.Context, p Proposal) (Verdict, error) {
 	if r.turn.Approver == nil {
 		return Denied, ErrNobodyToAsk
@@ -202,7 +204,7 @@ func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []
 func (r *run) recordOutcome(ctx context.Context, p parsedCall, o outcome) {
 	state, text := ToolCompleted, ""
 	var files []File
-	interrupted := ctx.Err() != nil && o.err != nil // the turn's end stopped the call: it runs again, or its outcome is unknown
+	interrupted := ctx.Err() != nil && o.err != nil // the end of the turn stopped the call, so its outcome may be unknown
 	switch {
 	case o.err == nil:
 		o.Output = r.limitTurnImages(limitOutput(o.Output))
@@ -244,21 +246,22 @@ func (r *run) limitTurnImages(o Output) Output {
 	return o
 }
 
-// storeStopped stores that the turn's end stopped a read-only call. A later process may then run it again: this call did
-// not crash a process.
+// storeStopped stores in the journal that the end of the turn stopped a read-only call. A later process may then run the call
+// again, because it is certain that the call did not crash this process.
 func (r *run) storeStopped(ctx context.Context, p parsedCall) {
 	r.storeEnd(ctx, p.Name, func(ctx context.Context, j Journal) error {
 		return j.Stopped(ctx, p.ToolCall)
 	})
 }
 
-// refuse answers a call that is not run.
+// refuse records reason as the result of a call that is not run.
 func (r *run) refuse(ctx context.Context, c ToolCall, reason string) {
 	r.statuses.set(c.ID, c.Name, "", ToolFailed)
 	r.record(ctx, answerTo(c, reason), nil, false)
 }
 
-// record adds the answer of a call to the history, and to the journal unless the turn's end interrupted the call.
+// record adds the result of a call to the history. It also stores the result in the journal, unless the end of the turn
+// interrupted the call.
 func (r *run) record(ctx context.Context, answer Message, files []File, interrupted bool) {
 	r.replaceAnswer(answer)
 	if !interrupted {

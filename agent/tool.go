@@ -18,26 +18,27 @@ type ToolDef struct {
 	ReadOnly bool
 	// AutoApprove says that a call needs no approval although it changes something. Only the configuration sets it.
 	AutoApprove bool
-	// Revision identifies other properties of the tool that must not change unnoticed, such as its server's hints about
-	// what it changes. If it changes, earlier approvals no longer hold.
+	// Revision identifies other properties of the tool, such as its server's hints about what the tool changes. If Revision
+	// changes, earlier approvals of the tool become invalid.
 	Revision string
-	// Timeout is how long a call may take since its start or its newest progress, within the turn's limit; 0:
-	// DefaultToolTimeout.
+	// Timeout is how long a call may take. Each progress report of the call restarts this time, within the limit of the turn.
+	// 0 means DefaultToolTimeout.
 	Timeout time.Duration
-	// Show says in a few words what a call is about, such as "Reading example.org". The arguments may be
-	// incomplete. An empty result keeps the earlier description. Nil: the tool's name.
+	// Show says in a few words what a call is about, such as "Reading example.org". The arguments may be incomplete. If the
+	// result is empty, the earlier description stays. If Show is nil, people see the tool's name.
 	Show func(arguments string) string
-	// Propose says exactly what a call will do, for the person who approves it; nil: its name and arguments.
+	// Propose describes exactly what a call will do, for the person who must approve it. If Propose is nil, the person sees
+	// the tool's name and the arguments.
 	Propose func(arguments string) string
-	// Asks says whether this call needs approval although the tool is read-only, given what the model had read. Nil: it
-	// needs none.
+	// Asks reports whether a call needs approval although the tool is read-only. c is what the model had read before the
+	// call. If Asks is nil, calls of a read-only tool need no approval.
 	Asks func(call ToolCall, c CallContext) bool
 	// Personal says that only the asker may approve a call, and no admin in their place.
 	Personal bool
 	// Outside says which of the tool's texts are outside content.
 	Outside Outside
-	// Call runs one call. It returns soon after ctx ended. The model reads an error's text, so it must contain no
-	// secret. Call must be safe for concurrent use.
+	// Call runs one call. It must return soon after ctx has ended, and be safe for concurrent use. The model reads the text
+	// of the error, so the text must contain no secret.
 	Call func(ctx context.Context, in Input) (Output, error)
 
 	client bool // it is one of Turn.ClientTools, and has no Call
@@ -51,8 +52,8 @@ type Input struct {
 	Arguments string // a valid JSON object without duplicate names
 	// Person and Conversation identify the asker and the conversation, for tools that store something; "": unknown.
 	Person, Conversation string
-	// Progress shows people in a few words how far the call is, and restarts its timeout. An empty text only restarts
-	// the timeout. It may be called until Call returns.
+	// Progress shows people in a few words how far the call is, and restarts the timeout of the call. An empty text only
+	// restarts the timeout. Call must not use Progress after it has returned.
 	Progress func(text string)
 }
 
@@ -70,15 +71,15 @@ type File struct {
 	Content   []byte
 }
 
-// Toolbox provides an agent's tools. It is asked before each request, since the set may change.
+// Toolbox provides an agent's tools. The agent calls Tools before each request, because the tools may change.
 type Toolbox interface {
-	// Tools returns the tools there are now. It must not block.
+	// Tools returns the tools that are available now. It must not block.
 	Tools() []ToolDef
 }
 
-// Awaiter is a Toolbox that learns its tools some time after the start.
+// Awaiter is a Toolbox that learns its tools some time after the start of the process, for example from MCP servers.
 type Awaiter interface {
-	// Await returns when the toolbox knows its tools, or knows which are unavailable, or when ctx ends.
+	// Await returns when the toolbox knows which tools are available, or when ctx ends.
 	Await(ctx context.Context)
 }
 
@@ -86,20 +87,21 @@ type Awaiter interface {
 type Proposal struct {
 	Call ToolCall
 	Tool string // its name
-	// Text says exactly what will happen, in at most 2000 bytes of plain text. It has no markup and no invisible
-	// characters. If it is cut, it says how much is missing.
+	// Text says exactly what will happen, in at most 2000 bytes of plain text. It has no markup and no invisible characters.
+	// If the text had to be cut, it says how much is missing.
 	Text string
 	// Whole is the same text, in at most 64 KiB.
 	Whole string
-	// Unreadable says that even Whole is cut. Then nobody may approve the call.
+	// Unreadable says that even Whole had to be cut, so that nobody may approve the call.
 	Unreadable bool
-	// Version changes with the tool's description. An approval holds for one version only. Version, Text and Whole are
-	// empty if an earlier process asked about the call and its tool is missing now: the earlier question still counts.
+	// Version changes when the tool's description changes. An approval is valid for one version only. If an earlier process
+	// asked about the call and the tool is missing now, Version, Text and Whole are empty; the question of the earlier
+	// process is still valid.
 	Version string
 	// Personal says that only the asker may approve the call, and no admin in their place.
 	Personal bool
-	// Standing says whether a person may approve all such calls at once, which makes sense for tools that change
-	// something. A read-only call needs approval because of its arguments, so each one is asked about.
+	// Standing says whether a person may approve all later calls of the tool at once. It is set for tools that change
+	// something. A call of a read-only tool needs approval because of its arguments, so each such call is a new question.
 	Standing bool
 }
 
@@ -113,37 +115,38 @@ const (
 	TimedOut // nobody decided in time; the call is not run
 )
 
-// Journal stores the progress of a turn, so that it can continue after a crash. Its methods return when their data
-// is durable. An error of Step or Begin prevents the calls and ends the turn. The methods are called one at a time, by the
+// Journal stores the progress of a turn, so that it can continue after a crash. Each method returns when its data is durable.
+// If Step or Begin returns an error, the calls do not run and the turn ends. The methods are called one at a time, by the
 // goroutine that called Run.
 //
-// After a crash, the next process runs each call for which there is no Begin. A call with Begin, but without End and
-// Stopped, has an unknown outcome, and the model is told so.
+// After a crash, the next process runs each call for which Begin was not stored. If Begin was stored for a call, but neither
+// End nor Stopped, the model reads that the outcome of the call is unknown.
 type Journal interface {
-	// Step stores the messages that a step adds to the history before its calls run: what people wrote meanwhile, and
-	// the model's message with the calls. It also stores what the turn used so far.
+	// Step is called before the calls of a step run. It stores the messages that the step adds to the history: what people
+	// wrote meanwhile, and the model's message with the calls. It also stores the usage of the turn so far.
 	Step(ctx context.Context, messages []Message, usage []ModelUsage) error
-	// StoreUsage stores what the turn used so far, in place of the value stored before.
+	// StoreUsage stores the usage of the turn so far, in place of the usage that was stored before.
 	StoreUsage(ctx context.Context, usage []ModelUsage) error
-	// Begin stores that calls run now, and whether they change something. A later process does not run such a call
-	// again: it may have taken effect, and it may have crashed this process.
+	// Begin stores that calls begin to run, and whether they change something. A later process does not run such a call
+	// again, because the call may have taken effect, or may have crashed this process.
 	Begin(ctx context.Context, changes bool, calls ...ToolCall) error
-	// Stopped stores that the turn's end stopped a read-only call. The next process runs it again.
+	// Stopped stores that the end of the turn stopped a read-only call. The next process runs this call again.
 	Stopped(ctx context.Context, call ToolCall) error
-	// End stores the answer to a call, and the files that the call made for people: at most MaxFiles and MaxFileBytes
-	// per turn. Images are in the answer only.
+	// End stores the result of a call, and the files that the call made for people: at most MaxFiles and MaxFileBytes per
+	// turn. The images of the call are part of answer, not of files.
 	End(ctx context.Context, answer Message, files []File) error
 }
 
-// ErrNobodyToAsk is returned by Approve if no person can decide. The model is told so.
+// ErrNobodyToAsk is returned by Approve if no person can decide. The model then reads that nobody could be asked.
 var ErrNobodyToAsk = errors.New("nobody can be asked here")
 
-// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. The model is told so.
+// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. The model then reads that the call is
+// too long.
 var ErrUnreadable = errors.New("the call is too long to be read")
 
 // Approver lets a person decide about a proposal.
 type Approver interface {
-	// Approve blocks until somebody has decided, the time for it is over, or ctx ends. The turn's clock is paused
-	// meanwhile. After any error the call is not run.
+	// Approve blocks until a person has decided, the time for the decision is over, or ctx ends. The turn's clock is paused
+	// meanwhile. If Approve returns an error, the call does not run.
 	Approve(ctx context.Context, p Proposal) (Verdict, error)
 }

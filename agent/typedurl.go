@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// TypedURL reports whether the asker typed an address of the web. Host, path and query must be equal, since any of them could
+// TypedURL reports whether the asker typed this web address. Host, path and query must be equal, because each of them could
 // leak data. The scheme, "www.", a last slash and a fragment may differ. Addresses in outside content or in the model's
 // answers do not count.
 func (s CallContext) TypedURL(address string) bool {
@@ -60,7 +60,7 @@ func HostName(host string) (string, error) {
 	return idna.Lookup.ToASCII(host)
 }
 
-// hostSpellings returns the ways to write the host.
+// hostSpellings returns the ways in which a person may write the host of an address.
 func hostSpellings(u *url.URL) []string {
 	names := []string{u.Hostname()}
 	if shown, err := idna.Lookup.ToUnicode(u.Hostname()); err == nil && shown != u.Hostname() {
@@ -80,8 +80,9 @@ func hostSpellings(u *url.URL) []string {
 	return all
 }
 
-// pathSpellings returns the ways to write the path and the query: escaped or unescaped, with or without the last slash. The
-// unescaped path counts only if it is unambiguous: it has the usual escaping, and no character that could end it in a text.
+// pathSpellings returns the ways in which a person may write the path and the query: escaped or unescaped, with or without
+// the last slash. The unescaped path counts only if it is unambiguous: it has the usual escaping, and no character that could
+// end it in a text.
 func pathSpellings(u *url.URL) []string {
 	query := ""
 	if u.RawQuery != "" {

@@ -9,8 +9,9 @@ import (
 
 // schemaMismatch says why arguments do not fit a tool's schema; empty: they fit, or the schema is invalid.
 //
-// Schemas come from servers, so they are simplified first. Otherwise a circular reference would never end, nested references
-// could expand without bound, a deep schema would take minutes to resolve, and a long pattern seconds to match.
+// Schemas come from MCP servers, so schemaMismatch simplifies them first. In a malicious schema, a circular reference would
+// never end, nested references could expand without bound, deep nesting would take minutes to resolve, and a long pattern
+// would take seconds to match.
 func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) {
 	defer func() {
 		if recover() != nil {
