@@ -17,7 +17,7 @@ type codeState struct {
 // inside reports whether the end of the text is inside code.
 func (c *codeState) inside() bool { return c.fenceLen > 0 || c.endRun() > 0 }
 
-// endRun returns the value of span if the run that is being read ends here.
+// endRun returns the value that span gets if the current run of back-ticks ends here.
 func (c *codeState) endRun() int {
 	switch {
 	case c.run == 0:
@@ -34,7 +34,7 @@ func (c *codeState) endRun() int {
 // lineStart reports whether the current line has only white space so far.
 func (c *codeState) lineStart() bool { return len(bytes.Trim(c.line, whiteSpace)) == 0 }
 
-// closing returns the fence that closes the open code block; empty: none is open.
+// closing returns the fence that closes the open code block, or an empty text if no code block is open.
 func (c *codeState) closing() string {
 	c.newLine() // the last line may itself open or close a block
 	return strings.Repeat(string(c.fenceChar), c.fenceLen)

@@ -22,13 +22,14 @@ type Tool struct {
 type Call struct {
 	ID        string
 	Name      string
-	Arguments string // to be appended to the earlier pieces: unchecked JSON
+	Arguments string // the next piece of the arguments: JSON that was not validated
 }
 
 // Reset says that the reply starts over: all earlier Text and Call events are void.
 type Reset struct {
 	Reason string
-	// Thought says that the void text was thinking without a tag at its beginning. It follows as a Reasoning event.
+	// Thought says that the void text was the model's reasoning, which had a closing tag but no opening tag. The next event
+	// is a Reasoning event with this text.
 	Thought bool
 }
 
@@ -41,7 +42,7 @@ func (Reset) event()     {}
 // ToolState is the state of a tool call.
 type ToolState uint8
 
-// A call is identified, then executing, then completed or failed. It is interrupted while a person decides.
+// A call is identified, then executing, then completed or failed. It is interrupted while a person decides about it.
 const (
 	ToolIdentified ToolState = iota
 	ToolExecuting

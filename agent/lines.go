@@ -2,8 +2,8 @@ package agent
 
 import "cmp"
 
-// Lines are the fixed lines that people read in place of a missing answer, or after a text, to learn why it ends. The
-// model never sees them.
+// Lines are fixed texts that tell people why a turn ended early. A line replaces a missing answer, or follows the text of an
+// incomplete one. The model never sees these lines.
 type Lines map[StopReason]string
 
 // DefaultLines returns the lines in English.
@@ -22,7 +22,7 @@ func DefaultLines() Lines {
 	}
 }
 
-// orDefault fills in the lines that were left empty.
+// orDefault replaces each empty line by the line of DefaultLines.
 func (l Lines) orDefault() Lines {
 	all := DefaultLines()
 	for reason, line := range l {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Node is a step of a pipeline.
+// Node is one of the models that Options.Pipeline runs one after the other.
 type Node struct {
 	Name   string // for logs
 	Model  string // name of one of Options.Models; empty: the turn's
@@ -25,12 +25,12 @@ func validatePipeline(nodes []Node, models map[string]bool) error {
 	return nil
 }
 
-// pipeline runs the nodes one after the other; without nodes, it runs the turn itself. A node before the last gives one
-// answer without streaming and without tools. People don't see that answer; it replaces the question for the next node.
-// The last node runs like a turn without a pipeline.
+// pipeline runs the nodes one after the other. If there are no nodes, it runs only the turn's model. Each node before the
+// last one gives one answer, without streaming and without tools. People don't see that answer; it replaces the question for
+// the next node. The last node runs like a turn without a pipeline.
 //
-// The nodes before the last call no tools, so they have no effects and run again after a crash. Only the last node
-// continues after the stored steps.
+// After a crash, the nodes before the last one run again, which is safe because they call no tools. Only the last node
+// continues after the steps that the journal contains.
 func (r *run) pipeline(ctx context.Context) (Completion, error) {
 	nodes := r.opts.Pipeline
 	for i, n := range nodes {
@@ -45,7 +45,7 @@ func (r *run) pipeline(ctx context.Context) (Completion, error) {
 		r.reply.close()
 		text := r.reply.answerText()
 		if !visible(text) || c.Finish == FinishFiltered || r.reply.refusal.Len() > 0 {
-			r.reply.text.Reset() // this text is not a reply: the turn ends with a fixed line
+			r.reply.text.Reset() // the text is not shown, because the turn ends with a fixed line
 			return c, nil
 		}
 		r.log.LogAttrs(ctx, slog.LevelDebug, "a node of the pipeline has answered", slog.String("node", n.Name))
@@ -54,7 +54,7 @@ func (r *run) pipeline(ctx context.Context) (Completion, error) {
 	return r.converse(ctx)
 }
 
-// enter prepares the turn for a node's answer.
+// enter prepares the run for the answer of a node. last says that it is the last node, whose answer people see.
 func (r *run) enter(n Node, last bool) {
 	r.innerNode = !last
 	r.system = r.turn.systemPrompt(n.System, r.opts.System)

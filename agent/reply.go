@@ -2,8 +2,8 @@ package agent
 
 import "strings"
 
-// reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. It
-// continues the text of the turn's earlier answers.
+// reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. Its text
+// continues the text text of the turn's earlier answers.
 type reply struct {
 	emit         func(Event)
 	thinkTags    []string
@@ -11,7 +11,7 @@ type reply struct {
 	fenceEnd     string          // closes a code block that earlierText left open
 	separator    string          // separates earlierText and text; empty while text is empty
 	onCall       func(CallDelta) // nil: calls are ignored
-	reasoning    strings.Builder // the reasoning as the provider sent it; kept only if onCall is set, since providers want it back with calls
+	reasoning    strings.Builder // as the provider sent it; kept only if onCall is set: providers want it back with calls
 	filter       *thinkFilter
 	incomplete   string // an incomplete character at the end of the last piece
 	text         strings.Builder
@@ -23,14 +23,14 @@ func newReply(tags []string, emit func(Event)) *reply {
 	return &reply{emit: emit, thinkTags: tags, filter: newThinkFilter(tags)}
 }
 
-// emptied returns an empty reply after the same earlier answers.
+// emptied returns a reply with the same earlier answers, and without a text of its own.
 func (r *reply) emptied() *reply {
 	next := newReply(r.thinkTags, r.emit)
 	next.earlierText, next.fenceEnd, next.onCall = r.earlierText, r.fenceEnd, r.onCall
 	return next
 }
 
-// restart returns an empty reply in place of this one, whose text becomes void.
+// restart voids the text of this answer, and returns an empty reply in its place.
 func (r *reply) restart(why string) *reply {
 	if r.text.Len() > 0 {
 		r.reset(Reset{Reason: why})
@@ -38,8 +38,8 @@ func (r *reply) restart(why string) *reply {
 	return r.emptied()
 }
 
-// nextAnswer returns the reply that continues after this one. People read the texts before and after tool calls as one
-// reply, a paragraph each.
+// nextAnswer returns the reply for the turn's next answer, whose text follows this text. People read the texts before and
+// after tool calls as one reply, a paragraph each.
 func (r *reply) nextAnswer() *reply {
 	next := r.emptied()
 	if r.text.Len() > 0 {
@@ -49,7 +49,7 @@ func (r *reply) nextAnswer() *reply {
 	return next
 }
 
-// reset voids all text and emits the text of the earlier answers again.
+// reset emits the Reset event e, which voids all text of the turn. Then it emits the text of the earlier answers again.
 func (r *reply) reset(e Reset) {
 	r.emit(e)
 	if r.earlierText != "" {
@@ -57,7 +57,7 @@ func (r *reply) reset(e Reset) {
 	}
 }
 
-// newSeparator returns the separator between the earlier text and this answer's.
+// newSeparator returns the separator between the text of the earlier answers and the text of this answer.
 func (r *reply) newSeparator() string {
 	if r.earlierText == "" {
 		return ""
@@ -86,7 +86,7 @@ func (r *reply) add(d Delta) {
 	}
 }
 
-// close ends the answer, complete or not.
+// close ends the answer, even if it is incomplete.
 func (r *reply) close() {
 	if r.incomplete != "" {
 		r.emitParts(r.filter.write(validUTF8(r.incomplete)))
@@ -134,8 +134,8 @@ func (r *reply) fullText() string {
 // answerText returns the text of this answer alone.
 func (r *reply) answerText() string { return strings.Trim(r.text.String(), whiteSpace) }
 
-// closeFence returns the end of the code block in which the text ends, if any. Otherwise a line after the text would
-// become code.
+// closeFence returns the fence that closes a code block, if the text ends inside one. Without this fence, a line after the
+// text would become part of the code.
 func (r *reply) closeFence() string {
 	if r.text.Len() == 0 {
 		return r.fenceEnd

@@ -24,8 +24,8 @@ type run struct {
 	summary         string    // replaces the first summarizedCount messages and Turn.Summary
 	summarizedCount int       // at most questionIndex
 	newMessages     []Message // added to the history by this turn, without the answer that is being written
-	answerIndex     int       // where in newMessages that answer belongs
-	journaledCount  int       // how many of newMessages, from the first one on, are in the journal
+	answerIndex     int       // index in newMessages at which the answer that is being written will be inserted
+	journaledCount  int       // the journal contains the first journaledCount of newMessages
 
 	// The model that is asked.
 	models         []*chainModel
@@ -33,9 +33,9 @@ type run struct {
 	order          []*chainModel
 	modelIndex     int             // index of model in order
 	model          *chainModel     // the turn's current model
-	answeringModel *chainModel     // the model that wrote the text in reply
+	answeringModel *chainModel     // the model that wrote the current text of reply
 	leftOut        map[string]bool // parts of requests that the provider refused
-	lengthRefusals int             // number of requests that were refused for their length and must shrink
+	lengthRefusals int             // number of requests that the provider refused because of their length
 	refusedSize    int             // size of the last refused request
 	lengthError    error           // the provider's error for that request
 
@@ -69,7 +69,7 @@ func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 		emit:          emit,
 		stream:        t.Stream,
 		system:        t.systemPrompt("", a.opts.System),
-		messages:      slices.Clip(t.Messages), // the caller's: never written to
+		messages:      slices.Clip(t.Messages), // without spare capacity, so that append does not change the caller's slice
 		questionIndex: max(0, len(t.Messages)-1),
 		more:          t.More,
 		summary:       t.Summary,
@@ -96,7 +96,7 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 		return Completion{}, err
 	}
 	r.awaitToolbox(ctx)
-	r.messages = append(r.messages, r.newMessages...) // an earlier process's steps
+	r.messages = append(r.messages, r.newMessages...) // the steps of an earlier process
 	if err := r.finishCalls(ctx); err != nil {
 		return Completion{}, err
 	}
@@ -111,8 +111,8 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 	}
 }
 
-// hasCallsToRun reports whether an answer has calls to run. Calls of a filtered or refused answer do not run, nor calls of
-// a model that was offered no tools.
+// hasCallsToRun reports whether an answer has calls to run. Calls in a filtered or refused answer do not run. Calls of a
+// model that was offered no tools do not run either.
 func (r *run) hasCallsToRun(c Completion) bool {
 	return len(c.ToolCalls) > 0 && len(r.tools) > 0 && c.Finish != FinishFiltered && r.reply.refusal.Len() == 0
 }

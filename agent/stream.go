@@ -11,15 +11,14 @@ var (
 	errReadTwice  = errors.New("the stream was read before")
 )
 
-// Stream is a turn to be read as an iterator. It belongs to one goroutine.
+// Stream is a turn whose events are read by an iterator. It must not be used by several goroutines.
 type Stream struct {
 	run     func(yield func(Event, error) bool)
 	started bool
 	result  Result
 }
 
-// Stream prepares a turn. Nothing happens, and nothing needs to be freed, until Events is
-// ranged over.
+// Stream prepares a turn. The turn begins when the caller ranges over Events. Before that, the Stream holds no resources.
 func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
 	s := &Stream{}
 	s.run = func(yield func(Event, error) bool) {
@@ -40,9 +39,9 @@ func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
 	return s
 }
 
-// Events runs the turn in the goroutine of the loop that ranges over it, so a slow loop body slows the model down.
-// A turn that fails ends with one (nil, error) pair with the error of Run. Breaking out of the loop cancels the
-// turn and waits for it. A stream can be read once.
+// Events runs the turn in the goroutine of the loop that ranges over it, so a slow loop body slows the model down. If the
+// turn fails, the last pair of the iterator is nil and the error of Run. Breaking out of the loop cancels the turn and waits
+// until it has ended. A stream can be read only once.
 func (s *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if s.started {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine puts a text from outside on one line. White space and invisible characters become spaces, so that a model or a
-// server can't imitate other lines.
+// OneLine puts a text of a model or a server on one line. It replaces white space and invisible characters by spaces, so that
+// the text can't imitate other lines.
 func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(validUTF8(s), isInvisible), " ")
 }
@@ -41,8 +41,8 @@ func cutIncomplete(s string) (whole, rest string) {
 	return s, ""
 }
 
-// validUTF8 replaces each invalid byte. (strings.ToValidUTF8 replaces each run of them, so its
-// result depends on how the text is cut.)
+// validUTF8 replaces each invalid byte by U+FFFD. strings.ToValidUTF8 is not used: it replaces a run of invalid bytes at
+// once, so its result depends on how the text was cut into pieces.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s

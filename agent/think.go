@@ -4,21 +4,21 @@ import (
 	"strings"
 )
 
-// thinkFilter separates a model's text from its thinking, for servers that leave the thinking in the text as
-// <think>…</think>. It reads the text in any pieces and holds back a possible beginning of a tag. Tags are compared
-// without regard to case.
+// thinkFilter separates a model's thinking from its text, for servers that leave the thinking in the text as
+// <think>…</think>. The text may arrive in any pieces. If a piece ends with a possible beginning of a tag, thinkFilter waits
+// for the next piece. It ignores the case of tags.
 //
-// A tag counts only where models put it, so that an answer about HTML or about models keeps its text:
-//   - An opening tag counts at the start of a line (after white space) and right after a
-//     closing tag, never inside code.
-//   - Inside thinking, every closing tag ends it. Opening tags there do not nest, because models
-//     repeat the tag that their template wrote and close it once.
-//   - A closing tag outside thinking may turn all text before it into thinking. It does so when no thinking
-//     came before (the template wrote the opening tag), when the thinking before contained opening tags
-//     that are not closed yet, or when it starts a line. It never does so inside code.
-//   - Thinking that is not closed goes on to the end.
+// thinkFilter recognizes tags only at places where models write them. So an answer about HTML or about models keeps its text:
+//   - An opening tag is recognized at the start of a line (after white space) and right after
+//     a closing tag, but never inside code.
+//   - Inside thinking, the first closing tag ends the thinking. Opening tags there do not nest, because
+//     some models repeat the opening tag of their prompt template and close it only once.
+//   - A closing tag outside thinking turns all text before it into thinking in three cases: if there was
+//     no thinking before (the prompt template contained the opening tag), if the thinking before contained
+//     opening tags that are not closed yet, or if the closing tag starts a line. Inside code, it never does.
+//   - Thinking that is not closed extends to the end of the text.
 //
-// White space before the first word of the text is dropped.
+// thinkFilter removes white space before the first word of the text.
 type thinkFilter struct {
 	openTags, closeTags []string // tags in lower case
 	held                string   // a possible beginning of a tag
@@ -100,7 +100,7 @@ func (f *thinkFilter) flush() thinkParts {
 	return p
 }
 
-// match looks for a tag at the start of s. partial says that s may be the beginning of one.
+// match looks for a tag at the start of s. partial says that s may be the beginning of a tag.
 func (f *thinkFilter) match(s string) (n int, isOpen, partial bool) {
 	for i, tags := range [][]string{f.openTags, f.closeTags} {
 		for _, tag := range tags {
@@ -182,7 +182,7 @@ func (f *thinkFilter) writePlain(s string) {
 		return
 	}
 	if !f.textBegan {
-		// Spaces that indent the first line go with the rest of the white space.
+		// This also removes the indentation of the first line.
 		s = strings.TrimLeft(s, whiteSpace)
 		if s == "" {
 			return

@@ -26,11 +26,12 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Images     []Image    `json:"images,omitempty"` // a user's or a tool's, after the text
-	Files      []File     `json:"files,omitempty"`  // a user's, after the images, for models that read files
-	// Reasoning is a model's thinking before its tool calls. Some providers want it back together with the calls.
+	Images     []Image    `json:"images,omitempty"` // of a user's or a tool's message, after the text
+	Files      []File     `json:"files,omitempty"`  // of a user's message, after the images, for models that read files
+	// Reasoning is the model's reasoning before its tool calls. Some providers want it back together with the calls.
 	Reasoning string `json:"reasoning,omitempty"`
-	// Sources are the origins of the pieces of a user's or a tool's message, in order. Empty: outside content.
+	// Sources are the origins of the pieces of a user's or a tool's message, in order. If Sources is empty, the message is
+	// outside content.
 	Sources []Source `json:"sources,omitempty"`
 }
 
@@ -38,7 +39,8 @@ type Message struct {
 type Image struct {
 	MediaType string `json:"media_type"` // such as image/jpeg
 	Data      []byte `json:"data"`
-	// URL is an address that the model's provider loads itself, in place of the data. The asker typed it.
+	// URL is an address from which the model's provider loads the image itself, instead of Data. The asker typed this
+	// address.
 	URL string `json:"url,omitempty"`
 }
 
@@ -47,61 +49,63 @@ type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // JSON as the model wrote it
-	// Extra is provider data that must be sent back unchanged with the call, such as Gemini's signatures. It is a JSON
-	// object with one key per package of a model API; only that package reads its value.
+	// Extra is provider data that must be sent back unchanged with the call, such as Gemini's signatures. It is a JSON object
+	// with one key for each package of a model API. Each package reads only the value of its own key.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
-// Turn is one user message, or several merged, that wants one reply.
+// Turn is one message of a person, or several merged ones, to which the agent gives one reply.
 type Turn struct {
 	ID     string // names the turn in logs
 	System string // system prompt; empty: the agent's own
-	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's cache;
-	// empty: nothing is added.
+	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's prompt cache. It
+	// may be empty.
 	Context string
 	Model   string // name of one of Agent.Models; empty or unknown: the first
 	// Summary is the summary of the conversation before Messages, from an earlier Result's Compaction; empty: none.
 	Summary  string
 	Messages []Message // history, oldest first, the new user message last; not changed
-	// More returns what people wrote since the last call, as user messages. It is called right before every request to
-	// the model, including repeated ones. The messages are the last ones of the request. In Result.Append they precede
-	// the model's next message. It should not block. Nil: nothing is added.
+	// More returns what people wrote since its last call, as user messages. The agent calls More right before every request
+	// to the model, including repeated ones, and adds the messages at the end of the request. In Result.Append, they precede
+	// the model's next message. More should not block. It may be nil.
 	More   func(context.Context) []Message
 	Stream bool // false: the answer's text is emitted at once when it is complete
-	// Live says that each event goes at once to a program, which can't take anything back. The model's stream is then read
-	// piece by piece. An answer that breaks off after a part of it was emitted is not repeated: the turn fails.
+	// Live says that each event goes at once to a program, which can't take text back. The model's stream is then read piece
+	// by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a second answer could not
+	// replace that part.
 	Live bool
 	// ClientTools are tools that the caller runs. They replace the agent's own tools of the same names. The first answer that
-	// calls one ends the turn with StopClientCalls. The calls are emitted as Call and end Result.Append. Calls of the agent's own
-	// tools in the same answer are dropped, since the caller may keep a history of its own; the model may repeat them.
+	// calls one of them ends the turn with StopClientCalls. These calls are emitted as Call events, and the last message of
+	// Result.Append contains them. Calls of the agent's own tools in the same answer are dropped, because the caller may keep
+	// a history without them; the model may repeat them.
 	ClientTools []ToolSpec
 	Params      Params
 
 	// Person and Conversation identify the asker and the conversation, for tools that store something.
 	Person, Conversation string
 	Shared               bool // other people read the answer, too
-	// Tools are the names of the tools that may be called; nil: all. A name that ends in "*" stands for all names with
-	// that prefix.
+	// Tools are the names of the tools that may be called; nil: all. A name that ends in "*" matches all names with that
+	// prefix.
 	Tools []string
-	// Steps are the messages and answers that an earlier process stored in the Journal of this turn, in order. The turn
-	// continues after them. Their texts are emitted again, and they are in Result.Append.
+	// Steps are the messages and tool results that an earlier process stored in the Journal of this turn, in order. The turn
+	// continues after them. Run emits their texts again, and Result.Append contains them.
 	Steps []Message
-	// StartedCalls are the ids of those calls in Steps that had begun to run and were neither answered nor stopped.
+	// StartedCalls are the ids of those calls in Steps for which the Journal contains Begin, but neither End nor Stopped.
 	StartedCalls []string
-	// ProposedCalls are the ids of those calls in Steps about which people were asked. They run only after a decision, even if
-	// their tools no longer need approval.
+	// ProposedCalls are the ids of those calls in Steps about which people were asked. These calls run only if a person
+	// approves them, even if their tools need no approval any more.
 	ProposedCalls []string
 	// Files are the files that the calls in Steps made for people, by the ids of the calls, as stored by the Journal.
 	Files map[string][]File
-	// EarlierUsage is what earlier processes used for this turn: the usage in the Journal, and an estimate for an answer that a
-	// crash interrupted. It counts as usage of this run.
+	// EarlierUsage is what earlier processes used for this turn: the usage in the Journal, and an estimate for an answer that
+	// a crash interrupted. It is part of the usage that Run returns.
 	EarlierUsage []ModelUsage
 	Journal      Journal  // nil: nothing is stored, and the turn can't continue after a crash
 	Approver     Approver // nil: calls that need approval are denied
 }
 
-// systemPrompt returns the system prompt of a pipeline's node, else the turn's own, else the agent's, and then the turn's
-// context.
+// systemPrompt returns the first of these system prompts that is not empty: the pipeline node's, the turn's, the agent's. It
+// adds the turn's context at the end.
 func (t Turn) systemPrompt(node, agents string) string {
 	system := cmp.Or(node, t.System, agents)
 	if t.Context == "" {
@@ -110,23 +114,24 @@ func (t Turn) systemPrompt(node, agents string) string {
 	return strings.TrimSpace(strings.TrimSpace(system) + "\n\n" + t.Context)
 }
 
-// Params are a caller's parameters for the answers of one turn; in a pipeline, they hold for the last node only. For zero
-// values, the configuration decides. A model API ignores parameters that it does not have.
+// Params are a caller's parameters for the answers of one turn; in a pipeline, they apply to the last node only. If a value
+// is zero, the configuration decides. A model API ignores parameters that it does not support.
 type Params struct {
 	Temperature, TopP, FrequencyPenalty, PresencePenalty *float64
-	MaxOutput                                            int // tokens; the model's configured limit holds too
+	MaxOutput                                            int // in tokens; the model's configured limit applies, too
 	Seed                                                 *int64
 	Stop                                                 []string
 	// Format is a response_format of the Chat Completions API (https://platform.openai.com/docs/api-reference/chat/create).
 	Format json.RawMessage
-	// MustCall demands a call of one of Turn.ClientTools, or of the one named MustCallName. Only ClientTools are offered then.
+	// MustCall demands that the model calls one of Turn.ClientTools: any of them, or the one named MustCallName. The model is
+	// then offered no other tools.
 	MustCall          bool
 	MustCallName      string
 	ParallelToolCalls *bool
 	Effort            string // effort of the reasoning, such as low
 }
 
-// ModelUsage is what one model used in a turn.
+// ModelUsage is the usage of one model in a turn.
 type ModelUsage struct {
 	Model                     string
 	Usage                     Usage
@@ -136,7 +141,7 @@ type ModelUsage struct {
 }
 
 // Compaction says that a summary replaces the beginning of a conversation: Turn.Summary and the first Messages of
-// Turn.Messages. The next turn begins with Summary and the messages after those.
+// Turn.Messages. The next turn needs only Summary and the later messages.
 type Compaction struct {
 	Summary  string
 	Messages int
@@ -167,7 +172,7 @@ const (
 	StopTooLong     StopReason = "too_long"    // the question alone does not fit the model's window
 )
 
-// Usage is numbers of tokens as the provider counted them, added up over all calls of a turn.
+// Usage is the number of tokens, as counted by the provider, of all model calls of a turn together.
 type Usage struct {
 	Prompt, Cached, Completion, Reasoning int
 }
@@ -180,23 +185,24 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Result is the outcome of a turn, complete on every exit.
+// Result is the outcome of a turn. It is complete even if the turn failed.
 type Result struct {
 	Text     string // the complete reply; a fixed line if the model wrote nothing
-	Partial  bool   // the turn ended before the model did; Text is the text so far
+	Partial  bool   // the turn ended before the model had finished; Text is the text so far
 	Stop     StopReason
 	Refusal  string // the model's text when it refused
 	Model    string // name of the model that answered
 	Usage    Usage  // zero if the provider reported none
 	Estimate int    // estimated completion tokens of all answers
-	// EstimatedPrompt is the estimated prompt tokens of calls for which no usage was reported. Usage does not include
-	// them.
+	// EstimatedPrompt is the estimated number of prompt tokens of those calls for which the provider reported no usage. Usage
+	// does not include these tokens.
 	EstimatedPrompt int
-	// EstimatedCompletion is the estimated tokens of the answers of these calls, as far as they arrived.
+	// EstimatedCompletion is the estimated number of tokens that telex received in answers for which the provider reported no
+	// usage.
 	EstimatedCompletion int
 	ModelCalls          int
 	ToolCalls           int // including those in Turn.Steps
-	// UsageByModel is what each model used, in the order of their first calls.
+	// UsageByModel is the usage of each model, in the order of their first calls.
 	UsageByModel []ModelUsage
 	// Files are the files and images that the tools made for people, in the order of their calls, including those in
 	// Turn.Steps. They are limited by MaxFiles and MaxFileBytes.
