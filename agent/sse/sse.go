@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// maxFrame bounds one event of a stream, and so the memory that a faulty server can make us use.
+// maxFrame is the maximum size of one event of a stream. It limits the memory that a faulty server can make telex use.
 const maxFrame = 16 << 20
 
-// frameBuffer is enough for a usual line; longer lines are joined elsewhere. It is small, since each answer that is
-// being written has one, and the connection has its own buffer.
+// frameBuffer is the size of the read buffer of a stream. A usual line fits; readLine joins the parts of longer lines. The
+// buffer is small, because each answer that is being written has one, and the connection has its own buffer.
 const frameBuffer = 1 << 10
 
 var errFrameTooLong = errors.New("an event of the stream is longer than 16 MB")
@@ -23,9 +23,9 @@ type Frame struct {
 	Data  []byte // valid until the next frame
 }
 
-// Events reads the server-sent events of one answer (https://html.spec.whatwg.org/multipage/server-sent-events.html). It
-// is more generous than the standard, because providers are careless: the last event needs no empty line and no newline
-// after it, and a data line after complete JSON begins a new event. Events is not safe for concurrent use.
+// Events reads the server-sent events of one answer (https://html.spec.whatwg.org/multipage/server-sent-events.html). Some
+// providers deviate from the standard, so Events accepts more: the last event needs no empty line and no newline after it,
+// and a data line after complete JSON begins a new event. Events is not safe for concurrent use.
 type Events struct {
 	in    *bufio.Reader
 	check func(Frame) error
@@ -36,8 +36,8 @@ type Events struct {
 	began bool
 }
 
-// New returns the events of a stream. check returns the error that a frame reports, or nil. If check is nil, every frame
-// is accepted.
+// New returns the events of a stream. check returns the error that a frame reports, or nil if the frame reports none. If
+// check is nil, Events accepts every frame.
 func New(r io.Reader, check func(Frame) error) *Events {
 	return &Events{in: bufio.NewReaderSize(r, frameBuffer), check: check, max: maxFrame}
 }
@@ -115,7 +115,7 @@ func splitField(line []byte) (field, value []byte) {
 	return field, bytes.TrimPrefix(value, []byte(" "))
 }
 
-// complete reports whether data needs no further line.
+// complete reports whether data is a complete event: valid JSON, or the terminator of the stream.
 func complete(data []byte) bool {
 	return isDone(data) || json.Valid(data)
 }
@@ -125,8 +125,8 @@ func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }
 
-// Next returns the data of the next event, valid until the next call. After the terminator it returns io.EOF. If the
-// stream ends without a terminator, it returns io.ErrUnexpectedEOF. Error events are returned as errors.
+// Next returns the data of the next event, valid until the next call. At the terminator, Next returns io.EOF. If the stream
+// ends without a terminator, Next returns io.ErrUnexpectedEOF. If an event reports an error, Next returns that error.
 func (r *Events) Next() ([]byte, error) {
 	for {
 		f, err := r.read()

@@ -25,7 +25,7 @@ const (
 
 	attempts  = 2
 	shortWait = time.Second
-	// maxRetryWait is the longest Retry-After that is obeyed, because a person is waiting.
+	// maxRetryWait is the longest Retry-After that Transcribe obeys. It is short, because a person is waiting for the answer.
 	maxRetryWait = 5 * time.Second
 )
 
@@ -35,13 +35,13 @@ var ErrTooLong = errors.New("the audio is too large to be transcribed")
 // Options configure a Client: BaseURL, APIKey, Model, Transport and Log.
 type Options = provider.Options
 
-// Client speaks to one endpoint. It is safe for concurrent use.
+// Client sends requests to one endpoint. It is safe for concurrent use.
 type Client struct {
 	*provider.Client
 	model string
 }
 
-// New returns a client. It makes no call.
+// New returns a client. It makes no request.
 func New(o Options) (*Client, error) {
 	o.MaxAnswer = maxAnswer
 	c, err := provider.NewClient(o)
@@ -92,7 +92,7 @@ func (c *Client) post(ctx context.Context, name string, audio []byte) (string, e
 	return strings.TrimSpace(strings.ToValidUTF8(*answer.Text, "\uFFFD")), nil
 }
 
-// retry decides whether to make a second attempt, and after which wait.
+// retry decides whether to make a second attempt after err, and how long to wait before it.
 func retry(err error) (time.Duration, bool) {
 	me, ok := errors.AsType[*agent.ModelError](err)
 	if !ok || me.NoRetry || me.RetryAfter > maxRetryWait {
