@@ -20,14 +20,14 @@ type Options struct {
 	Name            string // the configured name; empty: Model
 	BaseURL         string // without the API's own part, such as /chat/completions
 	APIKey          string // empty: none is sent
-	Model           string // as the provider calls it
+	Model           string // the provider's name of the model
 	MaxOutputTokens int    // 0: the provider's own limit
 	Temperature     *float32
 	MaxAnswer       int64 // bytes of an answer that is not streamed; 0: 64 MB
 	Stream          bool
-	Summaries       bool              // asks for summaries of what the model thinks, where the API has them
+	Summaries       bool              // requests summaries of the model's reasoning, if the API has them
 	Headers         map[string]string // sent with every request
-	Transport       http.RoundTripper // nil: a connection pool of the model's own, proxies from the environment
+	Transport       http.RoundTripper // nil: each model has its own connection pool, with proxies from the environment
 	Log             *slog.Logger
 }
 
@@ -94,7 +94,7 @@ func NewClient(o Options) (*Client, error) {
 func newHTTPClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport: t,
-		// Go would follow a redirect of a POST with a GET.
+		// Do not follow redirects, because Go would repeat a POST as a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -102,14 +102,15 @@ func newHTTPClient(t http.RoundTripper) *http.Client {
 // Name returns the configured name of the model.
 func (c *Client) Name() string { return c.opts.Name }
 
-// String returns the model's name. It keeps the key out of formatted output.
+// String returns the model's name. Without this method, formatted output would contain the API key.
 func (c *Client) String() string { return c.opts.Name }
 
 // LogValue returns the model's name.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.opts.Name) }
 
-// Open returns go-openai's client for one exchange, and that exchange. fields are the fields of the request that
-// go-openai can't encode correctly. live says that each piece of the answer must be emitted at once.
+// Open returns a go-openai client that makes one request, and the Exchange that carries out this request. fields are the
+// fields of the request that go-openai can't encode correctly. live says that each piece of the answer must be emitted at
+// once.
 func (c *Client) Open(stream, live bool, fields map[string]any) (*openai.Client, *Exchange) {
 	client := c.client
 	if live {
@@ -145,8 +146,8 @@ func newTransport(wrap func(net.Conn) net.Conn) http.RoundTripper {
 	return t
 }
 
-// newRedactor returns a redactor for the key and the values of the headers. It ignores short values, which are words
-// that occur by chance.
+// newRedactor returns a redactor for the key and the values of the headers. It ignores header values with less than 8
+// characters, because ordinary texts may contain them.
 func newRedactor(o Options) redactor {
 	var r redactor
 	for _, v := range o.Headers {

@@ -21,7 +21,7 @@ type APIError struct {
 	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
-	// Fields that only one provider sends. They may have any form.
+	// Fields that only one provider sends. Other providers may use the same names for data of any form.
 	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit
 	Metadata json.RawMessage `json:"metadata"` // OpenRouter: why moderation stopped a request
 	status   int             // HTTP status inside the error; 0: none
@@ -58,7 +58,8 @@ func (e *APIError) named(words ...string) bool {
 	return false
 }
 
-// errorIn returns the error in the body of an answer or in an event of a stream; nil: none.
+// errorIn returns the error in the body of an answer or in an event of a stream, or nil if there is none. It recognizes these
+// forms:
 //
 //	{"error":{"message":…,"type":…,"param":…,"code":…}}  OpenAI and most
 //	{"error":"…"}                                        Ollama
@@ -69,7 +70,7 @@ func (e *APIError) named(words ...string) bool {
 //	[{"error":{…}}]                                      Gemini
 func errorIn(data []byte) *APIError {
 	if !bytes.Contains(data, []byte(`"error"`)) {
-		return nil // saves the decoding of nearly every event
+		return nil // this saves the decoding of nearly every event
 	}
 	var list []json.RawMessage
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) && json.Unmarshal(data, &list) == nil && len(list) > 0 {
@@ -104,7 +105,7 @@ func errorIn(data []byte) *APIError {
 	return nil
 }
 
-// ErrorOf parses the error member; nil: it contains no error.
+// ErrorOf parses the field error of a response or an event. It returns nil if the field reports no error.
 func ErrorOf(data json.RawMessage) *APIError {
 	var text string
 	switch {
@@ -121,9 +122,9 @@ func ErrorOf(data json.RawMessage) *APIError {
 		return &APIError{Message: excerpt(data)}
 	}
 	if n, err := strconv.Atoi(e.code()); err == nil && n >= 400 && n < 600 {
-		e.status = n // vLLM and OpenRouter put the HTTP status there
+		e.status = n // vLLM and OpenRouter send the HTTP status as the code
 	}
-	if e.Type == "error" { // the name of the event
+	if e.Type == "error" { // the type of the event, not of the error
 		e.Type = ""
 	}
 	return e
@@ -135,8 +136,8 @@ func excerpt(body []byte) string {
 	return agent.Clip(agent.OneLine(string(body[:min(len(body), 2*most)])), most)
 }
 
-// retryAfter returns the wait that the provider asks for: retry-after-ms, else Retry-After in seconds or as a date. 0:
-// it asks for none.
+// retryAfter returns the wait that the provider asks for: the header retry-after-ms, or else Retry-After in seconds or as a
+// date. It returns 0 if the response has neither header.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -159,7 +160,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(s, year) * float64(time.Second))
 }
 
-// redactor removes our secrets from texts of servers: some quote the key or the headers of the request.
+// redactor removes the API key and secret headers from texts of servers, because some servers quote them in error messages.
 type redactor struct{ secrets []string }
 
 func (r redactor) text(s string) string {
@@ -169,8 +170,8 @@ func (r redactor) text(s string) string {
 	return s
 }
 
-// redactedError shows an error without our secrets. It wraps the original so that errors.Is finds context errors; the
-// wrapped error must never be printed.
+// redactedError shows an error without the API key and secret headers. It wraps the original error so that errors.Is finds
+// context errors. The wrapped error must never be printed.
 type redactedError struct {
 	text string
 	err  error
@@ -179,7 +180,8 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// transportError describes a request without a complete answer. It leaves out the URL, which may contain a password.
+// transportError returns the error for a request that got no complete answer. It leaves out the URL, which may contain a
+// password.
 func (r redactor) transportError(kind agent.ErrorKind, err error) *agent.ModelError {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
@@ -187,7 +189,7 @@ func (r redactor) transportError(kind agent.ErrorKind, err error) *agent.ModelEr
 	return &agent.ModelError{Kind: kind, Err: &redactedError{text: r.text(err.Error()), err: err}}
 }
 
-// statusError describes an answer with an error status.
+// statusError returns the error for an answer with an error status.
 func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agent.ModelError {
 	clean := *e
 	clean.Message, clean.Type, clean.Param = r.text(e.Message), r.text(e.Type), r.text(e.Param)
@@ -199,7 +201,7 @@ func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agen
 	return me
 }
 
-// frameError describes an error inside a stream whose HTTP status was 200.
+// frameError returns the error that an event of a stream reports, or nil. The HTTP status of such a stream was 200.
 func (r redactor) frameError(f sse.Frame) error {
 	e := errorIn(f.Data)
 	if e == nil {
@@ -213,7 +215,7 @@ func (r redactor) frameError(f sse.Frame) error {
 	return r.streamError(e)
 }
 
-// streamError describes an error that the provider reported after it had accepted the request.
+// streamError returns the error for a failure that the provider reported after it had accepted the request.
 func (r redactor) streamError(e *APIError) *agent.ModelError {
 	me := r.statusError(e.status, 0, e)
 	if me.Kind == agent.BadRequest && e.status == 0 {
@@ -222,7 +224,7 @@ func (r redactor) streamError(e *APIError) *agent.ModelError {
 	return me
 }
 
-// Named reports whether an error is a provider's error with one of these codes or types.
+// Named reports whether err is an error message of a provider with one of these words as its code or type.
 func Named(err error, words ...string) bool {
 	e, ok := errors.AsType[*APIError](err)
 	return ok && e.named(words...)

@@ -23,9 +23,9 @@ const (
 	maxErrorBody     = 64 << 10
 )
 
-// Exchange is go-openai's HTTP client for one call. It adds the fields that go-openai can't encode. It turns error
-// answers into errors, because go-openai loses their headers. It checks the content type, and keeps the streamed or
-// whole answer for us to read.
+// Exchange is go-openai's HTTP client for one call. It adds the fields of the request that go-openai can't encode. It
+// converts error responses itself, because go-openai loses their headers. It checks the content type of the response, and
+// keeps the streamed or whole answer in Events or Whole.
 type Exchange struct {
 	Events *sse.Events // a streamed answer
 	Whole  []byte      // a whole answer, as JSON
@@ -52,7 +52,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, me
 	}
 	if err := x.convert(res); err != nil {
-		_ = res.Body.Close() // err matters more than an error of Close
+		_ = res.Body.Close() // err is more important than an error of Close
 		return nil, err
 	}
 	return res, nil
@@ -106,7 +106,8 @@ func addFields(object []byte, fields map[string]any) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// convert checks the answer and prepares it for reading, or returns an error.
+// convert checks a response and prepares its body for reading. It returns an error if the response is not an answer of the
+// API.
 func (x *Exchange) convert(res *http.Response) error {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return x.readError(res)
@@ -137,7 +138,7 @@ func (x *Exchange) convert(res *http.Response) error {
 	}
 }
 
-// keepStream keeps a streamed answer for readEvents. go-openai gets an empty body, so that its reader and buffer are
+// keepStream keeps a streamed answer for readEvents. go-openai gets an empty body, so that its own reader and buffer are
 // freed.
 func (x *Exchange) keepStream(res *http.Response, body io.Reader) {
 	x.Events, x.body = sse.New(body, x.redact.frameError), res.Body
@@ -146,8 +147,9 @@ func (x *Exchange) keepStream(res *http.Response, body io.Reader) {
 
 var errTail = errors.New("the stream did not end after the answer")
 
-// readEvents passes the events of a streamed answer to take, until take reports the answer's end. The stream may
-// continue for tailWait after that; then cancel ends it. Errors after the answer's end are ignored.
+// readEvents passes the events of a streamed answer to take. After take has reported the end of the answer, the stream may
+// continue for tailWait, for example with the usage. Then readEvents calls cancel, which ends the stream. It ignores errors
+// after the end of the answer.
 func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
 	defer func() { _ = x.body.Close() }() // the answer was read, or is abandoned
 	var tail *time.Timer
@@ -169,7 +171,7 @@ func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCause
 	}
 }
 
-// readError reads an error answer.
+// readError returns the error for a response with an error status.
 func (x *Exchange) readError(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if err != nil && len(body) == 0 {
@@ -194,7 +196,8 @@ func (x *Exchange) readError(res *http.Response) error {
 	return me
 }
 
-// wrongContent describes an answer with a good status that does not belong to this API.
+// wrongContent returns the error for a response whose status reports success although its content is not that of this API,
+// such as an HTML page.
 func (x *Exchange) wrongContent(res *http.Response, kind string) error {
 	if kind == "" {
 		kind = "no content type"
@@ -205,8 +208,7 @@ func (x *Exchange) wrongContent(res *http.Response, kind string) error {
 	}
 }
 
-// readWhole reads a whole answer. Some servers ignore the request for a stream; their answer becomes a stream of one
-// event.
+// readWhole reads an answer that was sent in one piece. Some servers send such an answer even if a stream was requested.
 func (x *Exchange) readWhole(res *http.Response, body io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(body, x.maxAnswer+1))
 	switch {
@@ -228,8 +230,8 @@ func (x *Exchange) readWhole(res *http.Response, body io.Reader) error {
 	return nil
 }
 
-// firstByte peeks at the first byte that is not white space. Some providers send empty lines while they write a whole
-// answer.
+// firstByte peeks at the first byte that is not white space. Some providers send empty lines while the model writes an answer
+// that is not streamed.
 func firstByte(r *bufio.Reader) (byte, error) {
 	for {
 		b, err := r.ReadByte()

@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// gatherEvery is how long pieces of a fast stream wait for each other. Nobody reads a preview that fast, and the
-	// wake-ups for each piece would cost more than all other work (docs/adr/0016).
+	// gatherEvery is the interval at which a fast stream is read. Nobody reads a growing answer faster than that. A wake-up
+	// for each piece would cost more CPU time than all other work (docs/adr/0016).
 	gatherEvery = 80 * time.Millisecond
-	// gatherAfter is the number of pieces in close succession after which gathering begins. A handshake has fewer.
+	// gatherAfter is the number of pieces in close succession after which gathering begins. A TLS handshake has fewer pieces,
+	// so it is not delayed.
 	gatherAfter = 8
 	// gatherIdle is the number of ticks without data after which gathering ends.
 	gatherIdle = 4
-	// maxGathered is the largest number of bytes that the kernel holds back.
+	// maxGathered is the number of received bytes up to which the kernel does not wake up the process.
 	maxGathered = 64 << 10
 )
 
-// gathering is a connection that reads a fast stream a few times a second, not once for each piece. The kernel holds
-// back pieces (SO_RCVLOWAT, https://man7.org/linux/man-pages/man7/socket.7.html), and the reader waits for the next
-// tick of a timer. All connections tick at the same moments, so one wake-up of the process serves them all. A kernel
-// timer (https://man7.org/linux/man-pages/man2/timerfd_create.2.html) costs one event; a timer of the Go runtime costs
-// two or more wake-ups. While it gathers, a connection ignores read deadlines; net/http sets none.
+// gathering is a connection that reads a fast stream a few times a second, not once for each piece. The kernel holds back
+// pieces (SO_RCVLOWAT, https://man7.org/linux/man-pages/man7/socket.7.html), and the reader waits for the next tick of a
+// timer. The timers of all connections tick at the same moments, so the process wakes up only once for all connections. A
+// kernel timer (https://man7.org/linux/man-pages/man2/timerfd_create.2.html) costs one event; a timer of the Go runtime costs
+// two or more wake-ups. While a connection gathers, it ignores read deadlines; net/http sets none.
 type gathering struct {
 	*net.TCPConn
 	raw         syscall.RawConn
@@ -41,7 +42,7 @@ type gathering struct {
 	closed bool
 }
 
-// gather returns a connection that gathers pieces, or c itself if that is not possible.
+// gather returns a connection that gathers the pieces of a fast stream, or c itself if c does not support that.
 func gather(c net.Conn) net.Conn {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -112,7 +113,8 @@ func (c *gathering) ticking() *os.File {
 	return c.ticks
 }
 
-// begin makes the reader wait for ticks from now on. If that is impossible, it continues to wait for pieces.
+// begin makes Read wait for the ticks of a timer from now on. If there is an error, Read continues to return each piece at
+// once.
 func (c *gathering) begin() {
 	c.closePieces, c.idle = 0, 0
 	c.mu.Lock()
@@ -131,7 +133,7 @@ func (c *gathering) begin() {
 	c.ticks = ticks
 }
 
-// end makes each piece wake up the reader again.
+// end makes Read return each piece at once again.
 func (c *gathering) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,5 +4,5 @@ package provider
 
 import "net"
 
-// gather returns c: only Linux can hold back pieces.
+// gather returns c unchanged, because gathering is implemented only on Linux.
 func gather(c net.Conn) net.Conn { return c }

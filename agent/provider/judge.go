@@ -58,10 +58,11 @@ var windowIn = regexp.MustCompile(`(?i)maximum context length (?:is|of) ([\d,]+)
 	`context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)|maximum number of tokens allowed \(([\d,]+)\)|configured limit of ([\d,]+)|` +
 	`max_new_tokens\W* must be <= ([\d,]+)|([\d,]+) maximum context length`)
 
-// tooLarge matches the error about a request that exceeds the account's whole limit per minute. Retries are useless,
-// and it says nothing about the model's window (https://github.com/continuedev/continue/issues/10218: Groq, a 413;
-// https://github.com/vanna-ai/vanna-flask/issues/11: OpenAI, a 429). A message that says how much of the limit is used
-// already does not match: then waiting helps.
+// tooLarge matches the error about a single request that exceeds the account's token limit per minute. Retries of such a
+// request are useless, and the limit says nothing about the model's context window
+// (https://github.com/continuedev/continue/issues/10218: Groq, a 413; https://github.com/vanna-ai/vanna-flask/issues/11:
+// OpenAI, a 429). tooLarge does not match a message that says which part of the limit is already used, because then it helps
+// to wait.
 var tooLarge = regexp.MustCompile(`(?i)(?:tokens per min(?:ute)?|\bTPM\b).{0,40}\blimit:? ([\d,]+), requested:? ([\d,]+)`)
 
 // noCredit matches errors about an account without money, with any HTTP status (xAI: a 429 or a 403,
@@ -84,7 +85,7 @@ func number(s string) int {
 	return n
 }
 
-// exceedsMinuteLimit reports whether a request exceeds the account's whole limit per minute, and returns that limit.
+// exceedsMinuteLimit reports whether a single request exceeds the account's token limit per minute, and returns that limit.
 func exceedsMinuteLimit(e *APIError) (limit int, ok bool) {
 	m := tooLarge.FindStringSubmatch(e.Message)
 	if m == nil {
@@ -94,7 +95,8 @@ func exceedsMinuteLimit(e *APIError) (limit int, ok bool) {
 	return limit, number(m[2]) > limit
 }
 
-// limitIn returns how many tokens a request may have, according to the error about one that was too long; 0: unknown.
+// limitIn returns how many tokens a request may have, according to the error about a request that was too long. It returns 0
+// if the error does not say that.
 func limitIn(e *APIError) int {
 	if limit, ok := exceedsMinuteLimit(e); ok {
 		return limit
@@ -108,7 +110,7 @@ func limitIn(e *APIError) int {
 	return 0
 }
 
-// flagged reports whether moderation gave reasons for stopping a request.
+// flagged reports whether the error contains moderation's reasons for stopping a request.
 func (e *APIError) flagged() bool {
 	var m struct {
 		Reasons []string `json:"reasons"`
@@ -133,7 +135,7 @@ func kindOf(status int, e *APIError) agent.ErrorKind {
 	case status >= 400 && status < 500 && noCredit.MatchString(e.Message):
 		return agent.Quota
 	case e.named("insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"), status == http.StatusPaymentRequired:
-		return agent.Quota // OpenAI sends it as a 429, but waiting does not help
+		return agent.Quota // OpenAI sends this error as a 429, but waiting does not help
 	case isTooLarge(e):
 		return agent.TooLarge
 	case e.named("rate_limit_exceeded", "rate_limit_error", "too_many_requests"), status == http.StatusTooManyRequests:
@@ -156,7 +158,7 @@ func kindOf(status int, e *APIError) agent.ErrorKind {
 	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
 		return agent.BadRequest
 	case e.named("server_is_overloaded", "slow_down", "service_unavailable_error"),
-		status == http.StatusOK, // an error without a status of its own
+		status == http.StatusOK, // an error inside a stream, without a status of its own
 		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return agent.Retryable
 	default:

@@ -13,15 +13,16 @@ import (
 	"telex/agent"
 )
 
-// API is the part of a model API that differs from others.
+// API contains the functions in which one model API differs from others. Model calls them.
 type API struct {
-	// Request returns a request in a shape: the fields that go-openai can't encode correctly, and a call that sends the
-	// rest.
+	// Request returns the request r in the shape s: the fields that go-openai can't encode correctly, and a function that
+	// sends them together with the other fields.
 	Request func(r agent.Request, s Shape) (fields map[string]any, send func(context.Context, *openai.Client) error)
 	// Adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
 	// Each new shape must leave out more, so that repetition ends.
 	Adapt func(err error, s Shape) (next Shape, ok bool)
-	// First is the shape of the first request. Momentary are the bits of shapes that hold for one request only.
+	// First is the shape of the first request. Momentary are those bits of shapes that apply to one request only and are not
+	// remembered.
 	First, Momentary Shape
 	// NewAnswer returns an empty answer.
 	NewAnswer func() Answer
@@ -29,8 +30,8 @@ type API struct {
 	TailWait time.Duration
 }
 
-// Answer collects the data of one answer. It knows nothing of time or connections. Errors of its methods are an
-// *APIError, or say why the data can't be read.
+// Answer collects the data of one answer. It handles neither timeouts nor connections. Each error of its methods is an
+// *APIError, or says why the data can't be read.
 type Answer interface {
 	// AddEvent adds an event of a stream. It emits what the event adds to the answer, or an empty Delta.
 	AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error)
@@ -38,9 +39,9 @@ type Answer interface {
 	AddWhole(data []byte, emit func(agent.Delta)) (ended bool, err error)
 	// Completion returns the finished answer without its text.
 	Completion() agent.Completion
-	// ShapeHints returns bits of the shape that the answer shows to be necessary.
+	// ShapeHints returns those bits of the shape that later requests need, as this answer shows.
 	ShapeHints() Shape
-	// Usage returns the usage that the provider has reported so far; nil: none.
+	// Usage returns the usage that the provider has reported so far, or nil if it has reported none.
 	Usage() *agent.Usage
 }
 
@@ -82,7 +83,7 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit fun
 	if err := send(ctx, client); x.Whole == nil && x.Events == nil {
 		return agent.Completion{}, err
 	}
-	var said agent.Delta // of a whole answer
+	var said agent.Delta // text of an answer that was not streamed
 	var err error
 	answer := m.api.NewAnswer()
 	if x.Whole == nil {
@@ -103,7 +104,7 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit fun
 
 var errNoEnd = errors.New("the stream ended before the answer did")
 
-// broken describes an answer that broke off, with the usage that the provider reported before.
+// broken returns the error for an answer that broke off, with the usage that the provider had reported by then.
 func (m *Model) broken(err error, used *agent.Usage) error {
 	me, ok := errors.AsType[*agent.ModelError](err)
 	if !ok {

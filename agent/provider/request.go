@@ -16,7 +16,8 @@ func Parameters(t agent.ToolSpec) json.RawMessage {
 	return t.Parameters
 }
 
-// ImageURL returns an image as a data URL: providers can't download the files of chats.
+// ImageURL returns an image as a data URL, because providers can't download the files of chats. If the image has a URL of its
+// own, ImageURL returns that URL.
 func ImageURL(image agent.Image) string {
 	if image.URL != "" {
 		return image.URL
@@ -38,7 +39,8 @@ func AddFloat(fields map[string]any, name string, value *float64) {
 	}
 }
 
-// Arguments are the arguments of a call: JSON in a string. Some servers send the object itself.
+// Arguments are the arguments of a call: a string that contains JSON. Some servers send the JSON object itself instead of a
+// string.
 type Arguments string
 
 // UnmarshalJSON accepts a string, null, or any JSON, which it keeps unchanged.
@@ -74,7 +76,7 @@ type reasoningTokens struct {
 	Reasoning int `json:"reasoning_tokens"`
 }
 
-// Total returns the usage as the agent counts it; nil: the provider reported none.
+// Total returns the usage in the form of the package agent, or nil if the provider reported none.
 func (u *Usage) Total() *agent.Usage {
 	if u == nil {
 		return nil

@@ -14,18 +14,19 @@ import (
 	"telex/agent"
 )
 
-// refusalHolds is how long a refusal is remembered. Then the refused part is tried again, since the provider may have
-// changed, or a router may choose another server. If neither happened, this costs one refused request.
+// refusalHolds is how long a refusal is remembered. After that, requests contain the refused part again, because the provider
+// may have changed, or a router may choose another server. If the provider still refuses the part, this costs one refused
+// request.
 const refusalHolds = 10 * time.Minute
 
-// Shape says how a request must look for a provider. Each bit is one known fact about the provider; most bits leave out
-// something that it refuses. The first two mean the same for every API.
+// Shape says which form the requests to a provider must have. Each bit is one known fact about the provider. Most bits leave
+// out something that the provider refuses. The first two bits have the same meaning for every API.
 type Shape uint16
 
 // Bits for every API. An API's own bits begin at FirstOwn.
 const (
 	NoStreaming   Shape = 1 << iota
-	NoTemperature       // reasoning models accept only their default
+	NoTemperature       // reasoning models accept only their default temperature
 	FirstOwn
 )
 
@@ -35,10 +36,10 @@ func (s Shape) Has(bits Shape) bool { return s&bits != 0 }
 // shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
 // concurrent use.
 type shapes struct {
-	momentary Shape // bits that hold for one request
+	momentary Shape // bits that apply to one request only
 
 	mu      sync.Mutex
-	lasting Shape // the first shape and the bits of remember
+	lasting Shape // the shape of the first request, and the bits that remember added
 	refused Shape // bits that refusals showed
 	until   time.Time
 	logged  Shape
@@ -52,8 +53,8 @@ func (f *shapes) now() Shape {
 	return f.lasting
 }
 
-// ask sends a request in the current shape, and after a refusal again in the shape that concede returns. The error is
-// an *agent.ModelError.
+// ask sends a request in the current shape. If the provider refuses a part of the request, ask sends it again in the shape
+// that concede returns. Each error is an *agent.ModelError.
 func (f *shapes) ask(
 	ctx context.Context, log *slog.Logger, send func(Shape) (agent.Completion, error), concede func(error, Shape) (Shape, bool),
 ) (agent.Completion, error) {
@@ -88,13 +89,13 @@ func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error
 		return
 	}
 	level := slog.LevelInfo
-	if isNew.Has(NoTemperature) { // it is configured, so the operator should know
+	if isNew.Has(NoTemperature) { // the operator configured the temperature, and should know that it has no effect
 		level = slog.LevelWarn
 	}
 	log.LogAttrs(ctx, level, "the provider wants requests of another form, sending them for ten minutes", slog.Any("error", why))
 }
 
-// remember adds bits that did not result from a refusal. They do not expire.
+// remember adds bits that did not result from a refusal. These bits do not expire.
 func (f *shapes) remember(s Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +107,7 @@ func (f *shapes) remember(s Shape) {
 var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
 	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
 
-// streaming matches a message about streaming, but not one about an upstream.
+// streaming matches error messages about streaming. It does not match the word upstream.
 var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
 
 // Rejection is the provider's reason for refusing a request. The zero Rejection means that the request was not refused.
@@ -126,26 +127,27 @@ func RejectionIn(err error) Rejection {
 	return Rejection{e: e, Refusal: refusal.MatchString(e.Message) || strings.HasPrefix(e.code(), "unsupported")}
 }
 
-// Names reports whether the message mentions a field.
+// Names reports whether the provider's error mentions a field.
 func (r Rejection) Names(field string) bool { return strings.Contains(r.e.Param+r.e.Message, field) }
 
-// Matches reports whether the message matches an expression.
+// Matches reports whether the provider's error message matches an expression.
 func (r Rejection) Matches(re *regexp.Regexp) bool { return re.MatchString(r.e.Message) }
 
-// Refuses reports whether one of the parameters is refused. Check longer names first, because they contain the shorter
-// ones.
+// Refuses reports whether the provider refuses one of these parameters. Check longer names first, because they contain the
+// shorter ones.
 func (r Rejection) Refuses(params ...string) bool {
 	return r.Refusal && slices.ContainsFunc(params, func(param string) bool {
 		return r.e.Param == param || r.e.Param == "" && strings.Contains(r.e.Message, param)
 	})
 }
 
-// RefusesStreaming reports whether streaming is refused.
+// RefusesStreaming reports whether the provider refuses to stream.
 func (r Rejection) RefusesStreaming() bool {
 	return r.Refusal && (r.e.Param == "stream" || r.e.Param == "" && streaming.MatchString(r.e.Message))
 }
 
-// asModelError converts an error of go-openai itself.
+// asModelError converts an error to an *agent.ModelError and sets its field Refused. Errors of go-openai itself are not
+// ModelErrors.
 func asModelError(err error, refused int) error {
 	if err == nil {
 		return nil
