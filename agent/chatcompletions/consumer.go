@@ -9,8 +9,8 @@ import (
 	"telex/agent/provider"
 )
 
-// chunk is one event of a streamed answer, or a whole answer. They differ only in whether a choice has a delta or a
-// message. go-openai's types know only one of the two field names of reasoning, so telex has its own type.
+// chunk is one event of a streamed answer, or a whole answer. A choice of an event has a delta, and a choice of a whole
+// answer has a message. telex has its own type, because the types of go-openai lack one of the two field names of reasoning.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *provider.Usage `json:"usage"`
@@ -29,7 +29,7 @@ type answer struct {
 	Reasoning        content     `json:"reasoning"`         // vLLM, OpenRouter, Ollama
 	Refusal          string      `json:"refusal"`
 	ToolCalls        []callDelta `json:"tool_calls"`
-	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter; must be sent back
+	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter; must be sent back with tool calls
 }
 
 // blocks is a list of blocks of reasoning. A list of any other form is ignored.
@@ -89,7 +89,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// consumer collects the chunks of one answer. It knows nothing of time or connections.
+// consumer collects the chunks of one answer. It handles neither timeouts nor connections.
 type consumer struct {
 	model      string // the requested model
 	calls      agent.CallBuffer
@@ -129,8 +129,8 @@ func (c *consumer) AddWhole(data []byte, emit func(agent.Delta)) (ended bool, er
 	return c.AddEvent(data, emit)
 }
 
-// addChunk adds one chunk and returns what it adds to the answer. The result is empty if the chunk has only usage, a
-// role, or a filter's verdict. callDeltas gets what it adds to calls.
+// addChunk adds one chunk and returns what the chunk adds to the answer's text, reasoning and refusal. The result is empty if
+// the chunk has only usage, a role, or a filter's verdict. addChunk puts changes of tool calls into callDeltas.
 func (c *consumer) addChunk(k chunk) agent.Delta {
 	if k.Usage != nil {
 		c.usage = k.Usage // some providers repeat the growing sum in every chunk
@@ -138,7 +138,7 @@ func (c *consumer) addChunk(k chunk) agent.Delta {
 	var d agent.Delta
 	c.callDeltas = c.callDeltas[:0]
 	for _, ch := range k.Choices {
-		if ch.Index != 0 { // we request one answer only
+		if ch.Index != 0 { // telex requests one answer only
 			continue
 		}
 		for _, a := range []*answer{ch.Delta, ch.Message} {
@@ -160,7 +160,7 @@ func (c *consumer) addChunk(k chunk) agent.Delta {
 func (c *consumer) fold(d *agent.Delta, a *answer) {
 	d.Text += a.Content.text
 	d.Refusal += a.Refusal
-	// During a change of the field's name, some servers send both names.
+	// Some servers that are changing the field's name send the reasoning under both names.
 	reasoning := a.ReasoningContent.text
 	if reasoning == "" {
 		reasoning = a.Reasoning.text

@@ -7,10 +7,10 @@ import (
 	"telex/agent"
 )
 
-// echo is provider data that came with a call and must be sent back with it. It is stored in agent.ToolCall.Extra under
-// its own key, so that other model packages ignore it.
+// echo is provider data that came with a tool call and must be sent back together with the call. It is stored in
+// agent.ToolCall.Extra under its own key, so that other model packages ignore it.
 type echo struct {
-	Model   string          `json:"model,omitempty"`             // the model that sent it; no other can read it
+	Model   string          `json:"model,omitempty"`             // the model that sent the data; no other model can read it
 	Content json.RawMessage `json:"extra_content,omitempty"`     // of the call: Gemini's signatures
 	Details []detail        `json:"reasoning_details,omitempty"` // of the answer, kept with its first call: OpenRouter's
 }
@@ -27,8 +27,8 @@ func (e echo) extra() json.RawMessage {
 	return data
 }
 
-// readEcho returns the data to send back with a call, or nothing if another model sent it. Older stores contain the
-// call's extra_content without a key.
+// readEcho returns the data to send back with a call, or nothing if another model sent it. Stores of older versions contain
+// the call's extra_content without a key; readEcho accepts this form, too.
 func readEcho(extra json.RawMessage, model string) echo {
 	var named map[string]json.RawMessage
 	if len(extra) == 0 || json.Unmarshal(extra, &named) != nil {
@@ -48,18 +48,19 @@ func readEcho(extra json.RawMessage, model string) echo {
 // detail is a block of reasoning of OpenRouter, with any fields.
 type detail map[string]json.RawMessage
 
-// maxDetails bounds the bytes of reasoning that is kept to be sent back.
+// maxDetails is the maximum size, in bytes, of the reasoning that is kept and sent back.
 const maxDetails = 1 << 20
 
-// details joins the blocks of an answer's reasoning. They are streamed in pieces. A signature covers a whole text, so
-// the whole text must be sent back (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks,
+// details joins the pieces in which the reasoning blocks of an answer are streamed. A signature covers the whole text of a
+// block, so the whole text must be sent back
+// (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks,
 // https://github.com/agno-agi/agno/pull/5802).
 type details struct {
 	blocks []*block
 	size   int
 }
 
-// block is a block that may still grow.
+// block is a block of reasoning that may still grow.
 type block struct {
 	detail // all fields but its texts
 	texts  map[string]*strings.Builder
@@ -81,7 +82,7 @@ func (d *details) add(pieces []detail) {
 	}
 }
 
-// continues reports whether a piece belongs to the newest block. Only texts come in pieces.
+// continues reports whether a piece belongs to the newest block. Only texts and signatures are streamed in pieces.
 func (d *details) continues(p detail) bool {
 	if len(d.blocks) == 0 || !p.has("text") && !p.has("summary") && !p.has("signature") {
 		return false

@@ -7,8 +7,9 @@ import (
 	"telex/agent/provider"
 )
 
-// message is a message of a request. go-openai's type drops an empty content, which providers then refuse. That type
-// also has no field for the echo, and can't encode an empty reasoning_content.
+// message is a message of a request. telex has its own type, because go-openai's type omits an empty content, and providers
+// refuse a message without content. go-openai's type also has no fields for echo, and can't encode an empty
+// reasoning_content.
 type message struct {
 	Role             agent.Role `json:"role"`
 	Content          any        `json:"content,omitempty"` // a string, or a list of parts
@@ -46,8 +47,8 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// newMessages converts a conversation. Images of tools are put into a user's message after the results, since only
-// users' messages may have images.
+// newMessages converts a conversation. It puts images of tools into a user's message after the results, because only users'
+// messages may have images.
 func newMessages(r agent.Request, model string, s shape) []message {
 	out := make([]message, 0, len(r.Messages)+1)
 	if r.System != "" {

@@ -2,8 +2,8 @@ package chatcompletions
 
 import "bytes"
 
-// repeated parses events that differ from the previous one only in a piece of text, like most events of a stream.
-// Decoding them as JSON would cost more than all other work. The zero value has no previous event.
+// repeated parses events that differ from the previous one only in a piece of text, like most events of a stream. Decoding
+// such events as JSON would cost more CPU time than all other work. The zero value has no previous event.
 type repeated struct {
 	before, after []byte // the newest event before and after its text
 }
@@ -11,7 +11,7 @@ type repeated struct {
 // textKey precedes the text in an event. It can't occur inside a string, where its quotes would be escaped.
 const textKey = `"content":"`
 
-// remember remembers a decoded event that contains nothing but a text.
+// remember stores the parts before and after the text of a decoded event. The event must contain nothing but a text.
 func (r *repeated) remember(event []byte, text string) {
 	event = withoutPadding(event)
 	at := bytes.Index(event, []byte(textKey)) + len(textKey)
@@ -23,7 +23,7 @@ func (r *repeated) remember(event []byte, text string) {
 	}
 }
 
-// text returns the text of an event that differs from the remembered one in nothing else.
+// text returns the text of an event. It returns false if the event differs from the remembered one in more than the text.
 func (r *repeated) text(event []byte) (string, bool) {
 	event = withoutPadding(event)
 	n := len(event) - len(r.before) - len(r.after)

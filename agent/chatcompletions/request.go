@@ -9,15 +9,16 @@ import (
 	"telex/agent/provider"
 )
 
-// shape says how a request must look for this provider. The first request follows OpenAI's documentation. After each
-// refusal, the shape leaves out one thing more, for ten minutes.
+// shape says which form the requests to this provider must have. The first request follows OpenAI's documentation. Each time
+// the provider refuses a part of a request, the shape leaves out this part for ten minutes.
 type shape = provider.Shape
 
 const (
 	noUsageOption shape = provider.FirstOwn << iota // stream_options is refused by old servers
 	oldMaxTokens                                    // max_tokens instead of max_completion_tokens
-	// wantsReasoning is for the thinking before calls, wantsExtra for other data that came with calls. A provider that
-	// sends them wants them back (DeepSeek, Gemini, OpenRouter); others do not know the fields.
+	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that it wants
+	// back other data that came with tool calls. Providers that send such data need it (DeepSeek, Gemini, OpenRouter); others
+	// do not know the fields.
 	wantsReasoning
 	wantsExtra
 	// The provider refuses these fields in a request, although it sent them before.
@@ -89,12 +90,13 @@ func addParams(fields map[string]any, r agent.Request) {
 	}
 }
 
-// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
-// Each new shape has fewer parts, so the repetition ends at some point.
+// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part. Each new
+// shape leaves out more, so the repetition of a request ends at some point.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
-	// An earlier process may have got reasoning that the provider wants back now.
+	// The provider demands reasoning back that it sent to an earlier process, so this process has not seen that it sends
+	// reasoning.
 	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
 		s |= wantsReasoning
 	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
