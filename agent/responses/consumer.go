@@ -13,7 +13,7 @@ import (
 
 var errNoOutput = errors.New("the answer has no output")
 
-// consumer collects the events of one answer. It knows nothing of time or connections.
+// consumer collects the events of one answer. It handles neither timeouts nor connections.
 type consumer struct {
 	model             string // the requested model
 	output            output
@@ -74,7 +74,8 @@ func (c *consumer) handleEvent(data []byte, tell func(agent.Delta)) error {
 	return err
 }
 
-// item returns the item of an event: by its id, else by its place. If neither is known, it makes a new item.
+// item returns the item to which an event belongs. It finds the item by its id, or else by its place in the answer. If
+// neither is known, it creates a new item.
 func (c *consumer) item(e streamEvent, kind string) *item {
 	if it := c.output.find(e.ItemID, kind, e.OutputIndex); it != nil {
 		return it
@@ -108,7 +109,7 @@ func (c *consumer) itemDone(e streamEvent, tell func(agent.Delta)) error {
 	return nil
 }
 
-// finishItem handles a finished item, and emits the parts that no earlier event contained.
+// finishItem handles a finished item, and emits those parts of the item that no earlier event contained.
 func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell func(agent.Delta)) {
 	if it.done {
 		return
@@ -203,7 +204,7 @@ func (c *consumer) AddWhole(data []byte, tell func(agent.Delta)) (ended bool, er
 	}
 }
 
-// endAnswer handles the end of the answer, and emits the parts that no earlier event contained.
+// endAnswer handles the end of the answer, and emits those parts of the answer that no earlier event contained.
 func (c *consumer) endAnswer(r response, status string, tell func(agent.Delta)) error {
 	if r.Usage != nil {
 		c.usage = r.Usage

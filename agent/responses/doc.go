@@ -8,15 +8,14 @@
 //	event.go    the used fields of events and answers (pure)
 //	item.go     the items of an answer, found by ids and places that may be wrong (pure)
 //
-// go-openai builds and sends the requests; agent/provider and agent/sse add what it lacks. This package parses the
-// answers itself: go-openai's types lack the encrypted reasoning, and fail on events that we don't need.
+// go-openai builds and sends the requests; agent/provider and agent/sse add what it lacks. This package parses the answers
+// itself, because go-openai's types lack the encrypted reasoning, and can't decode some events that telex does not need.
 //
 // # Nothing is stored at the provider
 //
-// Every request contains the whole conversation and says store: false. So only telex keeps the conversation, and it
-// survives a change of the model or the provider. But a model whose provider stores nothing would lose its reasoning
-// between tool calls, which costs quality and cache hits. Therefore the provider returns the reasoning encrypted, and
-// the reasoning is sent back with the calls that followed it
-// (https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items). It is stored in agent.ToolCall.Extra,
-// and sent back within one turn only, since the API ignores older reasoning.
+// Every request contains the whole conversation and says store: false. So only telex stores the conversation, and the
+// conversation can continue with another model or provider. But if the provider stores nothing, the model loses its reasoning
+// between tool calls, which costs quality and cache hits. Therefore telex requests the reasoning in encrypted form, and sends
+// it back with the calls that followed it (https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items). The
+// reasoning is stored in agent.ToolCall.Extra. It is sent back within one turn only, because the API ignores older reasoning.
 package responses

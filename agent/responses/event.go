@@ -9,7 +9,7 @@ import (
 	"telex/agent/provider"
 )
 
-// streamEvent has the fields of an event that we use. Items are decoded later if they are needed.
+// streamEvent has those fields of an event that telex uses. Items are decoded later if they are needed.
 type streamEvent struct {
 	Type         string             `json:"type"`
 	ItemID       string             `json:"item_id"`
@@ -34,7 +34,7 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
-// read decodes an event or an item. It ignores errors in types that we don't know.
+// read decodes an event or an item. It ignores fields of an unexpected form in events and items whose type is not in known.
 func read[T any](what string, data []byte, known ...string) (v T, err error) {
 	err = json.Unmarshal(data, &v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

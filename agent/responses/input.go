@@ -23,8 +23,9 @@ const noOutput = "(no output)"
 // newInput returns messages as input items. Calls since the newest user message include their reasoning if the model
 // named echoed wrote it. The API has no field for a person's name, nor for reasoning in plain text.
 //
-// A phased model distinguishes its answers from remarks before tool calls. The history does not store that, so newInput
-// derives it (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
+// A phased model distinguishes its answers from remarks before tool calls. The history does not store this difference, so
+// newInput derives it from the tool calls
+// (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
 func newInput(messages []agent.Message, echoed string, phased bool) []any {
 	remark, answer := "", ""
 	if phased {
@@ -106,7 +107,7 @@ func newParts(m agent.Message) []any {
 }
 
 // appendCalls appends an assistant's calls, its text, and its reasoning in their original order. The items get no ids,
-// since ids refer to items that the provider stores.
+// because an id would refer to an item that the provider has stored.
 func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 	said := m.Text == ""
 	say := func(phase string) {
@@ -129,7 +130,7 @@ func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 		}
 		arguments := call.Arguments
 		if arguments == "" {
-			arguments = "{}" // go-openai would drop an empty one, and the provider would refuse that
+			arguments = "{}" // go-openai would omit empty arguments, and the provider would refuse the call
 		}
 		items = append(items, openai.ResponseOutputItem{Type: typeCall, CallID: call.ID, Name: call.Name, Arguments: arguments})
 	}

@@ -10,7 +10,7 @@ import (
 	"telex/agent/provider"
 )
 
-// outputItem has the fields of an item that we use.
+// outputItem has those fields of an item that telex uses.
 type outputItem struct {
 	ID        string             `json:"id"`
 	Type      string             `json:"type"`
@@ -37,19 +37,20 @@ type item struct {
 	raw       json.RawMessage // finished reasoning
 	emitted   bool            // some of its text or refusal was emitted
 	summary   int             // the part of the reasoning's summary that was emitted last
-	reasoning string          // the kind of event that brings the reasoning; others repeat it
+	reasoning string          // the kind of events from which the reasoning is read; events of other kinds repeat it
 	position  int             // index of a call among the calls
 	arguments strings.Builder // of a call
 }
 
-// output is the list of the items of an answer, in the order of their announcement.
+// output is the list of the items of an answer, in the order in which the provider announced them.
 type output struct {
 	items []*item
 	calls int // number of calls among them
 }
 
-// find returns the item with that id. Some servers change ids and places during an answer, so without such an item it returns the
-// newest item of that kind in that place, or else the newest item that has not ended. It returns nil if no item matches.
+// find returns the item with this id. Some servers change ids and places during an answer. So if no item has the id, find
+// returns the newest item of this kind at this index, or else the newest item of this kind that has not ended. It returns nil
+// if no item matches.
 func (l *output) find(id, kind string, index int) *item {
 	var there, open *item
 	for _, it := range l.items {
@@ -78,8 +79,8 @@ func (l *output) add(o outputItem, index int) *item {
 	return it
 }
 
-// nth returns the n-th item of a type, from 0; nil if there are fewer. It is used for the final list, which has the
-// order of the events but sometimes other ids.
+// nth returns the n-th item of a type, from 0, or nil if there are fewer. It is used for the list of items at the end of an
+// answer. This list has the same order as the events before, but sometimes other ids.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {
@@ -103,7 +104,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 		case it.Type == typeMessage && it.emitted:
 			before = append(before, place{Type: typeMessage, Phase: it.Phase}.raw())
 		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
-			// Reasoning without encrypted text and without content is only a reference to an item that the provider does not store.
+			// Other reasoning is useless: it only refers to an item that the provider has not stored.
 			before = append(before, it.raw)
 		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
 			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}

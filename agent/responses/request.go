@@ -16,8 +16,8 @@ import (
 // (https://platform.openai.com/docs/api-reference/responses/create).
 const minOutput = 16
 
-// shape says how a request must look for this provider. The first request follows OpenAI's documentation. After each
-// refusal, the shape leaves out one thing more, for ten minutes.
+// shape says which form the requests to this provider must have. The first request follows OpenAI's documentation. Each time
+// the provider refuses a part of a request, the shape leaves out this part for ten minutes.
 type shape = provider.Shape
 
 const (
@@ -25,18 +25,18 @@ const (
 	noEncrypted                                   // no encrypted reasoning: the model does not reason
 	noSummary                                     // summaries of the reasoning are refused, or not configured
 	noEcho                                        // the provider refuses reasoning that is sent back
-	// unreadEcho says that the provider can't decrypt the reasoning in this request: it has another key or organization,
-	// or is too old. Reasoning of later answers may be readable again.
+	// unreadEcho says that the provider can't decrypt the reasoning in this request: the reasoning belongs to another key or
+	// organization, or is too old. The provider may be able to decrypt the reasoning of later answers.
 	unreadEcho
-	// wantsPhases says that the model distinguishes its answers from remarks before tool calls, and wants the phases
-	// back.
+	// wantsPhases says that the model marks each text as an answer or as a remark before tool calls, and wants these marks
+	// (phases) back.
 	wantsPhases
 
 	noStreaming   = provider.NoStreaming
 	noTemperature = provider.NoTemperature
 )
 
-// newRequest returns a request. go-openai sets its streaming field.
+// newRequest returns a request without the field stream, which go-openai sets.
 func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseRequest {
 	req := openai.CreateResponseRequest{Model: o.Model, Instructions: r.System}
 	echoed := o.Model
@@ -71,7 +71,7 @@ func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseReque
 	return req
 }
 
-// newParams returns the caller's parameters that the API supports. It has no seed, no stop and no penalties
+// newParams returns the caller's parameters that the API supports. The API has no seed, no stop and no penalties
 // (https://platform.openai.com/docs/api-reference/responses/create).
 func newParams(r agent.Request, s shape) map[string]any {
 	p, fields := r.Params, make(map[string]any)
@@ -119,12 +119,12 @@ func newTool(t agent.ToolSpec) openai.ResponseTool {
 	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: fields}
 }
 
-// noReasoningBack matches errors of providers that can't accept reasoning back: they search for it in a store, or
-// require neighbouring items by id.
+// noReasoningBack matches errors of providers that can't accept reasoning in a request. They search for the reasoning in a
+// store, or require neighbouring items by id.
 var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without its required following item|(unknown|unsupported|invalid).{0,40}\breasoning\b`)
 
-// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
-// Each new shape has fewer parts, so the repetition ends at some point.
+// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part. Each new
+// shape leaves out more, so the repetition of a request ends at some point.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
