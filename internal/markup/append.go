@@ -11,7 +11,8 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// grown is the layout of a text to which later text can only be appended: it stays valid whatever text follows.
+// grown is the layout of a growing text for a message to which text can only be appended. Whatever text arrives later,
+// the layout so far stays valid.
 type grown struct {
 	laid
 	next rune // the character after the text: a space, a line break, or 0 if unknown
@@ -43,8 +44,8 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	return g
 }
 
-// settle cuts off the text that later input may still change. src is the source, beginning at offset from. leaf is
-// its last block.
+// settle cuts off the text that later input may still change. src is the source from offset from on. leaf is the last
+// block of src.
 func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	sure := unsettled(src, leaf)
 	n := len(g.anchors)
@@ -81,7 +82,7 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 }
 
 // beforeLast returns the start of the last character of src, which later input may still change. If src ends in white
-// space, its end is returned.
+// space, beforeLast returns the length of src.
 func beforeLast(src string) int {
 	n := wholeRunes(src)
 	if n == 0 || strings.ContainsRune(" \t\r\n", rune(src[n-1])) {
@@ -90,8 +91,8 @@ func beforeLast(src string) int {
 	return graphemeStart(src[:n])
 }
 
-// following returns the character after a text: a space, a line break, or 0 if unknown. The text ends in leaf, the
-// last block of src, or before leaf if above is set. behind is the source between the text and offset sure.
+// following returns the character after a text: a space, a line break, or 0 if unknown. leaf is the last block of src.
+// The text ends in leaf, or before leaf if above is set. behind is the source between the text and offset sure.
 func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) rune {
 	_, heading := leaf.(*ast.Heading)
 	_, fenced := leaf.(*ast.FencedCodeBlock)
@@ -101,7 +102,7 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 	case above:
 		return '\n'
 	case (fenced || indented) && bytes.IndexByte(behind, '\n') >= 0:
-		return '\n' // blank lines may follow
+		return '\n' // more blank lines of code may follow
 	case sure == len(src):
 		next = ending(src, leaf)
 	default:
@@ -115,9 +116,9 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 	return next
 }
 
-// addressStart returns the first character of a bare URL at the start of src, or 0. Among the constructs that later
-// text may change, only a URL begins with a letter or digit. This character is shown even if the text is not a URL in
-// the end.
+// addressStart returns the first character of a bare URL at the start of src, or 0. Of the constructs that later text
+// may change, only a URL begins with a letter or digit. The first character can be shown early, because it stays the
+// same even if the text turns out to be no URL.
 func addressStart(src []byte) rune {
 	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return r
@@ -125,8 +126,8 @@ func addressStart(src []byte) rune {
 	return 0
 }
 
-// between returns the white space in the source between two texts. Before it, there may be closing marks of the first
-// text; after it, <br> tags.
+// between returns the white space in the source between two texts. Closing marks of the first text may precede the
+// white space, and <br> tags may follow it.
 func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
 	mark := bytes.IndexByte(src, '<')
@@ -159,7 +160,7 @@ func ending(src []byte, leaf ast.Node) rune {
 	return 0
 }
 
-// contentOfBlock returns the range of a block's content in the source, or -1 and -1 if it has none.
+// contentOfBlock returns the range of a block's content in the source, or -1 and -1 if the block has no content.
 func contentOfBlock(leaf ast.Node) (start, end int) {
 	lines := leaf.Lines()
 	if lines == nil || lines.Len() == 0 {
@@ -169,14 +170,15 @@ func contentOfBlock(leaf ast.Node) (start, end int) {
 	return first.Start, last.Stop
 }
 
-// holdLast returns where the source must end so that no later text turns its last line into another block.
+// holdLast returns where the source must be cut, so that no later text can turn its last line into another kind of
+// block.
 func holdLast(src []byte, leaf ast.Node) int {
 	start := lineStart(src, len(src))
 	last := string(src[start:])
 	switch leaf := leaf.(type) {
 	case *ast.FencedCodeBlock:
 		if leaf.Lines().Len() > 0 {
-			if strings.Trim(last, " \t>`~") == "" { // may become a fence, or the mark of a quote around it
+			if strings.Trim(last, " \t>`~") == "" { // the line may become a fence, or the mark of a quote around a fence
 				return start
 			}
 			return len(src)
@@ -203,8 +205,8 @@ func holdLast(src []byte, leaf ast.Node) int {
 	return len(src)
 }
 
-// unsettled returns the offset in src from which later text may change the result. It is the start of an inline
-// construct in the last paragraph that is open or may get longer.
+// unsettled returns the offset in src from which later text may change the layout. If the last paragraph contains an
+// inline construct that is open or may get longer, the offset is the start of this construct.
 func unsettled(src []byte, leaf ast.Node) int {
 	if !inlineGrows(src, leaf) {
 		return len(src)

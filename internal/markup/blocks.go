@@ -18,8 +18,8 @@ type flattener struct {
 	folds folds
 }
 
-// flatten lays out the blocks of docs one below the other. Offsets in the result are offsets in the whole source:
-// those in a document plus its base.
+// flatten lays out the blocks of docs one below the other. Source offsets in the result count from the start of the
+// whole source: each is an offset in a document plus the document's base.
 func flatten(shape Shape, open bool, docs ...based) laid {
 	var out laid
 	f := flattener{shape: shape, open: open}
@@ -67,8 +67,8 @@ type based struct {
 }
 
 // separate requests the line breaks between a block and the block above: a blank line if the source has one,
-// otherwise none. It decides for each block and not for a whole list. A blank line later in a list therefore does not
-// change the items above it.
+// otherwise none. Unlike CommonMark, separate decides for each list item instead of for the whole list. A blank line
+// that arrives later in a list therefore does not change the items above it.
 func (f *flattener) separate(n ast.Node, above bool) {
 	if !above {
 		return
@@ -122,7 +122,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 	}
 }
 
-// list lays out a list. The lines of an item after its first one are indented by the width of the item's mark.
+// list lays out a list. It indents the second and later lines of an item by the width of the item's mark.
 func (f *flattener) list(n *ast.List, depth int) {
 	number := n.Start
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -136,7 +136,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 			f.task(mark, box.IsChecked)
 		}
 		if f.shape.Extras.Has(Lists) {
-			own, _, _ := strings.Cut(mark, " ") // the box of a task may follow the number
+			own, _, _ := strings.Cut(mark, " ") // in a numbered list, the box of a task may follow the number
 			f.formats = append(f.formats, Format{Style: Item, Start: len(f.text), End: len(f.text) + len(own), Level: depth + 1})
 		}
 		f.write([]byte(mark), -1)
@@ -170,7 +170,7 @@ func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) strin
 	return state
 }
 
-// task adds the format of a task's box. The box ends the mark that the caller writes next.
+// task adds the format of a task's box. The caller then writes mark, which ends with the box.
 func (f *flattener) task(mark string, done bool) {
 	end := len(f.text) + len(mark)
 	box, level := f.shape.Todo, 0
@@ -218,7 +218,7 @@ func (f *flattener) atEnd(n ast.Node) bool {
 	return true
 }
 
-// code lays out a code block. In a list, the code is not indented, so that it can be copied unchanged.
+// code lays out a code block. It does not indent code in a list, so that people can copy the code unchanged.
 func (f *flattener) code(lines *text.Segments, language string) {
 	end := lines.Len()
 	blank := func(i int) bool {
@@ -244,7 +244,7 @@ func (f *flattener) code(lines *text.Segments, language string) {
 	})
 }
 
-// preformatted opens a code block around the output of write.
+// preformatted begins a code block, calls write, which writes the code, and ends the block.
 func (f *flattener) preformatted(language string, write func()) {
 	indent := f.indent
 	f.indent = ""
@@ -270,7 +270,7 @@ func (f *flattener) html(n *ast.HTMLBlock) {
 	if n.HasClosure() {
 		f.literalHTML(n.ClosureLine.Value(f.src), n.ClosureLine.Start)
 	}
-	if f.folds.summary > 0 { // the source has no end of the summary
+	if f.folds.summary > 0 { // the end tag of the summary is missing in the source
 		f.endSummary()
 	}
 	f.newline = 0

@@ -10,9 +10,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Normal text does not reach these limits. Beyond them, marks are treated as text. Without them, a few kilobytes of
-// ">" or "[" would delay all other replies, because the parser's time grows with the square of nested or open
-// constructs.
+// Normal text does not reach these limits. Beyond the limits, Markdown marks are treated as text. Without the limits, a
+// few kilobytes of ">" or "[" would delay all other replies, because the parser's time grows with the square of the
+// number of nested or open constructs.
 const (
 	maxDepth      = 16  // maximum nesting of quotes and lists
 	maxDelimiters = 500 // maximum number of emphasis marks and opening brackets in one paragraph
@@ -78,8 +78,8 @@ func (s sparing) CloseBlock(parent ast.Node, r text.Reader, pc parser.Context) {
 	}
 }
 
-// definitions parses link reference definitions, but leaves footnotes as text. "[^1]: note" stays visible, because no
-// link would show it.
+// definitions parses link reference definitions, but leaves footnotes as text. As a definition, the footnote "[^1]:
+// note" would become invisible.
 type definitions struct{ parser.ParagraphTransformer }
 
 func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -92,8 +92,8 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 	d.ParagraphTransformer.Transform(n, r, pc)
 }
 
-// headings parses underlined headings, but not below a table. There, the parser would put the paragraph above the
-// table below it.
+// headings parses underlined headings, but not directly below a table. There, goldmark would move the paragraph that
+// precedes the table below the table.
 type headings struct{ parser.BlockParser }
 
 func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -108,8 +108,8 @@ func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.N
 	return h.BlockParser.Open(parent, r, pc)
 }
 
-// doubled parses strikethrough only with two tildes. A single tilde often means "about", and as a mark it would delay
-// the text after it.
+// doubled parses strikethrough only with two tildes. In answers, a single tilde often means "about". If it were a mark,
+// the text after it would be held back until the closing mark.
 type doubled struct{ parser.InlineParser }
 
 func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -119,13 +119,13 @@ func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 	return d.InlineParser.Parse(parent, r, pc)
 }
 
-// longestLocal is the maximum length in bytes of the part before the @ of an e-mail address. The parser looks at no
-// more.
+// longestLocal is the maximum length in bytes of the part before the @ of an e-mail address. goldmark examines at most
+// this many bytes.
 const longestLocal = 64
 
-// unmarked parses bare URLs, but no e-mail address with emphasis marks before the @. The parser accepts more
-// characters before the @ than GitHub does (https://github.github.com/gfm/#extended-email-autolink). In
-// "**words**me@example.org", it would turn the closing mark into a part of the address.
+// unmarked parses bare URLs and e-mail addresses, but no address with emphasis marks before the @. The parser accepts
+// more characters before the @ than GitHub does (https://github.github.com/gfm/#extended-email-autolink). In
+// "**words**me@example.org", goldmark alone would turn the closing mark into a part of the address.
 type unmarked struct{ parser.InlineParser }
 
 func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -144,8 +144,8 @@ func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.N
 	return u.InlineParser.Parse(parent, r, pc)
 }
 
-// barred parses tables only if the head begins with a bar. So any other line can be shown before the line below it is
-// known.
+// barred parses tables only if the head begins with a bar. A line without a bar therefore can't be the head of a table,
+// and can be shown before the next line arrives.
 type barred struct{ parser.ParagraphTransformer }
 
 func (b barred) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {

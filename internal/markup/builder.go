@@ -21,8 +21,8 @@ type laidBlock struct {
 	source     int // start of the block in the source
 }
 
-// anchor maps the text at offset text to the source at offset source. The next size bytes are the same in both. If
-// size is 0, the text differs from the source.
+// anchor maps the text at offset text to the source at offset source. The next size bytes of text and source are the
+// same. If size is 0, the text there differs from the source.
 type anchor struct{ text, source, size int }
 
 // cut truncates the text at offset at.
@@ -47,7 +47,7 @@ func (l *laid) cut(at int) {
 	l.anchors = slices.DeleteFunc(l.anchors, func(a anchor) bool { return a.text >= end })
 }
 
-// cutSource truncates the text where it begins to show the source from offset end.
+// cutSource truncates the text before the first place that shows source at or after offset end.
 func (l *laid) cutSource(end int) {
 	i := slices.IndexFunc(l.anchors, func(a anchor) bool { return a.source+max(1, a.size) > end })
 	if i >= 0 {
@@ -56,8 +56,8 @@ func (l *laid) cutSource(end int) {
 	}
 }
 
-// builder writes a laid-out text. It keeps white space between words and blocks back until the next text arrives, so
-// that nothing ends with white space.
+// builder writes a laid-out text. It keeps back the white space after a word or block until the next text arrives. So
+// neither a format nor the whole text ends with white space.
 type builder struct {
 	src     []byte
 	text    []byte
@@ -123,8 +123,8 @@ func (b *builder) close(i int) {
 	}
 }
 
-// write appends visible text. pos is the text's offset in the source; a negative pos means that the source does not
-// contain it. write drops control characters. If the platform has no tabs, it replaces tabs by spaces.
+// write appends visible text. pos is the text's offset in the source. A negative pos means that the source does not
+// contain the text. write drops control characters. If the platform has no tabs, it replaces tabs by spaces.
 func (b *builder) write(s []byte, pos int) {
 	if len(s) == 0 {
 		return
@@ -163,8 +163,8 @@ func (b *builder) write(s []byte, pos int) {
 	}
 }
 
-// anchor records that the next size bytes of text are at offset pos of the source. A negative pos means that the
-// source does not contain them.
+// anchor records that the next size bytes of text are at offset pos of the source. A negative pos means that the source
+// does not contain these bytes; anchor then records nothing.
 func (b *builder) anchor(pos, size int) {
 	if pos >= 0 {
 		b.anchorAt(len(b.text), pos, size)
@@ -198,8 +198,8 @@ func plainRun(s []byte) int {
 	return len(s)
 }
 
-// dropped reports whether r is a control character, or one that changes the direction of the text around it. Telegram
-// removes these characters, and replies on other platforms don't need them either.
+// dropped reports whether r is a control character, or a character that changes the direction of the text around it.
+// Telegram removes such characters, so replies omit them on every platform.
 func dropped(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':

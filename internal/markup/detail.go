@@ -8,8 +8,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// maxDetails is the maximum nesting depth of HTML details elements. Deeper ones become part of the surrounding
-// element.
+// maxDetails is the maximum nesting depth of HTML details elements. The content of a deeper element becomes part of the
+// element around it.
 const maxDetails = 2
 
 // These expressions match tags: https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
@@ -19,7 +19,7 @@ var (
 	toBeOpened = regexp.MustCompile(`(?i)\sopen\b`)
 )
 
-// folds is what a flattener knows about the details elements around the current text.
+// folds is a flattener's state of the HTML details elements around the current text.
 type folds struct {
 	open    []int // indexes of the elements' formats, outer before inner; -1: nested too deeply
 	floor   int   // number of elements in open that began outside the current container
@@ -27,13 +27,13 @@ type folds struct {
 	summary int   // index of the format of the current summary, plus 1; 0: there is none
 }
 
-// tag handles a tag of a details or summary element. It returns false if the tag is at a wrong place and so counts as
-// text.
+// tag handles a tag of a details or summary element. It returns false if such a tag is not allowed at this place; the
+// caller then shows the tag as text.
 func (f *flattener) tag(tag string) bool {
 	d := &f.folds
 	name := strings.ToLower(strings.TrimLeft(tag, "</"))
 	switch ends := tag[1] == '/'; {
-	case ends && strings.HasPrefix(name, "details"): // the beginning may be in an earlier part
+	case ends && strings.HasPrefix(name, "details"): // the start tag may be in an earlier part of the reply
 		if len(d.open) > d.floor {
 			f.fold()
 		} else if d.ended < d.floor {
@@ -80,8 +80,8 @@ func (f *flattener) fold() {
 	d.open = d.open[:last]
 }
 
-// contained lays out a container: a quote, or an item of a list. A details element that begins in the container also
-// ends in it.
+// contained lays out a container: a quote, or an item of a list. contained also ends the details elements that begin in
+// the container, even if their end tags are missing.
 func (f *flattener) contained(lay func()) {
 	d := &f.folds
 	floor := d.floor
@@ -94,8 +94,8 @@ func (f *flattener) contained(lay func()) {
 	}
 }
 
-// unfold ends the details elements whose end is missing in the source or in their container, except the outermost
-// ones: their number is around. The ended elements are shown unfolded.
+// unfold ends the open details elements, except the outermost ones, whose number is around. The end tags of the ended
+// elements are missing in the source or in their container, so these elements are shown unfolded.
 func (f *flattener) unfold(around int) {
 	for len(f.folds.open) > around {
 		if i := f.folds.open[len(f.folds.open)-1]; i >= 0 {
@@ -105,8 +105,8 @@ func (f *flattener) unfold(around int) {
 	}
 }
 
-// htmlLine lays out a line of HTML that may contain tags of details elements. grows means that the line may be
-// incomplete.
+// htmlLine lays out a line of HTML that may contain tags of details elements. If grows is set, the end of the line may
+// not have arrived yet.
 func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	s = bytes.TrimRight(s, "\r\n")
 	if grows {

@@ -1,16 +1,18 @@
 package markup
 
-// Dialect defines how a platform encodes formatted text and counts its length. A Dialect does not change, and is safe
-// for concurrent use.
+// Dialect defines how a platform encodes formatted text and counts its length. A Dialect is immutable and safe for
+// concurrent use.
 type Dialect interface {
-	// Shape returns the characters that show blocks without a format of their own, such as list items and rules.
+	// Shape returns the characters that show blocks for which the platform has no format, such as list items and
+	// rules.
 	Shape() Shape
-	// Render encodes a piece. It is called for every possible cut, so it must have no side effects. It shows exactly
-	// the text of the piece, except for white space at the edges if the platform trims it. It drops formats that the
-	// platform lacks. If the platform finds mentions of people in text, Render must disable them.
+	// Render encodes a piece in the platform's form. The layout calls Render for every possible cut, so Render must have no
+	// side effects. The result shows exactly the text of the piece; only white space at the edges may be missing, if the
+	// platform trims it. Render drops formats that the platform does not support. If the platform recognizes mentions of
+	// people in plain text, Render must disable the mentions.
 	Render(p Piece) Rendered
-	// Len returns the length of a message in the unit of the platform's limit. If text is appended to a message, Len
-	// must never get smaller.
+	// Len returns the length of a message in the unit of the platform's limit. A message with more text must never have a
+	// smaller Len.
 	Len(r Rendered) int
 }
 
@@ -27,8 +29,7 @@ type Shape struct {
 // Extras is a set of constructs that only some platforms can show. On other platforms, they become text or code.
 type Extras uint8
 
-// These constants are the extras. CellStyles, Formulas and Details do not apply to messages to which text can only be
-// appended; see Options.Append.
+// CellStyles, Formulas and Details have no effect in messages to which text can only be appended; see Options.Append.
 const (
 	Tables     Extras = 1 << iota // Row and Cell
 	CellStyles                    // the styles of text within a Cell
@@ -38,7 +39,7 @@ const (
 	Details                       // Detail and Summary; without it, the tags are text
 )
 
-// onlyGrows are the extras for messages to which text can only be appended.
+// onlyGrows are the extras that also work in messages to which text can only be appended.
 const onlyGrows = Tables | Tasks | Lists
 
 // Has reports whether the set contains all of some.
@@ -47,8 +48,8 @@ func (e Extras) Has(some Extras) bool { return e&some == some }
 // Style is one kind of formatting.
 type Style uint8
 
-// The styles. Code, Pre and Formula never contain another style, with one exception: the Pre of a table contains Row
-// and Cell, and a Cell may contain styles of text.
+// Code, Pre and Formula never contain another style, with one exception: the Pre of a table contains Row and Cell, and
+// a Cell may contain styles of text.
 const (
 	Bold Style = iota + 1
 	Italic
@@ -75,7 +76,7 @@ type Format struct {
 	Language   string // Pre; may be empty
 	Level      int    // Heading: 1 to 6; for other styles, see the style
 	Align      string // Cell: "center" or "right"; empty: left
-	Open       bool   // text that is appended later continues the format, so its closing marks are omitted
+	Open       bool   // text that is appended later continues the format, so Render omits the format's closing marks
 }
 
 // Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by their start,

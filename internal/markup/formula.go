@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// These limits of formulas are in bytes, except maxLines. Longer formulas are text. An unfinished formula is not
-// shown until it exceeds the limit for unfinished formulas.
+// These limits of formulas are in bytes, except maxLines. A longer formula is shown as text. While a formula is
+// unfinished, it is held back until its end arrives or it exceeds the limit for unfinished formulas.
 const (
 	maxInline      = 512
 	maxHeldInline  = 160 // for an unfinished formula
@@ -22,9 +22,9 @@ const (
 	maxLines       = 64   // number of lines of a formula with lines of its own
 )
 
-// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. With the last two,
-// the formula may have lines of its own. Prices also begin with a dollar sign, and \( and \[ may also be escaped
-// brackets. So the text between the marks decides; see looksLikeFormula.
+// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. A formula between the
+// marks $$x$$ or \[x\] may have lines of its own. Prices also begin with a dollar sign, and \( and \[ may also be
+// escaped brackets. Therefore looksLikeFormula examines the text between the marks.
 
 // closerOf returns the marks that end a formula at the start of s, and the length of the marks.
 func closerOf(s string) (closer string, n int) {
@@ -43,8 +43,8 @@ func closerOf(s string) (closer string, n int) {
 	return "", 0
 }
 
-// inlineFormula returns the length of the formula at the start of s. prev is the character before it. If the length
-// is 0, open says whether further text may make it a formula.
+// inlineFormula returns the length of the formula at the start of s, or 0 if there is none. prev is the character
+// before s. If the length is 0, open says whether s may become a formula when further text arrives.
 func inlineFormula(prev rune, s string) (n int, open bool) {
 	closer, mark := closerOf(s)
 	if closer == "" || closer[0] == '$' && (prev == '$' || unicode.IsLetter(prev) || unicode.IsDigit(prev)) {
@@ -65,7 +65,7 @@ func inlineFormula(prev rune, s string) (n int, open bool) {
 	return mark + end + len(closer), false
 }
 
-// endsAt returns the offset of the closing marks in the line, or -1. Escaped dollar signs do not count.
+// endsAt returns the offset of a formula's closing marks in the line, or -1. It skips escaped dollar signs.
 func endsAt(line, closer string) int {
 	for i := 0; i < len(line); i++ {
 		switch {
@@ -127,8 +127,8 @@ func hasWords(s string) bool {
 }
 
 // displayFormula returns the end of a formula with lines of its own at the start of s. The formula ends with closing
-// marks at the end of a line, before any blank line. If the end is 0, open says whether further text may end the
-// formula.
+// marks at the end of a line, before any blank line. If the end is 0, open says whether s may become a complete formula
+// when further text arrives.
 func displayFormula(s string) (end int, open bool) {
 	closer, mark := closerOf(s)
 	if mark != 2 || closer == `\)` {
@@ -152,7 +152,7 @@ func displayFormula(s string) (end int, open bool) {
 	return 0, false
 }
 
-// inlineNode is a formula within a line; segment includes the marks.
+// inlineNode is a formula within a line of text. segment is the formula with its marks.
 type inlineNode struct {
 	ast.BaseInline
 	segment text.Segment
@@ -246,7 +246,7 @@ func (displayParser) Close(ast.Node, text.Reader, parser.Context) {}
 func (displayParser) CanInterruptParagraph() bool                 { return true }
 func (displayParser) CanAcceptIndentedLine() bool                 { return false }
 
-// display lays out a formula with lines of its own. It does not change its text.
+// display lays out a formula with lines of its own. It leaves the formula's text unchanged.
 func (f *flattener) display(n *displayNode) {
 	i := f.builder.open(Format{Style: Formula, Level: 1})
 	for k := range n.Lines().Len() {
@@ -260,8 +260,8 @@ func (f *flattener) display(n *displayNode) {
 	f.close(i)
 }
 
-// holdFormula returns where an unfinished source must be cut, so that it shows no formula with lines of its own
-// before the formula's end is known.
+// holdFormula returns where an unfinished source must be cut, so that no unfinished formula with lines of its own is
+// shown.
 func holdFormula(doc document) int {
 	src := string(doc.src)
 	for at := max(0, len(src)-maxHeldDisplay); at < len(src); {

@@ -45,7 +45,7 @@ const (
 )
 
 // finished returns the length of the part of s that ends with a complete grapheme. s is the beginning of a longer
-// text. A grapheme that more characters are likely to follow is not complete.
+// text. A grapheme counts as incomplete if the next characters are likely to extend it.
 func finished(s string) int {
 	n := wholeRunes(s)
 	r, size := utf8.DecodeLastRuneInString(s[:n])
@@ -65,8 +65,8 @@ func finished(s string) int {
 }
 
 // wholeCharacters returns the length of the part of s whose last character can't change any more. s is the beginning
-// of a longer text. An emoji may be joined with the next one, and a letter may get an accent. ASCII letters, and
-// scripts without accents, are complete.
+// of a longer text. The last character may still change if it is an emoji, which may be joined with the next one, or a
+// letter that may get an accent. An ASCII letter, or a letter of a script without accents, can't change.
 func wholeCharacters(s string) int {
 	n := wholeRunes(s)
 	r, _ := utf8.DecodeLastRuneInString(s[:n])
@@ -93,7 +93,7 @@ func wholeRunes(s string) int {
 // regional reports whether r is half of a flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// graphemeStart returns the start of the last grapheme of s. White space at the start of the grapheme does not count.
+// graphemeStart returns the start of the last grapheme of s. It skips white space at the start of the grapheme.
 func graphemeStart(s string) int {
 	from := max(0, len(s)-maxLook)
 	for from > 0 && s[from-1] != '\n' && s[from-1] != ' ' {

@@ -8,8 +8,9 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// growing cuts a growing text into parts. Where a part ends depends only on the text before its end and a little text
-// after it. Of the last part, it shows only the text that certainly belongs to the part.
+// growing cuts a growing text into parts, for messages to which text can only be appended. The end of a part depends
+// only on the text before it and on a little text after it. The last part contains only text that certainly belongs to
+// it.
 type growing struct {
 	cutter
 	next rune // the character after the text; see grown
@@ -67,8 +68,8 @@ func (c *growing) sourceOf(pos int) int {
 	return a.source + min(pos-a.text, a.size)
 }
 
-// leaveOpen marks those formats of the piece at pos that continue after the piece. A block that ends at more may
-// still get longer.
+// leaveOpen sets Open in those formats of the piece at pos that continue after the piece. A block that ends where the
+// arrived text ends, at more, may still get longer, so it counts as open.
 func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	end := pos + len(p.Text)
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
@@ -83,8 +84,8 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	}
 }
 
-// end returns the end of the part that begins at pos, and whether the part is full. If the part is not full, its end
-// is the end of the text that certainly belongs to it. The text up to more has arrived, too, but may belong to the
+// end returns the end of the part that begins at pos, and whether the part is full. If the part is not full, cut is the
+// end of the text that certainly belongs to the part. The text from cut to more has also arrived, but may belong to the
 // next part.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
 	limit := pos + room(c.dialect, c.text[pos:], c.limit)
@@ -122,7 +123,8 @@ func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }
 
-// force returns where to cut a text that has no good place: at a grapheme boundary, if at least one grapheme fits.
+// force returns where to cut a text that contains no good place for a cut. It cuts at a grapheme boundary if at least
+// one grapheme fits.
 func (c *growing) force(pos, limit int) int {
 	cut := pos
 	g := graphemes.FromString(c.text[pos:min(len(c.text), limit+maxLook)])
@@ -144,7 +146,7 @@ func (c *growing) force(pos, limit int) int {
 func (c *growing) ends(pos, limit int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
-		// Do not cut at a blank line, but at the end of the line above it. The text after the blank line may still
+		// At a blank line, cut already at the end of the line above, because the text after the blank line may still
 		// change.
 		if last := s.at == len(c.text) && !c.open; !last && (s.kind == atGrapheme || s.kind == atBlock) {
 			continue

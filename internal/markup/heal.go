@@ -10,7 +10,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// These expressions match the end of an unfinished source that may still change its meaning.
+// These expressions match text at the end of an unfinished source. Further text may still change the meaning of this
+// text.
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)
@@ -35,8 +36,9 @@ func settled(src string) int {
 	return n
 }
 
-// heal splits an unfinished document into its finished blocks (head) and the last block (tail), whose open constructs
-// it closes. shown is the number of source bytes that are shown. heal parses only the last block again.
+// heal splits an unfinished document into its finished blocks (head) and its last block (tail), and closes the open
+// constructs of the last block. To do so, it parses only the last block again. shown is the number of source bytes that
+// head and tail show.
 func heal(p parser.Parser, doc document, extras Extras) (head document, tail based, shown int) {
 	if len(doc.blocks) == 0 {
 		return doc, based{base: len(doc.src)}, len(doc.src)
@@ -47,7 +49,8 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 		cut = min(cut, holdFormula(doc))
 	}
 	for last > 0 && cut <= doc.blocks[last].start {
-		// The text that is held back began this block. Without it, the block above may still continue.
+		// The whole last block is held back. Further text may still continue the block above it, so that block
+		// is now the unfinished one.
 		last--
 	}
 	base := doc.blocks[last].start
@@ -73,7 +76,7 @@ func heal(p parser.Parser, doc document, extras Extras) (head document, tail bas
 	return head, based{document: parse(p, src, doc.refs), base: base}, shown
 }
 
-// openLeaf returns the innermost last block of n, to which further text belongs.
+// openLeaf returns the innermost last block of n. Further text would continue this block.
 func openLeaf(n ast.Node) ast.Node {
 	for {
 		if _, ok := n.(*extast.Table); ok {
@@ -87,8 +90,8 @@ func openLeaf(n ast.Node) ast.Node {
 	}
 }
 
-// holdLine returns where the source must be cut, so that its last line can't turn into an underline, a rule, a table,
-// a fence, a list item or a definition.
+// holdLine returns where the source must be cut, so that no line is shown that further text could turn into something
+// else: an underline, a rule, a table, a fence, a list item or a definition.
 func holdLine(src []byte, leaf ast.Node) int {
 	start := lineStart(src, len(src))
 	last := string(src[start:])
@@ -110,7 +113,7 @@ func holdLine(src []byte, leaf ast.Node) int {
 	return holdMarks(src, start, last)
 }
 
-// holdMarks is like holdLine, for a last line that is not code.
+// holdMarks does the work of holdLine if the last line is not code.
 func holdMarks(src []byte, start int, last string) int {
 	content := contentOf(last)
 	if last == "" {
@@ -130,7 +133,7 @@ func holdMarks(src []byte, start int, last string) int {
 	return len(src)
 }
 
-// holdHead is like holdLine, for a source that ends with a complete line. The line may be the head of a table.
+// holdHead does the work of holdLine if the source ends with a complete line, which may be the head of a table.
 func holdHead(src []byte) int {
 	if n := len(src); n > 0 {
 		if above := lineStart(src, n-1); strings.HasPrefix(contentOf(string(src[above:])), "|") {

@@ -95,7 +95,8 @@ func (b *builder) unescaped(s []byte, pos int) {
 	b.write(s[from:], pos+from)
 }
 
-// entity returns the characters of the HTML entity at the start of s, and the length of the entity; 0: s begins with no entity.
+// entity returns the characters of the HTML entity at the start of s, and the entity's length, or 0 if s does not begin with
+// one.
 func entity(s []byte) ([]byte, int) {
 	end := bytes.IndexByte(s[:min(len(s), maxEntity)], ';')
 	if end < 2 {
@@ -199,8 +200,8 @@ func destination(raw []byte) string {
 	return string(d)
 }
 
-// labelStart returns the start of an autolink's label. The label does not include an angle bracket, or the character
-// at which the parser found the link.
+// labelStart returns the source offset of an autolink's label. The node's own position may be one character earlier: at
+// an angle bracket, or at the character at which the parser found the link.
 func labelStart(n *ast.AutoLink, src []byte) int {
 	pos := n.Pos()
 	if !bytes.HasPrefix(src[pos:], n.Label(src)) {
@@ -209,7 +210,7 @@ func labelStart(n *ast.AutoLink, src []byte) int {
 	return pos
 }
 
-// autoURL returns the URL of an autolink. If the scheme is missing, it adds one.
+// autoURL returns the URL of an autolink. It adds the scheme if the source omits it.
 func autoURL(n *ast.AutoLink, src []byte) string {
 	url := string(n.URL(src))
 	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(url), "mailto:") {

@@ -21,11 +21,11 @@ type Span struct {
 	Language       string
 }
 
-// Mark is the place in the source at which a part begins. Offset is the start of the top-level block that contains
-// the place. Line and Col say how much of the block's laid-out text belongs to earlier parts. Shown is the source
-// offset up to which earlier parts show the text. If later text changes the layout of the block, Shown decides, so
-// that nothing is shown twice or left out. The zero Mark is the beginning of the source. Appending to the source
-// never moves a Mark.
+// Mark is the place in the source at which a part begins. Offset is the source offset of the top-level block that
+// contains the place. Line and Col are the position of the place in the laid-out text of the block: everything before
+// it belongs to earlier parts. Shown is the source offset up to which earlier parts show the text. If later text
+// changes the layout of the block, Line and Col are wrong, and Shown determines the place; so nothing is shown twice or
+// left out. The zero Mark is the beginning of the source. Appending to the source does not change a Mark.
 type Mark struct{ Offset, Line, Col, Shown int }
 
 // Before reports whether a is earlier in the source than b.
@@ -49,7 +49,7 @@ type Options struct {
 	From    Mark // skip the source before this mark
 	Open    bool // more source may follow: close open constructs, and hide text that may still change its meaning
 	Paused  bool // with Open: only a new paragraph or nothing can follow, so the last character is complete
-	Append  bool // text can only be appended to the message, see Layout; the same for all parts of a reply and for the final
+	Append  bool // text can only be appended to the message, see Layout; must be the same for all layouts of a reply
 }
 
 // Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source that shows nothing has no
@@ -58,16 +58,16 @@ type Options struct {
 // While src grows, every part except the last one keeps its text and its Next, and a layout from its Next returns the
 // parts after it. The exceptions are constructs that change earlier text: an underline that turns the paragraph above
 // into a heading, a link definition that comes after its link, emphasis or a bracket that is never closed, and a
-// table whose columns get wider. With o.Open there is another exception: for a moment, a part can become the last one
-// again, while the short text after it is held back.
+// table whose columns get wider. With o.Open there is another exception: if all text of the last part is held back for
+// a moment, this part is missing, and the part before it becomes the last one again.
 //
-// With o.Append there are no exceptions. Layouts of a growing source with Open, and of the whole source without Open,
-// have the same parts. Only the last part gets longer: its Rendered.Text is only appended to, and its spans stay or
-// grow with the text. For this, text is shown later, word by word. The text after an emphasis mark or a bracket is
-// shown when the construct is closed, and a table is shown as a whole. Some constructs can't be recognized in time
-// and are shown as source: underlines below headings, reference links and their definitions, tables whose head does
-// not begin with a bar, and strikethrough with one tilde. A part ends at the best place within the last eighth of its
-// maximum length.
+// With o.Append, these exceptions do not occur. Layouts of a growing source with Open, and of the whole source without
+// Open, have the same parts. Only the last part gets longer: its Rendered.Text is only appended to, and its spans stay
+// or grow with the text. In return, the layout shows text later than without o.Append. It shows text word by word, the
+// text after an emphasis mark or a bracket when the construct is closed, and a table as a whole. Some constructs can't
+// be recognized in time, so the layout shows their source: underlines below headings, reference links and their
+// definitions, tables whose head does not begin with a bar, and strikethrough with one tilde. A part ends at the best
+// place within the last eighth of its maximum length.
 //
 // The cost of Layout depends only on the text after o.From.
 func Layout(src string, o Options) []Part {
@@ -103,6 +103,6 @@ func arrange(src string, from int, o Options) (laid, int) {
 	l := flatten(shape, !blankEnd(doc.src),
 		based{document: head, base: from},
 		based{document: tail.document, base: tail.base, blank: blank})
-	l.cutSource(from + shown) // closing marks that close nothing are text to the parser
+	l.cutSource(from + shown) // the parser reads added closing marks that close nothing as text
 	return l, from + shown
 }

@@ -25,9 +25,9 @@ type block struct {
 	start int
 }
 
-// newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits. If
-// grows is set, it omits constructs that change earlier text; see Options.Append. Only one goroutine may use the
-// parser.
+// newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits. If grows
+// is set, the parser does not recognize constructs that change earlier text; see Options.Append. Only one goroutine may
+// use the parser.
 func newParser(extras Extras, grows bool) parser.Parser {
 	count := &tally{}
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
@@ -104,7 +104,7 @@ func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	return d
 }
 
-// references returns the link definitions in a text. It parses the text only if it seems to contain some.
+// references returns the link definitions in a text. To save time, it parses only texts that contain "]:".
 func references(src string) []parser.Reference {
 	for rest := src; ; {
 		i := strings.Index(rest, "]:")
@@ -122,7 +122,8 @@ func references(src string) []parser.Reference {
 // position returns an offset on the first line of a block, or -1.
 func position(n ast.Node) int {
 	if t, ok := n.(*extast.Table); ok && t.FirstChild() != nil {
-		// The table's own position is that of the whole paragraph, which may begin with lines of text.
+		// The position of the table node is the start of the whole paragraph, in which lines of text may
+		// precede the table.
 		return t.FirstChild().Pos()
 	}
 	return n.Pos()

@@ -2,8 +2,8 @@ package markup
 
 import "strings"
 
-// Rest returns the source that last and the parts before it do not show. If it begins within a code block, Rest
-// repeats the opening fence, so that the result is valid by itself.
+// Rest returns the source after the end of the part last. If the returned source would begin within a code block, Rest
+// puts the opening fence of the block before it, so that the result is valid Markdown by itself.
 func Rest(src string, last Part) string {
 	end := min(last.End, len(src))
 	rest := strings.TrimLeft(src[end:], "\n")

@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// scanner scans the inline content of an unfinished paragraph for open constructs. It follows CommonMark's rules for
-// runs of marks closely enough that its closing marks work. If it makes a mistake, a construct only stays open.
+// scanner scans the inline content of an unfinished paragraph for open constructs. The scanner follows CommonMark's
+// rules for runs of marks closely enough that its closing marks work. If the scanner makes a mistake, a construct stays
+// open and its marks are shown as text.
 type scanner struct {
 	s        string
 	stack    []opener
@@ -23,7 +24,8 @@ type opener struct {
 	canClose bool
 }
 
-// These are limits for open constructs. Beyond them, an opening bracket and what follows it are treated as text.
+// These constants limit open constructs. If a construct exceeds a limit, its opening bracket and the text after it are
+// treated as text.
 const (
 	maxOpeners   = 64
 	maxLinkText  = 160 // in bytes, like the limits below
@@ -60,8 +62,8 @@ func (sc *scanner) scan() int {
 	return len(sc.s)
 }
 
-// step handles the character at i. It returns the next index, or, if cut is not negative, where the content must be
-// cut.
+// step handles the character at i. It returns the index of the next character. If cut is not negative, the content must
+// be cut there.
 func (sc *scanner) step(i int) (next, cut int) {
 	c := sc.s[i]
 	if sc.formulas && (c == '$' || c == '\\') {
@@ -132,7 +134,7 @@ func (sc *scanner) code(i int) (next, cut int) {
 	return 0, len(strings.TrimRight(sc.s, "`"))
 }
 
-// formula handles a character that may begin a formula. If it does not begin one, formula returns i and -1.
+// formula handles a character that may begin a formula. If there is no formula, formula returns i and -1.
 func (sc *scanner) formula(i int) (next, cut int) {
 	prev, _ := utf8.DecodeLastRuneInString(sc.s[:i])
 	n, open := inlineFormula(prev, sc.s[i:])
@@ -264,7 +266,8 @@ func (sc *scanner) close(c byte, n int, both bool) int {
 }
 
 // closedTogether reports whether one run of marks can close all openers of a group. A run of more than two ~ is not a
-// mark. Runs of * and _ follow the rule of three: https://spec.commonmark.org/0.31.2/#can-close-emphasis
+// mark. Runs of * and _ must follow CommonMark's rule about multiples of 3:
+// https://spec.commonmark.org/0.31.2/#can-close-emphasis
 func closedTogether(group []opener) bool {
 	n := 0
 	for _, o := range group {
@@ -275,7 +278,8 @@ func closedTogether(group []opener) bool {
 	})
 }
 
-// finish returns where to cut the content, at keep or before it, and the closing marks for the remaining openers.
+// finish returns where to cut the content, and the closing marks for the openers that remain before the cut. The cut is
+// at keep or before it.
 func (sc *scanner) finish(keep int) (int, string) {
 	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
 	for i, o := range sc.stack {

@@ -20,18 +20,18 @@ var (
 		"\\s*(?:/|=\\s*(?:'[^']*|\"[^\"]*)?)?$)")
 )
 
-// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change. If it
-// can't decide about a place, the place counts as changeable.
+// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change. A place
+// counts as changeable if the seeker can't decide.
 type seeker struct {
 	src      []byte
 	leaf     ast.Node
 	at       int   // the first changeable place found so far, or -1
-	done     bool  // the search has ended, because the text from here on can't be judged
-	brackets []int // for each open bracket, the place that changes if it becomes a link
+	done     bool  // the search has ended, because the seeker can't judge the text after this place
+	brackets []int // for each open bracket, the place that changes if the bracket becomes a link
 	read     int   // end of the examined source
 	address  int   // start of a bare URL that later text may continue, or -1
 	literal  int   // end of the current literal text
-	above    int   // start of the previous child, or -1 if it is text
+	above    int   // start of the previous child node, or -1 if that node is text
 }
 
 // seek returns the first changeable place, or the length of the source.
@@ -72,13 +72,13 @@ func (s *seeker) child(c ast.Node) {
 	}
 	if _, auto := c.(*ast.AutoLink); auto {
 		s.address = top
-	} else if c.NextSibling() == nil { // its closing mark may get longer
+	} else if c.NextSibling() == nil { // the closing mark of the last child may get longer
 		s.found(top)
 	}
 }
 
-// found records a changeable place. It does not end the search, because the brackets after an open emphasis mark must
-// still be examined.
+// found records a changeable place. It does not end the search, because a closing bracket further on may make an
+// earlier place changeable.
 func (s *seeker) found(place int) {
 	if s.at < 0 || place < s.at {
 		s.at = place
@@ -96,14 +96,14 @@ func (s *seeker) begin(c ast.Node) int {
 	pos := c.Pos()
 	if auto, ok := c.(*ast.AutoLink); ok {
 		if start := labelStart(auto, s.src); s.src[pos] != '<' || start != pos+1 {
-			return start // a bare URL; if it follows a tag, the parser reports its start here
+			return start // a bare URL; if the URL follows a tag, the parser reports this start
 		}
 	}
 	return pos
 }
 
-// inside examines the content of a complete construct that begins at top. Only constructs that take precedence over
-// it, such as code, can still break it.
+// inside examines the content of a complete construct that begins at top. Only a construct of higher precedence, such
+// as code, can still break this construct.
 func (s *seeker) inside(n ast.Node, top int, link bool) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -139,7 +139,7 @@ func (s *seeker) skip(n ast.Node) {
 }
 
 // text examines literal text. top is the start of the surrounding construct, or -1 if there is none. Within a
-// construct it ignores emphasis marks, and within a link also brackets.
+// construct, text ignores emphasis marks, and within a link it also ignores brackets.
 func (s *seeker) text(n *ast.Text, top int, link bool) {
 	if start := n.Segment.Start; start > s.read && bytes.IndexByte(s.src[s.read:start], '\n') >= 0 {
 		s.address = -1
@@ -200,7 +200,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 		if top < 0 && s.opens(c, i, n) {
 			s.found(place)
 			if i+n >= len(s.src) && i+n > s.literal && s.above >= 0 {
-				s.found(s.above) // these marks close a format, but more of the same character may follow
+				s.found(s.above) // these marks close a format, but more marks of the same character may follow
 			}
 		}
 		return i + n
@@ -238,8 +238,8 @@ func (s *seeker) opens(c byte, i, n int) bool {
 	return i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// rest returns the content of the paragraph from source offset i on. It leaves out the marks at the start of the
-// lines.
+// rest returns the content of the paragraph from source offset i on, without the marks of quotes and lists at the start
+// of lines.
 func (s *seeker) rest(i int) string {
 	var out strings.Builder
 	lines := s.leaf.Lines()

@@ -13,7 +13,7 @@ type cutter struct {
 	limit   int
 	end     int // number of source bytes that the text shows
 	shape   Shape
-	zones   []Format // ranges such as links, inline code and headings; a range is cut only if it begins a part
+	zones   []Format // ranges such as links, code and headings; only a part that begins with a range may end within it
 	shown   int      // source offset up to which earlier parts show the text
 }
 
@@ -25,7 +25,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 		case Pre, Quote, Row, Cell, Task, Item, Detail:
 			continue
 		case Bold, Italic, Strike:
-			if !o.Append { // their marks must not stay open at the end of a part
+			if !o.Append { // the marks of these formats must not stay open at the end of a part
 				continue
 			}
 		}
@@ -104,7 +104,7 @@ func (c *cutter) skipBlank(pos int) int {
 	for start > pos && c.text[start-1] != '\n' {
 		start--
 	}
-	if next-start > c.limit/2 { // otherwise the indentation would fill more than half of the message
+	if next-start > c.limit/2 { // the indentation alone would fill more than half of the message
 		return next
 	}
 	if start > pos || pos == 0 || c.text[pos-1] == '\n' {
@@ -130,7 +130,7 @@ func (c *cutter) around(s Style, pos int) (Format, bool) {
 	return Format{}, false
 }
 
-// Visible reports whether a text shows anything. Platforms refuse texts that don't.
+// Visible reports whether a text shows anything. Platforms refuse messages without visible text.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		switch {
@@ -167,8 +167,8 @@ func (c *cutter) shownBefore(pos int) int {
 	return a.source + max(1, min(pos-a.text, a.size))
 }
 
-// find returns the position of a mark in the text. It uses the mark's line and column, unless later text has changed
-// the layout.
+// find returns the position of a mark in the text. It uses the mark's line and column. If later text has changed the
+// layout, it uses Mark.Shown instead.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)
 	if m.Shown <= 0 {
@@ -187,8 +187,8 @@ func (c *cutter) sourceAt(i, pos int) int {
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the position of the first text that comes after the source offset shown. If a list mark is
-// directly before this text, it returns the position of the mark.
+// findShown returns the position of the first text that comes after the source offset shown. If the mark of a list item
+// is directly before this text, findShown returns the position of the mark.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {
 		if a.source < shown && a.source+a.size <= shown {
@@ -201,7 +201,7 @@ func (c *cutter) findShown(shown int) int {
 		}
 		line := strings.LastIndexByte(c.text[:a.text], '\n') + 1
 		if i == 0 || c.anchors[i-1].text+c.anchors[i-1].size <= line && c.anchors[i-1].text < line {
-			return line // the source does not contain a list item's mark in this form
+			return line // the mark of a list item has no anchor, because the source contains it in another form
 		}
 		return a.text
 	}

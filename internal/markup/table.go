@@ -105,7 +105,7 @@ func fields(s []byte) (list [][2]int) {
 	return list
 }
 
-// structure adds the formats of a row, whose text the caller writes next.
+// structure adds the formats of a row and its cells. The caller then writes the text of the row.
 func (f *flattener) structure(head bool, text string, cells []Format) {
 	row := Format{Style: Row, Start: len(f.text), End: len(f.text) + len(text)}
 	if head {
@@ -118,8 +118,8 @@ func (f *flattener) structure(head bool, text string, cells []Format) {
 	}
 }
 
-// line pads the cells of a row to the widths of their columns. It also returns the formats of the cells and of the
-// text in them.
+// line returns the text of a row, with each cell padded to the width of its column. It also returns the formats of the
+// cells and of their texts.
 func line(cond *runewidth.Condition, row []cell, widths []int, aligns []extast.Alignment) (string, []Format) {
 	var s strings.Builder
 	var cells []Format

@@ -13,8 +13,8 @@ import (
 // entity matches an HTML character reference without its semicolon, at the end of a text.
 var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31}$`)
 
-// Destination returns a URL in the form for the parentheses after a link's label. It returns "" if the link is not
-// allowed: because of another scheme, a missing host, or user information that could look like a host. Characters
+// Destination returns a URL in the form for the parentheses after a link's label. Destination returns "" if the URL has
+// a scheme that is not in schemes, lacks a host, or contains user information, which could look like a host. Characters
 // that could end the link or act as marks are percent-encoded (https://www.rfc-editor.org/rfc/rfc3986#section-2.1).
 func Destination(address string, schemes ...string) string {
 	u, err := url.Parse(address)

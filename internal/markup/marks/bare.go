@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// bare reports whether a format can be written without escapes. Its text must not contain its mark, and no word may
-// continue across its ends.
+// bare reports whether a format can be written in a Markdown that has no escapes. The format's text must not contain
+// the format's mark, and no word may continue across the ends of the format.
 func (w *writer) bare(f markup.Format) bool {
 	mark := ""
 	switch f.Style {

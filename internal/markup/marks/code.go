@@ -7,8 +7,9 @@ import (
 
 // code writes the inline code f from i to its end, and returns the end.
 //
-// One backtick on each side suffices for code without backticks. Two work for any code, because a joiner separates
-// adjacent backticks within it. Code at the start of a piece may continue later, so its backticks are not all known.
+// One backtick on each side suffices for code that contains no backticks. Two backticks on each side work for any code,
+// because a joiner separates adjacent backticks within the code. Code at the start of a piece may get longer later, and
+// the new text may contain backticks, so such code always gets two.
 func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
@@ -47,8 +48,8 @@ func (w *writer) code(i int, f format) int {
 	return f.End
 }
 
-// spaced reports whether only spaces separate an end of the code from a backtick. If both ends had such a space,
-// CommonMark would remove both spaces.
+// spaced reports whether one end of the code consists of spaces next to a backtick. If both ends of the written code
+// were spaces, CommonMark would remove one space at each end.
 func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
 	return len(trimmed) < len(code) && at(trimmed, "`")
 }
@@ -67,7 +68,7 @@ func (w *writer) codeLabel(i, end int) bool {
 func (w *writer) codeChar(i int, r rune) {
 	n := len(w.out)
 	if r == '(' && !w.rules.CommonMark && w.lastLink >= 0 && n > 0 && w.out[n-1] == ']' && bytes.LastIndexByte(w.out, '[') == w.lastLink {
-		w.out = append(w.out, Joiner...) // otherwise Discord's greedy parser would end the label of the last link here
+		w.out = append(w.out, Joiner...) // without it, Discord's greedy parser would end the last link's label here
 	}
 	w.out = w.grammar.Code(w.out, w.text, i, r)
 }

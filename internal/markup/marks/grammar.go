@@ -11,30 +11,31 @@ import (
 // characters that would otherwise form a mark.
 const Joiner = "\u2060"
 
-// Grammar is a platform's Markdown. Its methods have no side effects. Those with the parameter out append to it and
-// return it.
+// Grammar describes a platform's Markdown. Its methods have no side effects. The methods with the parameter out append
+// to out and return the result.
 //
-// What a method decides must stay valid when text is appended to the piece. So a method may examine all text before
-// the place, but after it only the rest of the current word.
+// The result of a method must stay valid when text is appended to the piece. So a method may examine all text before
+// the current character, but after this character only the rest of the current word.
 type Grammar interface {
 	// Rules returns the structural rules.
 	Rules() Rules
-	// Escape appends the character at a place in a form that shows it literally.
+	// Escape appends the character at a place, escaped so that the platform shows the character itself.
 	Escape(out []byte, at Place) []byte
 	// Code appends the character r at text[i:], which is in inline code or a code block.
 	Code(out []byte, text string, i int, r rune) []byte
 	// Address appends the URL at text[i:] if the platform turns it into a link. It returns the URL's length in the
-	// text, or 0. The URL must end at or before end. At end, the surrounding format ends, or, if opens is set,
+	// text, or 0. The URL must end at or before end: there the surrounding format ends, or, if opens is set,
 	// another format begins.
 	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
 	// Link returns what to write between the parentheses after a link's label, or "" if the link should be plain
-	// text. f tells which bytes of text are the link. If alone is set, no other format covers the link.
+	// text. f is the format of the link: its Start and End delimit the label in text. If alone is set, no other
+	// format covers the link.
 	Link(text string, f markup.Format, alone bool) string
-	// Label reports whether the label of a link may contain the character at text[i:]. If first is set, the label
-	// begins with it.
+	// Label reports whether the label of a link may contain the character at text[i:]. If first is set, this
+	// character is the first one of the label.
 	Label(text string, i int, first bool) bool
-	// Fragile reports whether a piece of code or a URL would end the bold, italic or strikethrough style around it
-	// too early.
+	// Fragile reports whether s, which is inline code or a URL, would end a bold, italic or strikethrough style
+	// around it too early.
 	Fragile(s string) bool
 }
 
@@ -42,20 +43,23 @@ type Grammar interface {
 type Rules struct {
 	// Headings is the number of supported levels of headings. Headings of deeper levels become bold text.
 	Headings int
-	// CommonMark means that the platform follows https://spec.commonmark.org: a mark next to punctuation may not
-	// count, a line break is a space, a line below a quote belongs to the quote, and spaces at the start of a line
-	// are dropped. Otherwise a mark counts anywhere, and lines stay unchanged.
+	// CommonMark means that the platform follows https://spec.commonmark.org. It then ignores some marks next to
+	// punctuation, shows a single line break as a space, adds a line directly below a quote to the quote, and drops
+	// spaces at the start of a line. Without CommonMark, a mark counts anywhere, and the platform shows lines
+	// unchanged.
 	CommonMark bool
-	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). The text
-	// of further columns is written into the last one. 0: tables are not supported and become code.
+	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). The text of
+	// further columns is written into the last one. 0 means that the platform has no tables: a table is then written as
+	// code.
 	Tables int
-	// Lists means that the platform supports lists as CommonMark or Discord defines them. Otherwise list marks are
-	// text.
+	// Lists means that the platform supports lists as CommonMark or Discord defines them. On other platforms, the
+	// marks of list items are written as text.
 	Lists bool
-	// Mark returns the mark of bold, italic and strikethrough text; nil: Markdown's marks.
+	// Mark returns the platform's mark of bold, italic or strikethrough text. If Mark is nil, Markdown's marks are
+	// used.
 	Mark func(markup.Style) string
-	// Bare means that nothing can be escaped, that marks count only at the edges of words, and that two backticks
-	// enclose code. Formats that can't be written under these rules are left out.
+	// Bare means that the platform has no escapes, recognizes marks only at the edges of words, and encloses inline
+	// code in single backticks. Formats that can't be written under these rules are left out.
 	Bare bool
 	// Language matches the language names that may follow the fence of a code block; nil: any name.
 	Language *regexp.Regexp
@@ -67,8 +71,8 @@ type Place struct {
 	At      int  // offset of the character in Text
 	Size    int  // size of the character in bytes
 	Line    int  // offset of the first character of its line that is not white space
-	Heading bool // it is in a heading of a supported level
-	Label   bool // it is in the label of a link; see Grammar.Label
+	Heading bool // the character is in a heading of a supported level
+	Label   bool // the character is in the label of a link; see Grammar.Label
 }
 
 // Rest returns the text from the character to the end.

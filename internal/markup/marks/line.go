@@ -36,14 +36,15 @@ func (w *writer) space(gap string, i int) {
 	}
 }
 
-// part separates the line that ends from the line that begins at i, because CommonMark would join them. A single line
-// break counts as a space unless two spaces precede it (https://spec.commonmark.org/0.31.2/#hard-line-breaks). A line
-// directly below a quote or a list would continue it
-// (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended says that a list ended here.
+// part separates the previous line from the line that begins at i, because CommonMark would join the two lines. A
+// single line break counts as a space unless two spaces precede it
+// (https://spec.commonmark.org/0.31.2/#hard-line-breaks). A line directly below a quote or a list would become a part
+// of it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended means that a list ended with the
+// previous line.
 func (w *writer) part(i int, ended bool) {
 	quote := w.quoteAt(i)
 	switch {
-	case w.tabled: // otherwise the next line would become a row of the table
+	case w.tabled: // without a blank line, the next line would become a row of the table
 		w.out = append(w.out, '\n')
 		if quote == w.quote && quote >= 0 {
 			w.out = append(w.out, quoteMark...)
@@ -74,7 +75,8 @@ func (w *writer) beginLine(i int) {
 	}
 }
 
-// endLine writes a joiner after number signs at the end of a heading, which the platform would drop otherwise.
+// endLine writes a joiner after number signs at the end of a heading. Without the joiner, the platform would drop the
+// number signs.
 func (w *writer) endLine(finished bool) {
 	if w.head >= 0 && finished && !w.rules.CommonMark && w.out[len(w.out)-1] == '#' {
 		w.out = append(w.out, Joiner...)
@@ -99,7 +101,7 @@ func find(list []format, next *int, at int) int {
 	return -1
 }
 
-// finish closes the formats that later text does not continue.
+// finish closes the formats that are still open at the end of the piece, except those that later text may continue.
 func (w *writer) finish() {
 	for n := len(w.marks); n > 0 && !w.inline[w.marks[n-1]].Open; n-- {
 		w.close(false)
@@ -131,7 +133,7 @@ func (w *writer) block(f format) int {
 	}
 	language := f.Language
 	if w.rules.Language != nil && !w.rules.Language.MatchString(language) {
-		language = "" // otherwise it would become a line of the code
+		language = "" // a language that the platform does not support would become a line of the code
 	}
 	w.out = append(w.out, "```"+language+"\n"+prefix...)
 	ticks := 0

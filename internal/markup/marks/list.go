@@ -10,19 +10,19 @@ import (
 const (
 	maxDepth  = 11          // maximum nesting of lists on Discord; Slack's is unknown
 	maxNumber = 999_999_999 // the largest number that is known to work in a list
-	bullets   = "•◦▪"       // marks of lists without numbers, without the boxes of tasks
+	bullets   = "•◦▪"       // marks of items in lists without numbers; boxes of tasks are not included
 )
 
 // listed is a list. number is the number of its last item, or 0 for bullets. column is where the text of that item
 // begins.
 type listed struct{ number, column int }
 
-// item writes the mark of a list item if the platform would then show the item as it was laid out. Otherwise it
-// writes the mark as text. It returns where the text continues.
+// item writes the Markdown mark of a list item if the platform then shows the item as it was laid out. If the platform
+// would show it differently, item writes the mark as text. item returns the offset of the text after the mark.
 //
 // Discord nests an item by its indentation, unless a blank line, a code block or an unindented line is between the
-// item and its parent item. It numbers the items of a list consecutively. CommonMark nests an item in another item if
-// it is indented as far as the other item's text (https://spec.commonmark.org/0.31.2/#list-items).
+// item and its parent item. Discord numbers the items of a list consecutively. CommonMark nests an item in another item
+// if it is indented as far as the other item's text (https://spec.commonmark.org/0.31.2/#list-items).
 func (w *writer) item(i int) int {
 	f := w.items[0]
 	if f.Start < i {
@@ -52,8 +52,9 @@ func (w *writer) item(i int) int {
 	return w.listItem(f, now)
 }
 
-// nested is like item, for CommonMark. Some platforms may not support lists that begin with a number other than 1. So
-// the marks of such a list are written as text. A line that belongs to no list ends all lists; see unlist.
+// nested does the work of item for platforms that follow CommonMark. Some of them may not support lists that begin with
+// a number other than 1, so nested writes the marks of such a list as text. A line that belongs to no list ends all
+// lists; see unlist.
 func (w *writer) nested(f format, gap string) int {
 	lists := w.listed[:min(len(w.listed), f.Level)]
 	now, ok := w.mark(f)
@@ -68,7 +69,7 @@ func (w *writer) nested(f format, gap string) int {
 		column = lists[f.Level-2].column
 	}
 	indent := spaces(gap)
-	if !ok || indent < column || indent > column+3 { // a deeper indentation would make it code
+	if !ok || indent < column || indent > column+3 { // CommonMark reads a more deeply indented line as code
 		w.items = w.items[1:]
 		return w.plainItem(f.Start)
 	}
@@ -77,7 +78,7 @@ func (w *writer) nested(f format, gap string) int {
 	return w.listItem(f, now)
 }
 
-// listItem writes the mark of item f, which belongs to the list now.
+// listItem writes the mark of item f. now is the list to which the item belongs.
 func (w *writer) listItem(f format, now listed) int {
 	w.arrive(f.Start, nil)
 	w.items = w.items[1:]
@@ -97,8 +98,8 @@ func (w *writer) plainItem(i int) int {
 	return w.char(i, size)
 }
 
-// mark returns the list that an item's mark begins or continues. It returns false if the mark is not followed by text
-// in its line.
+// mark returns the list that an item's mark begins or continues. It returns false if no text follows the mark in its
+// line, or if the mark can't be written as the mark of a list.
 func (w *writer) mark(f format) (listed, bool) {
 	text := w.text[f.Start:f.End]
 	if f.End+1 >= len(w.text) || w.text[f.End] != ' ' || len(w.blocks) > 0 && w.blocks[0].Start == f.End+1 {
@@ -134,8 +135,9 @@ func (w *writer) unlist(gap string, i int) bool {
 	return len(w.listed) < before
 }
 
-// indent returns the indentation of the line at i. Up to the column of its list item, it consists of spaces. Beyond
-// that, it consists of no-break spaces, because CommonMark drops other spaces.
+// indent returns the indentation of the line at i. Up to the column at which the text of the list item begins, the
+// indentation consists of spaces. Further indentation consists of no-break spaces, because CommonMark drops other
+// spaces there.
 func (w *writer) indent(indent string, i int) string {
 	if !w.rules.CommonMark || len(w.items) > 0 && w.items[0].Start == i {
 		return indent

@@ -40,15 +40,15 @@ func (w *writer) open(f int) {
 	}
 	m := w.rules.sign(w.inline[f].Style)
 	if n > 0 && w.out[n-1] == m[0] {
-		if w.opened == n { // both opening marks form one run, as they should
+		if w.opened == n { // the two opening marks may form one run
 			w.out = append(w.out, m...)
 			w.opened = len(w.out)
 			return
 		}
-		// If a closing mark is directly before this one, both would form one run, so a joiner separates them. On
-		// Discord this applies to any mark. On other platforms, no joiner may follow a mark that is shown as text:
-		// that mark could then close an outer format.
-		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // next to another tilde, tildes would not be a mark
+		// A closing mark directly before this opening mark would form one run with it, so a joiner separates the two
+		// marks. On Discord, a joiner is written after any mark. On other platforms, a joiner must not follow a mark
+		// character that is shown as text, because this character could then close an outer format.
+		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a run of more than two tildes is not a mark
 			w.out = append(w.out, Joiner...)
 		}
 	}
@@ -59,9 +59,9 @@ func (w *writer) open(f int) {
 
 // close writes the mark that ends the innermost open format. tight means that no white space follows in the text.
 //
-// After punctuation, a mark ends a format only if white space or punctuation follows
-// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). In a script without spaces, the next character
-// may not be known yet.
+// After punctuation, a mark ends a format only if white space or punctuation follows the mark
+// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). In a script without spaces, the character after
+// the mark may not have arrived yet.
 func (w *writer) close(tight bool) {
 	f := w.inline[w.marks[len(w.marks)-1]]
 	w.marks = w.marks[:len(w.marks)-1]
@@ -85,9 +85,9 @@ func (w *writer) close(tight bool) {
 	w.shut = len(w.out)
 }
 
-// token writes text other than white space. Marks that were opened directly after a word don't count if punctuation
-// follows them (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). In this case, token inserts a
-// joiner.
+// token calls write, which writes text other than white space. CommonMark ignores an opening mark between a word and
+// punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). There, token inserts a joiner after
+// the mark.
 func (w *writer) token(write func()) {
 	at := len(w.out)
 	write()
@@ -111,8 +111,8 @@ func last(b []byte) rune {
 	return r
 }
 
-// clings reports whether the character after a mark decides whether the mark counts. r is the character before the
-// mark.
+// clings reports whether the platform must examine the character after a mark to decide whether the mark counts. r is
+// the character before the mark.
 func clings(r rune) bool { return r != 0 && !unicode.IsSpace(r) && !punctuation(r) }
 
 // punctuation reports whether a character is punctuation as defined by CommonMark.

@@ -9,8 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Write returns the piece as a platform's Markdown. If text is appended to the piece, and the formats at its end were
-// Open, the new result begins with the earlier one.
+// Write returns the piece as a platform's Markdown. If text is appended to a piece whose last formats are Open, the
+// result of the next Write begins with the result of this one.
 func Write(g Grammar, p markup.Piece) string {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	if !markup.Visible(text) {
@@ -32,15 +32,15 @@ type writer struct {
 	done    int // end of the written text; white space after it is written with the next text
 
 	quotes, heads, blocks, inline []format // sorted by their start
-	nextQuote, nextHead           int      // indexes in quotes and heads of the first ones that end after the place
-	covering                      []int    // indexes in inline of the formats that cover the place, outer first
-	next                          int      // index in inline of the first format that begins after the place
+	nextQuote, nextHead           int      // index of the first quote and of the first heading that end after the current place
+	covering                      []int    // indexes in inline of the formats that cover the current place, outer first
+	next                          int      // index in inline of the first format that begins after the current place
 	marks                         []int    // indexes in inline of the formats whose marks are still open
 
 	items  []format // the marks of lists
 	listed []listed // the list of the current line, preceded by the lists around it
 
-	start  bool // the place is at the start of a line
+	start  bool // the current place is at the start of a line
 	line   int  // start of the text in the current line
 	head   int  // index in heads of the line's heading, or -1
 	quote  int  // index in quotes of the line's quote, or -1
@@ -57,7 +57,7 @@ type writer struct {
 type format struct {
 	markup.Format
 	destination string // Link: what to write between the parentheses
-	spent       bool   // Link: it was closed and must not be opened again
+	spent       bool   // Link: the link was closed and must not be opened again
 	rows        []row  // Pre of a table: its rows
 }
 
@@ -71,8 +71,8 @@ func (w *writer) sort(formats []markup.Format) {
 		line := f.Start == 0 || w.text[f.Start-1] == '\n'
 		switch {
 		case f.Style == markup.Quote:
-			// A quote within a quote is part of it. A quote after a bullet does not begin its line and can't be
-			// written.
+			// A quote within another quote is written as part of the outer one. A quote after a bullet does not
+			// begin its line, so Markdown can't express it, and the quote is left out.
 			if n := len(w.quotes); line && (n == 0 || w.quotes[n-1].End <= f.Start) {
 				w.quotes = append(w.quotes, format{Format: f})
 			}
@@ -128,8 +128,8 @@ func (w *writer) write() {
 	w.finish()
 }
 
-// cover finds the inline formats that cover the place i. If one of them is code, it returns the format's index,
-// otherwise -1.
+// cover finds the inline formats that cover the place i. It returns the index of the format that is code, or -1 if
+// there is none.
 func (w *writer) cover(i int) (code int) {
 	for n := len(w.covering); n > 0 && w.inline[w.covering[n-1]].End <= i; n-- {
 		w.covering = w.covering[:n-1]
@@ -154,7 +154,7 @@ func (w *writer) cover(i int) (code int) {
 	return -1
 }
 
-// covered reports whether a format around the place already has the style.
+// covered reports whether a format that covers the current place has the style.
 func (w *writer) covered(s markup.Style) bool {
 	for _, i := range w.covering {
 		if w.inline[i].Style == s {
@@ -164,8 +164,8 @@ func (w *writer) covered(s markup.Style) bool {
 	return false
 }
 
-// boundary returns where the innermost inline format at the place ends, or where the next one opens if that comes
-// first.
+// boundary returns where the innermost inline format at the current place ends, or where the next format begins,
+// whichever comes first.
 func (w *writer) boundary() (end int, opens bool) {
 	end = len(w.text)
 	if n := len(w.covering); n > 0 {
@@ -180,8 +180,8 @@ func (w *writer) boundary() (end int, opens bool) {
 	return end, opens
 }
 
-// char writes the character at i, which has size bytes, or the URL that begins at i. It returns where the text
-// continues.
+// char writes the character at i, which has size bytes, or the URL that begins at i. It returns the offset after the
+// written text.
 func (w *writer) char(i, size int) int {
 	end, opens := w.boundary()
 	if address, n := w.grammar.Address(nil, w.text, i, end, opens); n > 0 {
@@ -200,7 +200,7 @@ func (w *writer) char(i, size int) int {
 	return w.done
 }
 
-// link returns the index of the link that covers the place, or -1.
+// link returns the index of the link that covers the current place, or -1.
 func (w *writer) link() int {
 	for _, i := range w.covering {
 		if w.inline[i].Style == markup.Link {
@@ -221,7 +221,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
-				f.spent = true // otherwise the link would be written again after this token
+				f.spent = true // without spent, the link would be written a second time after this token
 			}
 		default:
 			if !fragile {
@@ -234,8 +234,8 @@ func (w *writer) wanted(label, fragile bool) []int {
 
 func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
 
-// arrive writes the white space before i, and opens and closes formats until those of want are open. Formats are
-// closed before white space and opened after it. No format stays open across lines.
+// arrive writes the white space before i. It also writes closing marks before the white space and opening marks after
+// it, until exactly the formats of want are open. No format stays open across lines.
 func (w *writer) arrive(i int, want []int) {
 	gap := w.text[w.done:i]
 	keep := 0

@@ -17,15 +17,16 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Prefixes lays out src and its beginnings, step bytes apart: as a preview, as a final, and for a message to which
-// text can only be appended. It fails the test unless the parts fit, show the whole text once, and break no grapheme.
-// valid checks each part, and fails the test itself. Prefixes returns how many bytes of visible text disappeared
+// Prefixes lays out src and the prefixes of src, each step bytes longer than the one before. It lays out each one as a
+// preview, as a final, and for a message to which text can only be appended. Prefixes fails the test if a part exceeds
+// the limit, if the parts don't show the whole text exactly once, or if a part breaks a grapheme. It calls valid for
+// each part; valid fails the test if the part is wrong. Prefixes returns how many bytes of visible text disappeared
 // between two previews.
 func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
 	seen := ""
-	grows := utf8.ValidString(src) // models write no invalid characters, which may disappear later
+	grows := utf8.ValidString(src) // invalid characters may disappear later, but models don't write any
 	var grown []markup.Part
 	for i := 0; ; i = min(i+step, len(src)) {
 		c.src = src[:i]
@@ -96,7 +97,8 @@ func (c *checker) layout(o markup.Options) []markup.Part {
 	return parts
 }
 
-// grows makes a layout for a message to which text can only be appended, and compares it with the layout before.
+// grows makes a layout for a message to which text can only be appended, and compares it with before, the layout of the
+// previous prefix.
 func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	c.Helper()
 	parts := c.layout(o)
@@ -117,8 +119,8 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	return parts
 }
 
-// keeps reports whether all earlier spans still exist, perhaps longer. It ignores their order: of two spans with the
-// same start, the longer one comes first, and this may change when they grow.
+// keeps reports whether each span in was still exists in now, perhaps longer. It ignores the order of the spans: of two
+// spans with the same start, the longer one comes first, and the order changes when the shorter one outgrows it.
 func keeps(was, now []markup.Span) bool {
 	was, now = longestFirst(was), longestFirst(now)
 	for _, s := range was {

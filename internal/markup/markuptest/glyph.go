@@ -33,9 +33,9 @@ func With(styles string, s markup.Style) string {
 	return string(all)
 }
 
-// Glyphs returns the visible characters of a piece on a platform with this number of heading levels. Deeper headings,
-// and headings that do not begin their line, are bold. Quotes that do not begin their line are plain text.
-// destination converts the URL of a link. If it returns "", the link is plain text.
+// Glyphs returns the characters of a piece as a person sees them on a platform with this number of heading levels.
+// Deeper headings, and headings that do not begin at the start of a line, are bold. Quotes that do not begin at the
+// start of a line are plain text. destination converts the URL of a link. If it returns "", the link is plain text.
 func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
@@ -44,7 +44,7 @@ func Glyphs(p markup.Piece, headings int, destination func(url string) string) [
 			if f.Style == markup.Pre { // blank lines at the end of code are invisible
 				f.End = f.Start + len(strings.TrimRight(p.Text[f.Start:f.End], "\n"))
 			}
-			if i < f.Start || i >= f.End || f.Style > markup.Heading { // styles after Heading are invisible
+			if i < f.Start || i >= f.End || f.Style > markup.Heading { // a Glyph does not record the styles after Heading
 				continue
 			}
 			line := f.Start == 0 || p.Text[f.Start-1] == '\n'
@@ -113,7 +113,7 @@ func Tidy(glyphs []Glyph) []Glyph {
 	return out
 }
 
-// Same fails the test if got and want differ. wire is the text that was written for a piece.
+// Same fails the test if got and want differ. wire is the text that the dialect wrote for the piece.
 func Same(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -124,9 +124,9 @@ func Same(t TB, wire string, got, want []Glyph) {
 	}
 }
 
-// Tangled reports whether a piece has emphasis within emphasis. Such a text can't always be written correctly: both
-// use the same character for their marks, and the platform guesses which marks belong together.
-// https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
+// Tangled reports whether a piece has bold or italic text within other bold or italic text. Markdown can't always
+// express such text: both styles use the same character for their marks, and the platform guesses which marks belong
+// together. https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
 func Tangled(p markup.Piece) bool {
 	emphasis := func(f markup.Format) bool {
 		return f.Style == markup.Bold || f.Style == markup.Italic || f.Style == markup.Heading
@@ -140,7 +140,8 @@ func Tangled(p markup.Piece) bool {
 	return false
 }
 
-// SameText is like Same, for pieces that are Tangled. It compares only the characters, and ignores marks of emphasis.
+// SameText is like Same, but for pieces that are Tangled. It compares only the characters, and ignores characters that
+// are marks of emphasis.
 func SameText(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	text := func(glyphs []Glyph) string {
@@ -169,7 +170,7 @@ func list(glyphs []Glyph, from int) string {
 	return s.String()
 }
 
-// Spy is a dialect that stores the piece of each text that it renders. It is not safe for concurrent use.
+// Spy is a dialect that stores each piece that it renders under the rendered text. It is not safe for concurrent use.
 type Spy struct {
 	markup.Dialect
 	Pieces map[string]markup.Piece

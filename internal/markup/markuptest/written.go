@@ -8,15 +8,17 @@ import (
 	"telex/internal/markup"
 )
 
-// Written is a dialect that writes everything into one string. Its Check reads the string again.
+// Written tests a dialect that writes text and formatting into one string. Check parses this string as the platform
+// would.
 type Written struct {
 	Dialect markup.Dialect
 	Limit   int // maximum length of a message
-	// Check fails the test unless the platform would show a part as it was laid out. spy has the pieces.
+	// Check fails the test if the platform would not show the part p as it was laid out. spy contains the piece of
+	// each rendered text.
 	Check func(t TB, spy Spy, p markup.Part)
 }
 
-// shortest is the smallest limit in the tests. Every dialect must be able to use it.
+// shortest is the smallest message limit in the tests. Every dialect must work with this limit.
 const shortest = 100
 
 func (w Written) spy() Spy { return Spy{Dialect: w.Dialect, Pieces: map[string]markup.Piece{}} }
@@ -79,14 +81,14 @@ func (w Written) Constructs(t *testing.T, own []Construct) {
 	}
 }
 
-// Prefixes checks the beginnings of an answer, step bytes apart.
+// Prefixes checks the layouts of src and of its prefixes, each step bytes longer than the one before.
 func (w Written) Prefixes(t TB, src string, limit, step int) {
 	t.Helper()
 	spy := w.spy()
 	Prefixes(t, spy, src, limit, step, func(p markup.Part) { w.Check(t, spy, p) })
 }
 
-// Answers checks the beginnings of every answer, in messages of two lengths.
+// Answers checks the prefixes of every typical answer, with two limits of the message's length.
 func (w Written) Answers(t *testing.T, longest int) {
 	t.Helper()
 	for name, src := range Answers(t) {
@@ -99,8 +101,9 @@ func (w Written) Answers(t *testing.T, longest int) {
 	}
 }
 
-// Nasty checks the same difficult sources each time. Random sources would sometimes fail for reasons unrelated to a
-// change: no dialect that writes one string can write all nested marks correctly. Fuzz searches for more cases.
+// Nasty checks the same difficult sources in each run. Random sources would sometimes fail a test although the code is
+// unchanged, because no dialect that writes one string can write all nested marks correctly. Fuzz searches for more
+// cases.
 func (w Written) Nasty(t *testing.T) {
 	t.Helper()
 	for seed := range 150 {
