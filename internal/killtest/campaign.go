@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errNeverHit means that the moment chosen for a kill never occurred.
+// errNeverHit means that the moment at which the trial wanted to kill the daemon never occurred.
 var errNeverHit = errors.New("the instant never comes")
 
 // campaign is one run of the test.
@@ -31,7 +31,7 @@ type result struct {
 	Title   string `json:"title"`
 	Trials  int    `json:"trials"`
 	Kills   int    `json:"kills"`
-	Missed  int    `json:"missed"` // number of attempts whose moment never occurred and that were repeated
+	Missed  int    `json:"missed"` // number of attempts that were repeated, because the moment for the kill never occurred
 	Answers int    `json:"answers"`
 	Bad     int    `json:"bad"` // number of trials with a violation
 	verdict
@@ -67,11 +67,11 @@ func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
 	return results, group.Wait()
 }
 
-// tries is how often a trial is planned anew if its moment never occurs, because the daemon showed the answer in
-// another way.
+// tries is the maximum number of attempts of a trial. An attempt fails if the moment for its kill never occurs, for
+// example because the daemon makes fewer edits than planned.
 const tries = 5
 
-// try runs one trial. If the chosen moment does not occur, it plans and runs the trial anew.
+// try runs one trial. If the moment for a kill does not occur, try plans and runs the trial anew.
 func (c campaign) try(ctx context.Context, k kind, number int) (o outcome, err error) {
 	random, missed := seeded(c.seed, k.name, number), 0
 	for range tries {
@@ -121,6 +121,6 @@ func printTable(out io.Writer, results []result) (bad int) {
 		bad += r.Bad
 	}
 	line(sum)
-	_ = w.Flush() // if the output is closed, nobody can be told
+	_ = w.Flush() // a write error can't be reported: the output is closed
 	return bad
 }

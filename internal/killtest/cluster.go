@@ -42,16 +42,16 @@ admin: {listen: "${ADMIN}"}
 log: {format: json}
 `
 
-// clusterOptions say how many people talk to how many daemons, for how long, and which faults happen meanwhile.
+// clusterOptions set the number of people and of daemons, the length of the test, and the faults that happen meanwhile.
 type clusterOptions struct {
 	binary   string
 	replicas int
 	chats    int
 	length   time.Duration
-	every    time.Duration // there is one kill and one SIGSTOP in each such span of time
+	every    time.Duration // in each such period, one daemon is killed and another one is paused with SIGSTOP
 	think    time.Duration // mean pause between two questions of a person
 	seed     uint64
-	only     string // the only platform with chats; "": all platforms
+	only     string // name of the only platform on which people write; "": all platforms
 	rolling  bool   // no daemon is killed; all daemons are restarted gracefully, one after the other
 }
 
@@ -148,7 +148,7 @@ func (c *cluster) begin(ctx context.Context) (err error) {
 		return err
 	}
 	c.discord = discord.New(discord.Options{Latency: latency, MessageContent: true})
-	c.slack = slack.New(slack.Options{Latency: latency}) //nolint:contextcheck // what it delivers has a life of its own
+	c.slack = slack.New(slack.Options{Latency: latency}) //nolint:contextcheck // its deliveries need no context
 	discordURL, err := c.world.Serve(ctx, c.discord)
 	if err != nil {
 		return err
@@ -195,9 +195,9 @@ func (c *cluster) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// greet lets one person on each platform ask, and waits for the answers. Before the first message, no daemon has a
-// cursor from which it could continue to receive. A message that is written then, while no daemon is connected,
-// counts as too old and is not read.
+// greet lets one person on each platform ask a question, and waits for the answers. Before the first message, no daemon
+// has a position from which it could continue to receive. Without greet, a message that people write before a daemon
+// connects would count as too old, and telex would not read it.
 func (c *cluster) greet(ctx context.Context) error {
 	connected, err := await(ctx, startPatience, nil, func() bool {
 		return c.discord.Stats().Identifies > 0 && c.slack.Sockets() == len(c.replicas)
@@ -238,7 +238,7 @@ func (c *cluster) close() (err error) {
 	return err
 }
 
-// talk lets people talk for the configured time, with faults. Then it waits until all answers are complete.
+// talk lets people write for the configured time while faults happen. Then it waits until all answers are complete.
 func (c *cluster) talk(ctx context.Context) error {
 	until, cancel := context.WithTimeout(ctx, c.length)
 	defer cancel()
@@ -285,13 +285,14 @@ const (
 	killed    = "killed"
 	paused    = "stopped by SIGSTOP"
 	restarted = "restarted in order"
-	// A daemon that loses its lease continues as a new replica, so it must not end by itself.
+	// A daemon that loses its lease continues as a new replica. A daemon that ends without a signal is therefore a
+	// fault.
 	endedItself     = "ended by itself"
 	databaseStopped = "the database is stopped"
 	databaseKilled  = "the database is killed"
 )
 
-// fault reports whether the event alone can interrupt answers.
+// fault reports whether the event is a fault, which may interrupt answers. A graceful restart is not a fault.
 func (e event) fault() bool {
 	return slices.Contains([]string{killed, paused, endedItself, databaseStopped, databaseKilled}, e.What)
 }
@@ -360,7 +361,7 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 		if err := end.do(); err != nil {
 			return err
 		}
-		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart it at once: the database must run at the end
+		_ = outside.Pause(ctx, 2*time.Second) // if ctx ends, restart the database at once: it must run at the end of the test
 		if err := c.database.Restart(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
@@ -369,8 +370,8 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 	return nil
 }
 
-// restartDaemons restarts all daemons gracefully in each span of time, until ctx ends. It leaves out the first span,
-// which shows how replies grow without restarts.
+// restartDaemons restarts all daemons gracefully once in each period, until ctx ends. In the first period it restarts
+// no daemon, so that the test can compare how replies grow with and without restarts.
 func (c *cluster) restartDaemons(ctx context.Context) error {
 	if outside.Pause(ctx, c.every) != nil {
 		return nil

@@ -17,24 +17,24 @@ import (
 	"telex/internal/outside"
 )
 
-// clusterResult says which answers people saw, and how long they waited.
+// clusterResult describes which answers people saw, and how long they waited.
 type clusterResult struct {
 	Replicas int     `json:"replicas"`
 	Chats    int     `json:"chats"`
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	Requests int     `json:"requests"` // to the model; more than answers, because answers of a killed daemon begin anew
+	Requests int     `json:"requests"` // to the model; more than answers, because a killed daemon's answers begin anew
 	talkVerdict
 	Events    []event           `json:"events"`
 	ByReplica map[string]int    `json:"by_replica"` // requests to the model
 	First     spread            `json:"first"`      // from a question to the model's request, if the question did not wait for another one
 	Recovery  spread            `json:"recovery"`   // from a kill until another daemon continued a growing reply of the killed daemon
 	Grown     spread            `json:"grown"`      // from a kill until people saw more text, which the model must first write anew
-	GrownOnce spread            `json:"grown_once"` // Grown of replies without a second fault meanwhile
-	Ours      spread            `json:"ours"`       // GrownOnce without the time in which the model wrote visible text again
-	Quiet     map[string]spread `json:"quiet"`      // interruptions of replies by platform, without an event shortly before
-	Disturbed map[string]spread `json:"disturbed"`  // the other interruptions
+	GrownOnce spread            `json:"grown_once"` // Grown of only those replies that no second fault hit meanwhile
+	Ours      spread            `json:"ours"`       // GrownOnce minus the time in which the model wrote visible text again
+	Quiet     map[string]spread `json:"quiet"`      // interruptions of replies without an event shortly before, by platform
+	Disturbed map[string]spread `json:"disturbed"`  // interruptions of replies during or shortly after an event, by platform
 	Longest   []string          `json:"longest"`    // descriptions of the longest interruptions
 	Recovered []recovery        `json:"recovered"`
 	Errors    map[string]int    `json:"errors"` // number of messages in the daemons' logs at the level error, by text
@@ -150,7 +150,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 		}
 	}
 	for what, n := range r.Errors {
-		if strings.Contains(what, "panic") { // telex survives a panic, but it never is right
+		if strings.Contains(what, "panic") { // telex survives a panic, but every panic counts as a mistake
 			r.add(talkVerdict{Other: n, What: "logged: " + what + "\n"})
 		}
 	}
@@ -170,7 +170,7 @@ func (c *cluster) memory(ctx context.Context) (map[string][]string, error) {
 	return list, err
 }
 
-// judgeMemory checks that the history in the database has each question and its answer once, and in order.
+// judgeMemory checks that the history in the database contains each question and its answer exactly once, and in order.
 func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 	if len(texts) != 2*len(t.asked) {
 		v.Other++
@@ -196,8 +196,8 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 // marks matches the mark that identifies a question.
 var marks = regexp.MustCompile(`A\d+x\d+z`)
 
-// waits returns how long each question waited for the model's first request. It leaves out questions that also waited
-// for the answer to the one before.
+// waits returns the time from each question to its first request to the model. It leaves out a question that came
+// shortly after another one, because it may have waited for the earlier answer.
 func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	for i, q := range t.asked {
 		if r := runs[q.mark]; len(r) > 0 && (i == 0 || q.at.Sub(t.asked[i-1].at) > 15*time.Second) {
@@ -207,7 +207,7 @@ func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	return list
 }
 
-// interrupted fills in how long replies did not grow.
+// interrupted fills in the figures about the interruptions, in which replies did not grow.
 func (r *clusterResult) interrupted(list []interruption) {
 	length := func(i interruption) time.Duration { return i.Duration }
 	r.Quiet, r.Disturbed = make(map[string]spread), make(map[string]spread)

@@ -19,11 +19,11 @@ import (
 // endpoint is the name of the daemon's only endpoint.
 const endpoint = "telegram"
 
-// left is what the store of a dead daemon contained.
+// left is the unfinished work in the store of a daemon after its end.
 type left struct {
 	turns  []chat.Turn // unfinished turns
 	blocks []chat.Block
-	err    error // why the store could not be read; the next daemon must cope with it, and no mistake is excused then
+	err    error // why the test could not read the store; then the test excuses no mistake of the next daemon
 }
 
 // left reads the store of a daemon that has ended.
@@ -40,8 +40,8 @@ func (l *life) left(ctx context.Context) left {
 	return left{turns, blocks, errors.Join(err, blocksErr, r.Close())}
 }
 
-// storedWithin is how long a daemon on a busy machine may take to store the data of a call's answer. If the daemon
-// was killed sooner, the store may lack this data.
+// storedWithin is the maximum time that a daemon on a busy machine needs to store the result of a call. If the daemon
+// was killed sooner after a call, its store may lack the result.
 const storedWithin = 300 * time.Millisecond
 
 // unheard reports whether daemon i was killed before it could receive and store the answer to a call.
@@ -49,7 +49,7 @@ func (t *trial) unheard(i int, c telegram.Call) bool {
 	return c.Done.IsZero() || c.Done.After(t.lives[i].Killed.Add(-storedWithin))
 }
 
-// caller returns the number of the daemon that made a call, and whether it was killed.
+// caller returns the number of the daemon that made a call, and whether this daemon was killed.
 func (t *trial) caller(c telegram.Call) (i int, killed bool) {
 	for i+1 < len(t.lives) && c.At.After(t.lives[i+1].Started) {
 		i++
@@ -69,9 +69,9 @@ func (t *trial) shown(id int64) []shown {
 	return list
 }
 
-// origin says which daemon made a message, and whether the message is nameless: no store ever contained its id. A
-// message is nameless if the daemon was killed before it received the answer to the create, or shortly after it. The
-// store then contains only the intended create.
+// origin says which daemon made a message, and whether the message is nameless: no store ever contained its id. This
+// happens if the daemon was killed before it received the answer to the create, or shortly afterwards. The store then
+// contains only the intention to create the message.
 func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
 		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")
@@ -99,7 +99,7 @@ func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless b
 	return t.unheard(i, calls[at]) && !later && intended && !learned, what
 }
 
-// intended reports whether a turn in the chat was about to create a message and did not know its id.
+// intended reports whether the store contained a message of a turn in the chat whose id was still missing.
 func (l left) intended(id int64) bool {
 	return slices.ContainsFunc(l.turns, func(r chat.Turn) bool {
 		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p chat.Part) bool { return p.Ref.ID == "" })
@@ -115,8 +115,8 @@ func (l left) learned(message int) bool {
 
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// blockedCalls returns the calls that were made to a chat while a 429 forbade them, whichever daemon made them. A
-// call of a later daemon is excused if the earlier daemon was killed before it could store the block.
+// blockedCalls returns the calls that any daemon made to a chat while a 429 forbade them. It excuses calls of later
+// daemons if the daemon that received the 429 was killed before it could store the block.
 func (t *trial) blockedCalls() []string {
 	type window struct {
 		by   int

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// maxInterruption is how much longer a graceful restart may interrupt a reply than 99 of 100 replies are interrupted
-// without a restart.
+// maxInterruption is the longest additional interruption of a reply that a graceful restart may cause. The basis is the
+// 99th percentile of the interruptions without a restart.
 const maxInterruption = 2 * time.Second
 
-// near is how long an event may have effects. Another replica takes over within seconds, but the platforms count the
-// calls of the replica before for a minute.
+// near is how long an event may have effects. Another replica takes over within seconds, but for a minute the
+// platform's limits still count the calls of the previous replica.
 const near = 75 * time.Second
 
-// interruption is how much longer than its pace a growing reply stood still between two changes. Its pace is the
-// expected time between two changes.
+// interruption is the time between two changes of a growing reply, minus the expected time between two changes
+// (place.pace).
 type interruption struct {
 	time.Duration
 	place string // name of the platform
@@ -23,7 +23,8 @@ type interruption struct {
 	where string // description of the place and the time
 }
 
-// interruptions returns the interruptions of all replies, most of which are 0. posts has the messages of each chat.
+// interruptions returns one interruption for each change of each reply; most of them are 0. posts contains the messages
+// of each chat.
 func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	all := make(map[string][]post)
 	for i, t := range c.talks {
@@ -37,8 +38,8 @@ func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 	return list
 }
 
-// interruptionsOf returns the interruptions of one message. all are the messages on the same platform: they share its
-// limits, whichever daemon writes them.
+// interruptionsOf returns the interruptions of one message. all are the messages on the same platform, which share the
+// platform's limits even if several daemons write them.
 func (c *cluster) interruptionsOf(t *talk, p post, all []post) (list []interruption) {
 	for i, v := range p.versions[1:] {
 		since := p.versions[i].at

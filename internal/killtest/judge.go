@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// cursor is the cursor that the daemons are configured with.
+// cursor is the cursor in the configuration of the daemons.
 const cursor = "▌"
 
 // shown is one message of the bot that is visible at the end.
 type shown struct {
 	id   int
 	text string
-	// nameless means that the daemon was killed before it could store the message's id. So no daemon can delete the
-	// message later.
+	// nameless means that the daemon was killed before it could store the message's id. Without the id, no later
+	// daemon can delete the message.
 	nameless bool
-	origin   string // says which daemon made it
+	origin   string // text that says which daemon made the message
 }
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
@@ -30,12 +30,13 @@ type verdict struct {
 	Doubled int `json:"doubled"` // answers of which a part is visible twice
 	Cursors int `json:"cursors"` // messages that end with a cursor
 	Limits  int `json:"limits"`  // calls beyond the published limits, or while a 429 forbade them
-	// The next three count nameless messages beside the answer, each of which a search should have found.
+	// Uncertain, UncertainTwice and UncertainCursors count nameless messages beside the answer. A later daemon
+	// should have found each of them by a search.
 	Uncertain        int    `json:"uncertain"`         // number of nameless messages
 	UncertainTwice   int    `json:"uncertain_twice"`   // nameless messages that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // nameless messages that end with a cursor
 	Other            int    `json:"other"`             // anything else that is wrong
-	What             string `json:"what,omitempty"`    // a description in words
+	What             string `json:"what,omitempty"`    // describes the mistakes in words
 }
 
 // bad reports whether anything is wrong.
@@ -53,7 +54,8 @@ func (v *verdict) add(w verdict) {
 	v.What = strings.TrimPrefix(v.What+"\n"+w.What, "\n")
 }
 
-// flat replaces white space in a text by single spaces, because splitting a text into messages may change it.
+// flat replaces each run of white space in a text by a single space, because splitting a text into messages may change
+// white space.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // lines returns the texts of messages, one below the other.
@@ -67,8 +69,8 @@ func lines(list []shown) string {
 
 func join(list []shown) string { return flat(lines(list)) }
 
-// judge compares the messages in a chat with the expected answer. It ignores the smallest set of nameless messages
-// without which the messages are exactly the answer.
+// judge compares the messages in a chat with the expected answer. If the messages are exactly the answer once some
+// nameless messages are ignored, judge ignores as few of these as possible.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
@@ -96,7 +98,8 @@ func judge(want string, list []shown) verdict {
 	return v
 }
 
-// setAside returns the smallest set of nameless messages without which ok returns true. Each bit of set is a message.
+// setAside returns the smallest set of nameless messages whose removal makes ok return true. Each bit of set stands for
+// a message.
 func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	for s := range uint(1) << min(len(list), 10) {
 		if found && bits.OnesCount(s) >= bits.OnesCount(set) {
@@ -146,11 +149,12 @@ func weigh(list []shown, set uint) verdict {
 	return v
 }
 
-// closing matches the line that ends a reply that was given up because it killed the daemon too often.
+// closing matches the line at the end of a reply that telex gave up, because several daemons in a row were killed
+// during the reply.
 var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
 
-// judgeClosed checks the messages of a reply that telex gave up. They must show a beginning of the answer, at least
-// as long as what the person saw before, and one line that says that something went wrong.
+// judgeClosed checks the messages of a reply that telex gave up. They must show the beginning of the answer, at least
+// as long as the text that the person saw before, and one line that says that something went wrong.
 func judgeClosed(answer, before string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		if slices.ContainsFunc(rest, shown.cursor) {

@@ -10,12 +10,12 @@ import (
 type kind struct {
 	name, title string
 	trials      int
-	// plan plans the trial with a number. Some kinds kill at an exact call; their consecutive numbers hit different
-	// calls.
+	// plan plans the trial with this number. For kinds that kill during a certain call, trials with consecutive
+	// numbers choose different calls.
 	plan func(random *rand.Rand, number int) plan
 }
 
-// kinds returns all kinds. The kind with random kills has n trials, and each other kind at least a tenth of n.
+// kinds returns all kinds. The kind with random kills has n trials. Each other kind has at least a tenth of n.
 func kinds(n int) []kind {
 	some := max(1, n/10)
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}

@@ -13,8 +13,8 @@ import (
 	"telex/internal/outside"
 )
 
-// daemonConfig is the constant part of telex's configuration. Previews are as frequent as the platform's limits
-// allow, so that there are many moments for a kill.
+// daemonConfig is the constant part of telex's configuration. Previews are as frequent as the platform's limits allow,
+// so that there are many moments at which a kill can hit.
 const daemonConfig = `
 streaming: {telegram: {enabled: %t, edit_interval: %g}}
 conversations: {busy: %s}
@@ -73,8 +73,8 @@ func (h home) state() string { return filepath.Join(h.dir, "state") }
 
 func (h home) place(cmd *exec.Cmd) *exec.Cmd { return outside.Place(cmd, h.dir, h.state()) }
 
-// check runs the command "telex store check" after the daemon has ended. The store must be undamaged, and contain no
-// unfinished work.
+// check runs the command "telex store check" after the daemon has ended. check returns an error if the store is damaged
+// or contains unfinished work.
 func (h home) check(ctx context.Context) error {
 	return checkStore(h.place(exec.CommandContext(ctx, h.binary, "store", "check")))
 }

@@ -1,8 +1,8 @@
-// Command killtest kills telex and checks what people see afterwards. It runs the built binary with its own state
-// directory and kills it with SIGKILL, at random moments and at chosen ones: before a call takes effect, after it
-// took effect, and after its answer has arrived. It also kills daemons that recover from a kill. After the next
-// start, people must see every answer complete, once, in order and without a cursor. docs/killtest.md explains the
-// table.
+// Command killtest kills telex and checks what people see afterwards. It runs the built binary with a state directory
+// and kills it with SIGKILL. Some kills happen at random moments, others around a call to the platform: before the call
+// takes effect, after its effect, and after its answer has arrived. killtest also kills daemons that recover from a
+// kill. After the next start, people must see every answer complete, once, in order and without a cursor.
+// docs/killtest.md explains the table that killtest prints.
 //
 // "killtest cluster" does the same with several daemons on one PostgreSQL database. docs/scale.md explains its
 // figures.
@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	// errViolated means that a person saw something other than the answer.
+	// errViolated means that in some trial, a person saw something other than the complete answer.
 	errViolated   = errors.New("violated")
 	errNoKind     = errors.New("no such kind of kill")
 	errNoPlatform = errors.New("no such platform")

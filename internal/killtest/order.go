@@ -8,8 +8,8 @@ import (
 	"telex/standin/slack"
 )
 
-// disordered describes the answers that appear before the answer to an earlier question without an excuse. at has the
-// position of each answer, or -1.
+// disordered describes the answers that appear before the answer to an earlier question. It leaves out answers to
+// messages that the platform delivered in the wrong order. at contains the position of each answer, or -1.
 func (t *talk) disordered(at []int) (what []string) {
 	for later, q := range t.asked {
 		for earlier, e := range t.asked[:later] {
@@ -23,13 +23,15 @@ func (t *talk) disordered(at []int) (what []string) {
 	return what
 }
 
-// overtaken returns false, because Telegram and Discord deliver messages to one receiver, in the order of writing.
+// overtaken returns false, because Telegram and Discord deliver messages to one receiver, in the order in which people
+// wrote them.
 func (telegramPlace) overtaken(_, _ string) bool { return false }
 
 func (discordPlace) overtaken(_, _ string) bool { return false }
 
 // overtaken implements place. Slack delivers events to all daemons. An event for a killed or paused daemon is
-// delivered again to another one, after three seconds or a minute. By then the person may have written again.
+// delivered again to another one, after three seconds or a minute. By then the person may have written another message,
+// which is answered first.
 func (p slackPlace) overtaken(earlier, later string) bool {
 	messages := p.History(p.id())
 	event := func(mark string) *slack.Delivery {
@@ -46,9 +48,9 @@ func (p slackPlace) overtaken(earlier, later string) bool {
 	return ackedAfter(event(earlier), event(later))
 }
 
-// ackedAfter reports whether telex acknowledged the earlier message's event after the later message's event, or
-// never. telex acknowledges an event once its message is stored. So telex was already working on the later message
-// when it stored the earlier one.
+// ackedAfter reports whether telex acknowledged the earlier message's event after the later message's event, or never.
+// telex acknowledges an event once it has stored the message. So the result true means that telex stored the later
+// message first.
 func ackedAfter(earlier, later *slack.Delivery) bool {
 	return earlier != nil && later != nil && !later.Acked.IsZero() && (earlier.Acked.IsZero() || earlier.Acked.After(later.Acked))
 }

@@ -19,20 +19,20 @@ type place interface {
 	say(text string) error
 	posts() []post // the bot's messages that were not deleted, oldest first
 	// pace returns the expected time between two edits of a reply while this number of replies grow on the platform.
-	// It is telex's own edit interval, or longer if the platform's limit leaves fewer edits to each reply.
+	// The time is telex's own edit interval, or longer if the platform's limit allows fewer edits of each reply.
 	pace(replies int) time.Duration
-	// overtaken reports whether telex received a message only after a later one, so that it could not answer them in
-	// order. Both are the marks of the messages' questions.
+	// overtaken reports whether telex received the later message before the earlier one, so that telex could not answer
+	// them in order. The arguments are the marks of the questions in these messages.
 	overtaken(earlier, later string) bool
 }
 
-// post is a message of the bot, with every version that a person saw.
+// post is a message of the bot, with every version of its text that a person saw.
 type post struct {
 	id       string
 	versions []sight
 }
 
-// sight is what a message shows from the time at on.
+// sight is the text that a message shows from the time at on.
 type sight struct {
 	at   time.Time
 	text string
@@ -40,7 +40,7 @@ type sight struct {
 
 func (p post) text() string { return p.versions[len(p.versions)-1].text }
 
-// at returns what the message showed at the time t.
+// at returns the text that the message showed at the time t.
 func (p post) at(t time.Time) (text string, visible bool) {
 	for _, v := range p.versions {
 		if v.at.After(t) {
@@ -161,8 +161,9 @@ func (p slackPlace) posts() (list []post) {
 	return list
 }
 
-// places returns n chats. Of 15 chats, ten are on Telegram (some of them groups), four on Discord, and one on Slack,
-// where the limit on edits applies to a whole workspace. If only one platform is wanted, all chats are there.
+// places returns n chats. Of 15 chats, ten are on Telegram (some of them groups), four on Discord, and only one on
+// Slack, because all chats of a Slack workspace share one limit on edits. If c.only names a platform, all chats are
+// there.
 func (c *cluster) places(n int) (list []place) {
 	for i := 0; len(list) < n; i++ {
 		if p := c.place(i, int64(firstChat+len(list))); c.only == "" || p.name() == c.only {
@@ -189,8 +190,8 @@ func (c *cluster) place(i int, user int64) place {
 	}
 }
 
-// limitViolations returns the number of calls beyond a published limit or while a 429 forbade them, and describes
-// them.
+// limitViolations counts and describes the calls that exceeded a published limit, or that a daemon made while a 429
+// forbade them.
 func (c *cluster) limitViolations() (n int, what string) {
 	if v := c.world.Telegram.Stats().Violations; v.OverLimit+v.BlockedCalls > 0 {
 		n += v.OverLimit + v.BlockedCalls

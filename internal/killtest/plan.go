@@ -14,7 +14,7 @@ const (
 	pollCall = "getUpdates"
 )
 
-// span is roughly how long a daemon takes to start and to answer questions with answers of this length.
+// span returns roughly how long a daemon takes to start and to give answers of this length.
 func span(l length) time.Duration {
 	switch l {
 	case brief:
@@ -37,7 +37,7 @@ func planRandom(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planStart kills the daemon while it creates its store, and the next one while it opens the store.
+// planStart kills the first daemon while it creates its store, and the second daemon while it opens the store.
 func planStart(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, brief)}}
 	if number%4 == 0 {
@@ -49,7 +49,8 @@ func planStart(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planSend kills the daemon during the create of a reply's only, first or later message.
+// planSend kills the daemon during the call that creates a message of a reply: the only message, the first one, or a
+// later one.
 func planSend(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length     length
@@ -62,8 +63,8 @@ func planSend(random *rand.Rand, number int, action string) plan {
 	}
 }
 
-// planEdit kills the daemon during an edit: of a preview, of a message that becomes full, or of the end of the
-// answer.
+// planEdit kills the daemon during an edit: one that shows a preview, one that fills a message, or one that shows the
+// end of the answer.
 func planEdit(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length length
@@ -77,8 +78,8 @@ func planEdit(random *rand.Rand, number int, action string) plan {
 	return plan{questions: []question{q}, strikes: []strike{atCall(f, lag(number, action))}}
 }
 
-// lag returns how long a daemon lives after the platform has answered. For some numbers it is more than 0, because a
-// daemon that is killed at once has no time to read the answer.
+// lag returns how long the test waits after the platform's answer before it kills the daemon. For some trials, lag is
+// more than 0, because a daemon that is killed at once has no time to read the answer.
 func lag(number int, action string) time.Duration {
 	if action != fault.PauseAnswered {
 		return 0
@@ -111,7 +112,7 @@ func planUnstreamed(random *rand.Rand, number int) plan {
 	}
 }
 
-// planTwice kills the daemon during an answer, and the next one while it recovers.
+// planTwice kills the first daemon during an answer, and the second daemon while it recovers from this kill.
 func planTwice(random *rand.Rand, number int) plan {
 	q := ask(random, firstChat, []length{medium, medium, long}[number%3])
 	second := atRandom(random, 2*time.Second)
@@ -124,8 +125,8 @@ func planTwice(random *rand.Rand, number int) plan {
 	return plan{questions: []question{q}, strikes: []strike{whileThinking(1, upTo(random, 1500*time.Millisecond)), second}}
 }
 
-// planThrice kills each of three runs of a turn before the model has ended. The fourth daemon must not call the model
-// again.
+// planThrice kills three daemons in a row while the model writes the same answer. The fourth daemon must not call the
+// model again.
 func planThrice(random *rand.Rand, _ int) plan {
 	q := ask(random, firstChat, medium)
 	q.rate /= 4
@@ -136,8 +137,8 @@ func planThrice(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planAccept kills the daemon when a message has just arrived, when it is acknowledged, or while it waits behind
-// another one.
+// planAccept kills the daemon when a message has just arrived, when the daemon acknowledges the message, or while the
+// message waits for the end of another answer.
 func planAccept(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, medium)}}
 	switch number % 3 {
@@ -154,7 +155,8 @@ func planAccept(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planBlocked kills the daemon while a 429 forbids calls to the chat. Only the store then knows about it.
+// planBlocked kills the daemon while a 429 forbids calls to the chat. The next daemon can learn about the 429 only from
+// the store.
 func planBlocked(random *rand.Rand, number int) plan {
 	f := telegram.Fault{Method: []string{sendCall, editCall}[number%2], Nth: 1 + number%2*(1+number/2%2), RetryAfter: 2}
 	return plan{
@@ -163,8 +165,8 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
-// planCuts kills no daemon. The connection breaks after each of 40 creates has taken effect, while ten chats get
-// answers of several messages.
+// planCuts kills no daemon. Ten chats get answers of several messages. For 40 of these creates, the message appears,
+// but the connection breaks before the daemon receives the platform's answer.
 func planCuts(random *rand.Rand, _ int) plan {
 	p := plan{cuts: 40}
 	for i := range 10 {
@@ -175,7 +177,8 @@ func planCuts(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planCommand kills the daemon while it accepts a command, and during the create of the command's answer.
+// planCommand kills one daemon while it accepts a command, and the next daemon while it creates the message that
+// answers the command.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}
 	f := telegram.Fault{Method: sendCall, Nth: 1}

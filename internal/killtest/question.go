@@ -15,7 +15,7 @@ type question struct {
 	answer string  // in Markdown
 	want   string  // text that the person must see
 	rate   float64 // words per second
-	help   bool    // the question is a command, which the daemon answers itself
+	help   bool    // the question is a command, which the daemon answers without the model
 }
 
 // length is the length of an answer.
@@ -27,15 +27,15 @@ const (
 	long                 // three messages
 )
 
-// firstChat is the id of the first person's private chat. All ids have five digits, so that no question contains
-// another one.
+// firstChat is the id of the first person's private chat. All chat ids have five digits. So no id is part of another
+// one, and no question contains the text of another question.
 const firstChat = 10_000
 
-// helpText is the answer to /help that the daemons are configured with.
+// helpText is the daemons' answer to /help, which their configuration sets.
 const helpText = "This is the help of a telex that is killed now and then."
 
-// ask returns the question of a chat. The answer counts up from 1, so that missing and repeated parts are easy to
-// see.
+// ask returns the question that a person asks in a chat. The model's answer counts up from 1, so that missing and
+// repeated parts are easy to see.
 func ask(random *rand.Rand, chat int64, l length) question {
 	q := question{chat: chat, text: fmt.Sprintf("Question %d", chat)}
 	words, seconds := 0, 0.0
@@ -52,7 +52,7 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer that counts words, in paragraphs: its Markdown, and its visible text.
+// count returns an answer that counts up in paragraphs, as Markdown and as visible text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)
@@ -69,7 +69,7 @@ func count(chat int64, words int) (markdown, visible string) {
 	return b.String(), strings.ReplaceAll(b.String(), "*", "")
 }
 
-// last returns the end of the answer, which occurs nowhere else.
+// last returns the end of the answer. This text occurs nowhere else in the chat.
 func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
 
 // command returns a question that is a command. Its answer is a fixed line.

@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// maxRecovery is how long a reply of a killed daemon may stand still: 5 s until the lease ends, and the time to take
-// over the chat.
+// maxRecovery is the maximum time in which a reply may not grow after its daemon was killed: 5 s until the daemon's
+// lease ends, and the time that another daemon needs to take over the chat.
 const maxRecovery = 8 * time.Second
 
 // recovery describes how a growing reply continued after its daemon was killed. All times count from the kill.
@@ -17,10 +17,11 @@ type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
 	At    time.Time `json:"at"`
-	// TakenUp is when another daemon first called the model again or changed a message.
+	// TakenUp is when another daemon continued the reply: when it first called the model for it, or changed a
+	// message.
 	TakenUp time.Duration `json:"taken_up"`
-	// Grown is when people saw more text. The model begins the answer anew, so it must first write more text than was
-	// visible before.
+	// Grown is when people first saw more text. The model begins the answer anew, so it must first write the visible text
+	// again.
 	Grown time.Duration `json:"grown"`
 	// Rewriting is the part of Grown in which the model wrote the text again that was already visible.
 	Rewriting time.Duration `json:"rewriting"`
@@ -29,10 +30,11 @@ type recovery struct {
 	Again bool `json:"again"`
 }
 
-// ours is the part of Grown for which telex is responsible.
+// ours is the part of Grown for which telex is responsible: all but the time in which the model rewrote visible text.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
-// recoveries describes how those replies of a chat continued that were growing when their daemon was killed.
+// recoveries describes how replies in a chat continued after a kill. It considers only replies that were growing when
+// their daemon was killed.
 func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) (list []recovery) {
 	for _, e := range c.events {
 		if e.What != killed {
@@ -50,7 +52,7 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 				continue
 			}
 			r.TakenUp = min(r.TakenUp, began)
-			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // people see the last request's answer
+			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // people see the answer to the last request
 		}
 		r.Again = slices.ContainsFunc(c.events, func(other event) bool {
 			return other.fault() && other.At.After(e.At) && other.At.Before(e.At.Add(r.Grown))
@@ -67,8 +69,8 @@ type modelRun struct {
 	marks   []openai.Mark // how much of the answer was written at which time
 }
 
-// wrote returns when the model had written more than this number of bytes. If it never did, wrote returns when it
-// stopped.
+// wrote returns when the model had written more than this number of bytes. If the model wrote fewer bytes, wrote
+// returns when the model stopped.
 func (r modelRun) wrote(bytes int) time.Time {
 	if len(r.marks) == 0 {
 		return r.at
@@ -80,7 +82,7 @@ func (r modelRun) wrote(bytes int) time.Time {
 	return r.marks[i].Time
 }
 
-// runs returns the requests to the model by the mark of their question, in the order of the requests.
+// runs returns the requests to the model, in order, grouped by the mark of their question.
 func (c *cluster) runs() map[string][]modelRun {
 	list := make(map[string][]modelRun)
 	for _, r := range c.world.Model.Requests() {
@@ -91,7 +93,7 @@ func (c *cluster) runs() map[string][]modelRun {
 	return list
 }
 
-// owner returns the replica that was the last to call the model before a time.
+// owner returns the replica that made the last request to the model before a time.
 func owner(list []modelRun, at time.Time) (replica string) {
 	for _, r := range list {
 		if r.at.Before(at) {
@@ -101,7 +103,7 @@ func owner(list []modelRun, at time.Time) (replica string) {
 	return replica
 }
 
-// growing returns the mark of the answer that was unfinished at a time, and how many bytes of it were visible.
+// growing returns the mark of the answer that was unfinished at a time, and how many bytes of the answer were visible.
 func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	for _, p := range posts {
 		text, visible := p.at(at)
@@ -119,8 +121,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until the next change in a chat. It ignores changes shortly after the kill: they come
-// from calls that the killed daemon had begun.
+// nextChange returns the time until the next change in a chat. It ignores changes shortly after the kill, because they
+// may come from calls that the killed daemon had begun.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {

@@ -12,13 +12,13 @@ import (
 const (
 	reloadChats = 50 // active conversations while each daemon runs
 	reloadTimes = 5  // number of reloads of each daemon
-	// reloadEvery is the maximum time between two reloads. While a daemon runs, the platform's limits must allow all
-	// calls of its conversations.
+	// reloadEvery is the maximum time between two reloads. The time is long enough for the platform's limits to allow all
+	// calls of a daemon's conversations.
 	reloadEvery = 1500 * time.Millisecond
 )
 
-// planReloads returns a plan with this number of daemons, one after the other. Each answers in 50 chats, reloads five
-// times with different changes, and is then ended with SIGTERM.
+// planReloads returns a plan with this number of daemons, one after the other. Each daemon answers in 50 chats and
+// reloads its configuration five times, with different changes. Then SIGTERM ends it.
 func planReloads(daemons int) func(*rand.Rand, int) plan {
 	return func(random *rand.Rand, _ int) plan {
 		p := plan{queue: true, questions: wave(random, 0)}
@@ -29,8 +29,8 @@ func planReloads(daemons int) func(*rand.Rand, int) plan {
 	}
 }
 
-// wave returns the questions for the n-th daemon. People take turns, so that nobody reaches the limit of turns per
-// minute.
+// wave returns the questions for the n-th daemon. Each daemon gets questions of other people, so that nobody reaches
+// the limit of turns per minute.
 func wave(random *rand.Rand, n int) (list []question) {
 	for i := range reloadChats {
 		q := ask(random, firstChat+int64(n*reloadChats+i), []length{medium, brief, medium}[i%3])
@@ -40,7 +40,8 @@ func wave(random *rand.Rand, n int) (list []question) {
 	return list
 }
 
-// reloading asks the questions, reloads the daemon while the answers are written, and then ends it gracefully.
+// reloading asks the questions, reloads the daemon's configuration while the model writes the answers, and then ends
+// the daemon gracefully.
 func reloading(random *rand.Rand, n int) strike {
 	return func(t *trial) kill {
 		var asked error
@@ -76,8 +77,8 @@ func reloading(random *rand.Rand, n int) strike {
 	}
 }
 
-// change returns the settings for the n-th reload. It also changes the bot's token, so for a moment the platform
-// refuses the token that the daemon uses.
+// change returns the settings for the n-th reload. It also changes the bot's token at the platform. So for a moment the
+// platform refuses the token that the daemon uses.
 func (t *trial) change(n int) settings {
 	s := initialSettings()
 	switch n % 5 {

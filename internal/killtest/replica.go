@@ -22,10 +22,10 @@ import (
 // replicaHeader is the header of model requests that contains the name of the replica.
 const replicaHeader = "X-Replica"
 
-// startPatience is how long a daemon may take until it is ready.
+// startPatience is the maximum time from a daemon's start until it is ready.
 const startPatience = 30 * time.Second
 
-// replica is one of the daemons, with a directory of its own.
+// replica is one of the daemons that share the database. Each has a directory of its own.
 type replica struct {
 	name, dir, binary, config string
 	admin                     string // admin address, for the probes
@@ -94,13 +94,13 @@ func (r *replica) ready(ctx context.Context) (ok bool, what string) {
 	return resp.StatusCode == http.StatusOK, string(body) + fmt.Sprint(errors.Join(err, resp.Body.Close()))
 }
 
-// kill kills the daemon with SIGKILL, and starts it again after a while.
+// kill kills the daemon with SIGKILL, and starts it again after the time away.
 func (r *replica) kill(ctx context.Context, away time.Duration) error {
 	r.process.Kill()
 	if err := errors.Join(r.process.Sound(), r.process.CloseLog()); err != nil {
 		return err
 	}
-	_ = outside.Pause(ctx, away) // if ctx ends, the daemon starts earlier, because it must complete the unfinished work
+	_ = outside.Pause(ctx, away) // if ctx ends, start the daemon at once, because it must complete the unfinished work
 	return r.start()
 }
 
@@ -109,7 +109,7 @@ func (r *replica) freeze(ctx context.Context, d time.Duration) error {
 	if err := r.process.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	_ = outside.Pause(ctx, d) // if ctx ends, the daemon continues earlier
+	_ = outside.Pause(ctx, d) // if ctx ends, let the daemon continue at once
 	return r.process.Cmd.Process.Signal(syscall.SIGCONT)
 }
 
@@ -134,7 +134,7 @@ func (r *replica) alive() bool {
 	}
 }
 
-// pick returns a random replica. If there are several, it is not other.
+// pick returns a random replica. If list has several replicas, pick never returns other.
 func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	for {
 		if r := list[random.IntN(len(list))]; r != other || len(list) == 1 {
@@ -143,7 +143,7 @@ func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	}
 }
 
-// errorsIn counts the messages in the logs at the level error.
+// errorsIn counts the log messages of the level error by their text.
 func (r *replica) errorsIn(count map[string]int) error {
 	for n := range r.starts {
 		text, err := os.ReadFile(r.logFile(n))
@@ -152,7 +152,7 @@ func (r *replica) errorsIn(count map[string]int) error {
 		}
 		for line := range bytes.Lines(text) {
 			var entry struct{ Level, Msg string }
-			if err := json.Unmarshal(line, &entry); err != nil { // the line is not JSON, such as one of a stack trace
+			if err := json.Unmarshal(line, &entry); err != nil { // the line is not JSON, but for example part of a stack trace
 				entry.Level, entry.Msg = "ERROR", string(bytes.TrimSpace(line))
 			}
 			if entry.Level == "ERROR" {

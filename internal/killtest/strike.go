@@ -12,12 +12,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// strike decides when a daemon is killed. It is called before the daemon starts. The kill that it returns is called
-// after the start.
+// strike decides when a daemon is killed. The trial calls the strike before it starts the daemon, and calls the
+// returned kill after the start.
 type strike func(t *trial) kill
 
-// kill kills the daemon. It returns true when the daemon is dead, and false if the chosen moment can't occur any
-// more.
+// kill waits for the chosen moment and kills the daemon. It returns false if the moment can't occur any more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
 // strikePatience is how long a strike waits for its moment.
@@ -35,8 +34,8 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 	}
 }
 
-// atCall kills the daemon at a call that f describes, before the call's effect, after it, or after the answer. A call
-// that is held before its effect then never takes effect. The kill happens after an additional delay.
+// atCall kills the daemon at a call that f describes: before the call takes effect, after its effect, or after its
+// answer. The kill happens after an additional delay. A call that is held before its effect never takes effect.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
@@ -60,7 +59,8 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 	}
 }
 
-// drop waits until the platform holds a call, kills the daemon, and drops the held call.
+// drop waits until the platform holds a call, kills the daemon, and drops the held call, which therefore never takes
+// effect.
 func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	held, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.Telegram.Paused()) > 0 || t.complete() })
 	if err != nil || !held || len(t.world.Telegram.Paused()) == 0 {
@@ -97,7 +97,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// once kills the daemon a time after the condition came has become true.
+// once waits until came returns true, and kills the daemon after a further delay.
 func once(after time.Duration, came func(t *trial) bool) strike {
 	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
@@ -136,8 +136,8 @@ func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	}
 }
 
-// whenStored kills the daemon some time after the daemon's store was created. It does not sleep, because a timer could
-// be late by more than that time.
+// whenStored kills the daemon some time after the daemon's store was created. whenStored polls the clock instead of
+// sleeping, because a timer could be late by more than that time.
 func whenStored(after time.Duration) strike {
 	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {

@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// talk is a person's questions in one chat, with the expected answers.
+// talk contains the questions of one person in one chat, with the expected answers.
 type talk struct {
 	place  place
 	number int
@@ -29,12 +29,13 @@ type asked struct {
 
 const (
 	talkRate = 25 // words per second
-	// inARow is the share of questions that another question follows at once. The second one must wait for its
-	// answer.
+	// inARow is the fraction of questions after which the person asks another question at once. telex must answer
+	// the first question before the second one.
 	inARow = 0.15
 )
 
-// newTalk prepares a talk. A long answer is set by a rule of the model; a short answer is part of its question.
+// newTalk prepares a talk. For a long answer, newTalk gives the stand-in of the model a rule. A short answer is part of
+// its question.
 func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*talk, error) {
 	t := &talk{place: p, number: number, random: random, long: p.name() == "telegram" && number%5 == 0}
 	if !t.long {
@@ -100,8 +101,8 @@ func (t *talk) complete() bool {
 	return !t.judge(posts).bad()
 }
 
-// judge compares what the person sees with the expected answers. Each answer must be visible once, completely, and in
-// the order of the questions. Nothing else may be visible.
+// judge compares the visible messages with the expected answers. Each answer must be visible once, completely, and in
+// the order of the questions. Any other visible text is a mistake.
 func (t *talk) judge(posts []post) talkVerdict {
 	var v talkVerdict
 	var texts []string

@@ -13,7 +13,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// finalPatience is how long the last daemon may take until every answer is complete.
+// finalPatience is the maximum time that the last daemon may need until every answer is complete.
 const finalPatience = 45 * time.Second
 
 // plan describes a trial.
@@ -22,8 +22,8 @@ type plan struct {
 	strikes    []strike   // one for each daemon except the last
 	unstreamed bool
 	queue      bool // the second question waits until the first one is answered
-	closed     bool // telex must give up the reply, because it killed the daemon too often
-	cuts       int  // number of creates that take effect although their connection is cut before the answer
+	closed     bool // telex must give up the reply, because too many daemons were killed during it
+	cuts       int  // number of creates that take effect, but whose connection breaks before the platform's answer
 }
 
 // trial is a sequence of daemons in one home. All of them are killed except the last one.
@@ -32,7 +32,7 @@ type trial struct {
 	world  *world
 	lives  []*life
 	left   []left        // what each dead daemon's store contained
-	before string        // visible text of the first reply at the start of the last daemon, as far as it could be stored
+	before string        // visible text of the first reply at the start of the last daemon, as far as a daemon could store it
 	struck chan struct{} // closed when a held call may continue
 }
 
@@ -45,7 +45,7 @@ type outcome struct {
 	answers int
 }
 
-// run runs the trial: it kills all daemons but one, and lets the last one survive.
+// run runs the trial: it kills all daemons except the last one, which must complete the answers.
 func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	w, err := newWorld(ctx)
 	if err != nil {
@@ -127,12 +127,11 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	return nil
 }
 
-// recordLag is how long an edit may be visible before its daemon has stored it. Daemons store an edit after the call
-// (D15).
+// recordLag is the maximum time from an edit until the daemon has stored it. A daemon stores an edit after the call
+// (D15), so the edit is visible before.
 const recordLag = 500 * time.Millisecond
 
-// known returns the visible text in a chat that the daemons could store before they were killed. It leaves out
-// cursors.
+// known returns the visible text in a chat that the daemons could store before they were killed, without cursors.
 func (t *trial) known(c int64) string {
 	known := t.shown(c)
 	for i, m := range t.world.standing(c) {
@@ -147,7 +146,7 @@ func (t *trial) known(c int64) string {
 	return join(known)
 }
 
-// unstored reports whether a daemon was killed during an edit, or so soon after it that the daemon may not have
+// unstored reports whether a daemon was killed during an edit, or so soon afterwards that the daemon may not have
 // stored the edit.
 func (t *trial) unstored(edited time.Time) bool {
 	return slices.ContainsFunc(t.lives, func(l *life) bool { return l.Killed.Sub(edited).Abs() < recordLag })
@@ -196,7 +195,7 @@ func (t *trial) judge(o *outcome) {
 	}
 }
 
-// cut returns the number of creates that took effect although their connection was cut before the answer.
+// cut returns the number of creates that took effect, but whose connection broke before the platform's answer.
 func (t *trial) cut() (n int) {
 	for _, c := range t.world.Telegram.Calls() {
 		if c.Fault == fault.CutAfter {
@@ -206,7 +205,7 @@ func (t *trial) cut() (n int) {
 	return n
 }
 
-// touched returns the number of people's messages that the daemon deleted.
+// touched returns the number of people's messages that a daemon deleted by mistake.
 func (t *trial) touched() (n int) {
 	for _, c := range t.chats() {
 		for _, m := range t.world.Telegram.History(c) {
@@ -233,7 +232,7 @@ func (t *trial) verdict(c int64) verdict {
 	return judge(want, t.shown(c))
 }
 
-// seeded returns the random generator of one trial, which always generates the same numbers.
+// seeded returns the random generator of one trial. For the same arguments, it always generates the same numbers.
 func seeded(seed uint64, kind string, number int) *rand.Rand {
 	mix := uint64(number)
 	for _, r := range kind {

@@ -13,10 +13,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// modelKey is the API key of the model. It protects nothing.
+// modelKey is the API key of the model's stand-in. It is not a secret.
 const modelKey = "killtest"
 
-// latency is the duration of a call to the platform, long enough for a kill during the call.
+// latency is the duration of a call to the platform. It is long enough to kill a daemon during a call.
 const latency = 20 * time.Millisecond
 
 // world is the environment of the daemons: a platform with its published limits, and a model provider that always
@@ -28,11 +28,11 @@ func newWorld(ctx context.Context) (*world, error) {
 	return &world{w}, err
 }
 
-// underWay is how long a connection that a dead daemon has opened may take to arrive.
+// underWay is the maximum time after which a connection that a dead daemon had opened still arrives at the stand-in.
 const underWay = 50 * time.Millisecond
 
-// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon starts after that,
-// because no client can prevent that a call takes effect late.
+// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon must not start before:
+// telex can't prevent that an old call takes effect late, so such a case would be no mistake of telex.
 func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
@@ -65,19 +65,19 @@ func (w *world) ask(list []question) error {
 	return nil
 }
 
-// standing returns the bot's messages in a chat that were not deleted.
+// standing returns the bot's messages in a chat, except deleted ones.
 func (w *world) standing(chat int64) []telegram.Message {
 	return slices.DeleteFunc(w.Telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
 }
 
-// polled reports whether a daemon has polled after the time since.
+// polled reports whether a daemon has asked the platform for new messages after the time since.
 func (w *world) polled(since time.Time) bool {
 	return slices.ContainsFunc(w.Telegram.Calls(), func(c telegram.Call) bool {
 		return c.Method == "getUpdates" && c.At.After(since)
 	})
 }
 
-// searchFor is slightly longer than the time between a daemon's two searches for a message.
+// searchFor is slightly longer than the time from a daemon's first search for a message to its second one.
 const searchFor = 13 * time.Second
 
 // searching reports whether a daemon may still have to search for the message of a create of unknown outcome. since is the
@@ -96,7 +96,8 @@ func (w *world) searching(since time.Time) bool {
 	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
-// await waits until ok returns true, for at most most, or until given is closed.
+// await waits until ok returns true, but not longer than most, and only until given is closed. It returns the last
+// result of ok.
 func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok func() bool) (bool, error) {
 	deadline := time.After(most)
 	for {
