@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes. It contains only letters, which are shown unchanged, white space, and
-// Markdown characters, which are not shown. So the visible letters tell exactly how much of the answer has arrived.
+// answer is a text that the model writes. It consists of letters, white space and Markdown characters. Platforms show
+// only the letters unchanged, so the bench can tell from the visible letters exactly how much of the answer has
+// arrived.
 type answer struct {
 	text   string
 	letter string // only the letters of text
@@ -27,7 +28,7 @@ func newAnswer(text string) answer {
 	return a
 }
 
-// silent reports whether a character of an answer may be invisible. The comparison ignores such characters.
+// silent reports whether a platform may hide a character of an answer. The comparison of texts ignores such characters.
 func silent(r rune) bool { return strings.ContainsRune(" \n*`#", r) }
 
 // letters returns the letters of a visible text.
@@ -40,8 +41,8 @@ func letters(visible string) string {
 	}, visible)
 }
 
-// visible returns how many bytes of the answer have arrived if a person sees these letters. exact says that the
-// letters are a beginning of the answer, and nothing else.
+// visible returns how many bytes of the answer have arrived if a person sees these letters. exact means that the person
+// sees a beginning of the answer and no other letters.
 func (a answer) visible(seen string) (bytes int, exact bool) {
 	n := 0
 	for n < len(seen) && n < len(a.letter) && seen[n] == a.letter[n] {
@@ -53,8 +54,8 @@ func (a answer) visible(seen string) (bytes int, exact bool) {
 	return a.place[n], n == len(seen)
 }
 
-// plainAnswer returns an answer with this number of tokens: short words in one paragraph, 6.7 characters per token
-// including spaces, different for every seed.
+// plainAnswer returns an answer of one paragraph with this number of tokens. A token is a short word with a space, 6.7
+// characters on average. Each seed gives a different answer.
 func plainAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 1))
 	words := make([]string, tokens)

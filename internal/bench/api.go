@@ -20,7 +20,8 @@ import (
 	"telex/standin/openai"
 )
 
-// apiLoad is a number of streams that the API server serves at the same time.
+// apiLoad describes the streams that the API server serves at the same time: their number, and the length and rate of
+// each.
 type apiLoad struct {
 	streams, tokens int
 	rate            float64 // tokens per second of each stream; 0: the scenario's rate
@@ -32,7 +33,7 @@ const probes = 300
 // probeText is the question that the model answers with a short answer.
 const probeText = "say: yes"
 
-// server is one of the three servers of streams: telex, the copier, or the model itself.
+// server is one of the three servers from which the bench reads streams: telex, the copier, or the model itself.
 type server struct {
 	name, url string
 	process   *process // nil: the model itself
@@ -40,8 +41,9 @@ type server struct {
 	times     []float64 // times to the first token, in ms
 }
 
-// runAPI measures telex's API server, the copier, which forwards the same streams unchanged, and the model itself.
-// All three run at the same time, so that other load of the machine affects them alike.
+// runAPI measures telex's API server. For comparison, it also measures the copier, which forwards the same streams
+// unchanged, and the model itself. All three run at the same time, so that other programs on the machine slow them
+// equally.
 func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err error) {
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, api: true})
 	if err != nil {
@@ -76,7 +78,7 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks the servers one after the other for short answers, again and again. It records the times to the first
+// probe asks each server in turn for a short answer, and repeats this probes times. It records the times to the first
 // token.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
@@ -99,7 +101,7 @@ func probe(ctx context.Context, servers []*server) error {
 	return nil
 }
 
-// load reads the scenario's streams from all servers at once.
+// load reads the scenario's streams from all servers at the same time.
 func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
@@ -137,8 +139,8 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 	return nil
 }
 
-// startStreams begins to read the scenario's streams, numbered from first. The returned function waits for their end.
-// It fills in the number of wrong streams, and how old the tokens were on arrival.
+// startStreams begins to read the scenario's streams, numbered from first. The returned function waits until the
+// streams end. It fills in the number of wrong streams, and the age of the tokens on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }
@@ -190,13 +192,14 @@ type apiStream struct {
 	arrivals       []arrival
 }
 
-// arrival says when a piece of text arrived, and how long the text was then.
+// arrival is the time at which a piece of text arrived, and the length of the text up to the end of this piece.
 type arrival struct {
 	at    time.Time
 	bytes int
 }
 
-// delays returns how old the text was when it arrived, in ms. written are the times at which the model wrote it.
+// delays returns the age of each piece of text on arrival, in ms. written contains the times at which the model wrote
+// the text.
 func (a apiStream) delays(written []openai.Mark) []float64 {
 	var list []float64
 	i := 0
@@ -225,7 +228,7 @@ func readStream(ctx context.Context, url, question string) (out apiStream, err e
 	if err != nil {
 		return out, err
 	}
-	defer body.Close() //nolint:errcheck // the body was read to its end
+	defer body.Close() //nolint:errcheck // the body was read to its end, so Close can't fail in a way that matters
 	var text strings.Builder
 	ended := false
 	for lines := bufio.NewScanner(body); lines.Scan(); {

@@ -12,15 +12,16 @@ import (
 	"telex/standin/telegram"
 )
 
-// busy is a load without pauses: people ask again as soon as they are answered, and the model writes each answer at
-// once. telex keeps each bot within 30 calls a second, so there are many bots. Only the processor limits this load.
+// busy is a load without pauses: people ask again as soon as they get an answer, and the model writes each answer
+// without delay. telex makes at most 30 calls a second for each bot, so the load uses many bots. Thus only the
+// processor limits the number of answers.
 type busy struct {
 	people, bots int
 	length       time.Duration
-	share        float64 // share of one processor that each daemon may use; 0: all processors
+	share        float64 // fraction of one processor that each daemon may use; 0: all processors
 }
 
-// warmUp is how long people ask before the measurement begins.
+// warmUp is how long people ask questions before the measurement begins.
 const warmUp = 3 * time.Second
 
 // atOnce makes the model write the same answer to every question, without pauses.
@@ -32,7 +33,7 @@ func atOnce(w *world, tokens int) (answer string, err error) {
 // crowd is a number of people who write to all bots of a world, one bot after the other.
 type crowd struct {
 	bots     []*telegram.Server
-	answered chan int // gets the number of each person who has received the answer
+	answered chan int // receives the number of a person when the person sees the answer
 	watching sync.WaitGroup
 }
 
@@ -84,7 +85,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	for warm := time.Now().Add(warmUp); missing > 0; {
 		select {
 		case person := <-c.answered:
-			if to.cpu > 0 { // only wait for the last answers, so that the daemons can stop
+			if to.cpu > 0 { // the measurement is over: wait only for the last answers, so that the daemons can stop
 				missing--
 				continue
 			}
@@ -115,15 +116,16 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	return nil
 }
 
-// hourly is a load of many conversations with one message an hour each. An hour is simulated by a shorter time.
+// hourly is a load of many conversations, in each of which a person writes one message an hour. The bench uses a
+// shorter time in place of an hour.
 type hourly struct {
 	conversations int
-	bots          int // number of bots, each of which is kept within 30 calls a second
+	bots          int // number of bots; telex makes at most 30 calls a second for each
 	hours         int
 	hour          time.Duration
 }
 
-// restFor is how long the bench counts the daemon's statements while nobody writes.
+// restFor is how long the bench counts a daemon's SQL statements while nobody writes.
 const restFor = 10 * time.Second
 
 func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]float64) error {
@@ -170,7 +172,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 			} else if shared != nil {
 				f[statementsLast], f[statementGrowth] = each, each/f[statementsFirst]
 			}
-			if len(memory) == 0 { // now the program and its pools have reached their size
+			if len(memory) == 0 { // by now the program has allocated its buffers and pools
 				weigh()
 			}
 		}
@@ -184,7 +186,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 	return err
 }
 
-// part lets a number of people write once each, spread over time, and waits for the answers.
+// part lets each of a number of people write one message, spread over time, and waits for the answers.
 func (h hourly) part(ctx context.Context, c *crowd, from, people int) error {
 	late := time.After(h.hour + startPatience)
 	every := time.NewTicker(h.hour / time.Duration(h.conversations))

@@ -14,7 +14,8 @@ import (
 // configFile is the name of telex's configuration in its directory.
 const configFile = "config.yaml"
 
-// startDaemon starts the binary in the world. Each sync of its files takes longer by slow, which needs strace.
+// startDaemon starts the binary in the world. If slow is not 0, strace delays each fsync of the daemon by slow, to
+// imitate a slow disk.
 func startDaemon(ctx context.Context, binary string, w *world, interval, slow time.Duration) (*process, error) {
 	edits := ""
 	if interval > 0 {
@@ -30,7 +31,8 @@ func startDaemon(ctx context.Context, binary string, w *world, interval, slow ti
 		if binary, err = filepath.Abs(binary); err != nil {
 			return nil, err
 		}
-		// -D makes the daemon our child instead of strace's child. strace stops the daemon only at syncs.
+		// With -D, the daemon is a child of the bench and not of strace. With --seccomp-bpf, strace stops the
+		// daemon only at syncs.
 		binary, args = strace, append([]string{
 			"-D", "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull,
 			"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slow.Microseconds()), "-e", "trace=fsync,fdatasync", binary,

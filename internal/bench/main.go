@@ -1,8 +1,8 @@
-// Command bench measures telex as people would experience it. It runs the built binary as a process that uses HTTP on
-// loopback with strict imitations of Telegram and of a model provider. The imitations enforce the published limits
-// and record what every person saw and when. bench prints each scenario's figures with their limits. For comparison,
-// it prints the figures of a simple bot (naive). docs/performance.md explains the figures. bench needs Linux, because
-// it reads memory and CPU time from /proc.
+// Command bench measures telex as people would experience it. It runs the built binary as a process. The process uses
+// HTTP on loopback to call strict imitations of Telegram and of a model provider. The imitations enforce the published
+// limits and record what every person saw and when. bench prints each scenario's figures with their limits. For
+// comparison, it prints the figures of a simple bot (naive). docs/performance.md explains the figures. bench needs
+// Linux, because it reads memory and CPU time from /proc.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"telex/internal/outside"
 )
 
-// errMissed is returned with -assert if a figure has exceeded its limit.
+// errMissed means that a figure has exceeded its limit. run returns it only with -assert.
 var errMissed = errors.New("a bar was missed")
 
 func main() {
@@ -68,9 +68,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		list = replicaScenarios()
 	}
 	list = slices.DeleteFunc(list, func(s scenario) bool { return !chosen.MatchString(s.name) })
-	together := 1 // one scenario after the other, because they share the processors
+	together := 1 // one scenario after the other, because scenarios at the same time would slow each other down
 	if *short {
-		together = len(list) // these limits are generous, so the scenarios may run at the same time
+		together = len(list) // the limits of short scenarios are generous, so these scenarios may run at the same time
 	}
 	results, err := runAll(ctx, list, *binary, together, out)
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"telex/internal/outside"
 )
 
-// naiveRetries is how often the naive loop repeats a failed send or final edit.
+// naiveRetries is how often the naive loop repeats a failed send or a failed last edit.
 const naiveRetries = 20
 
-// naive is the usual loop of simple bots, as a baseline. One goroutine per reply edits its message at each tick of a
-// timer, ignores limits, and repeats refused calls at once. It implements the wire protocol itself and shares no code
-// with telex.
+// naive is the usual loop of simple bots, with which the bench compares telex. One goroutine per reply edits the
+// reply's message at each tick of a timer, ignores limits, and repeats refused calls at once. naive makes its HTTP
+// calls itself and shares no code with telex.
 type naive struct {
 	api, model string
-	interval   time.Duration // time between two edits; 0: it reads the answers and shows nothing
+	interval   time.Duration // time between two edits; 0: the loop reads the answers and shows nothing
 	client     *http.Client
 	running    sync.WaitGroup
 }
@@ -35,7 +35,8 @@ type naive struct {
 // naiveCommand is the first argument that makes this program the naive loop.
 const naiveCommand = "naive"
 
-// startNaive starts this program as the naive loop. With an interval of 0, it only reads the same streams.
+// startNaive starts this program as the naive loop. With an interval of 0, the loop only reads the model's streams and
+// shows nothing.
 func startNaive(ctx context.Context, w *world, interval time.Duration) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -83,7 +84,7 @@ func (n *naive) receive(ctx context.Context) {
 			offset = u.ID + 1
 			n.running.Go(func() {
 				if n.interval == 0 {
-					_ = n.read(ctx, u.Message.Text) // ignore the text: the model records what it has written
+					_ = n.read(ctx, u.Message.Text) // ignore the text: the model's stand-in records what it wrote
 					return
 				}
 				n.reply(ctx, u.Message.Chat.ID, u.Message.Text)
@@ -98,7 +99,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 	tokens := make(chan string)
 	n.running.Go(func() {
 		defer close(tokens)
-		_ = n.stream(ctx, question, tokens) // after an error, the incomplete answer counts as the answer
+		_ = n.stream(ctx, question, tokens) // after an error, the loop shows the incomplete answer as if it were complete
 	})
 	tick := time.NewTicker(n.interval)
 	defer tick.Stop()
@@ -114,7 +115,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 		if text.Len() == 0 || text.String() == shown {
 			continue
 		}
-		// During a call, the loop reads no tokens, like the bots that it stands for.
+		// During a call, the loop reads no tokens, as is usual in simple bots.
 		now := text.String()
 		if id, err := n.show(ctx, chat, message, now+cursor); err == nil {
 			message, shown = id, now

@@ -16,16 +16,16 @@ const cursor = " ▌"
 // sampleEvery is the time between two samples of staleness, the age of the oldest token that is not visible.
 const sampleEvery = 20 * time.Millisecond
 
-// sight is what a person sees of an answer from the time at on, in all messages together.
+// sight is the part of an answer that a person sees from the time at on, in all messages together.
 type sight struct {
 	at     time.Time
 	bytes  int  // length of the visible beginning of the answer, in bytes
-	exact  bool // nothing but this beginning is visible
+	exact  bool // the person sees this beginning of the answer and no other text
 	cursor bool
 	whole  bool // the whole answer is visible, perhaps with other text
 }
 
-// final reports whether the person sees the complete answer, nothing else, and no cursor.
+// final reports whether the person sees exactly the complete answer, without a cursor.
 func (s sight) final(a answer) bool { return s.exact && !s.cursor && s.bytes == len(a.text) }
 
 // sights returns what a person saw of the bot's messages in a chat, with one sight for each change.
@@ -50,7 +50,7 @@ func sights(history []telegram.Message, a answer) []sight {
 	return list
 }
 
-// look returns what was visible at the time at.
+// look returns the text of the answer that was visible at the time at.
 func look(history []telegram.Message, a answer, at time.Time) sight {
 	s := sight{at: at}
 	var seen strings.Builder
@@ -71,19 +71,19 @@ func look(history []telegram.Message, a answer, at time.Time) sight {
 	return s
 }
 
-// story says how one question was answered.
+// story contains the measurements of the answer to one question.
 type story struct {
 	tokens    int
 	staleness []float64     // one value for each sample, in seconds
-	frozen    time.Duration // longest time without a change although there was new text
+	frozen    time.Duration // longest time without a change of the visible text while there was new text
 	final     time.Duration // time from the last token to the final
 	lost      bool
 	doubled   bool
 	twice     int // number of times at which the visible text was not a beginning of the answer
 }
 
-// tell compares what the model wrote with what the person saw. It measures until the final, or until end if there is
-// none.
+// tell compares what the model wrote with what the person saw. tell measures until the final appeared, or until end if
+// no final appeared.
 func tell(a answer, r openai.Request, history []telegram.Message, end time.Time) story {
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}
@@ -107,7 +107,8 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	return st
 }
 
-// unseen returns the time at which the first token after these bytes of the answer was written; false: none was.
+// unseen returns when the model wrote the first token after this number of bytes, or false if it wrote no further
+// token.
 func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	i := sort.Search(len(marks), func(i int) bool { return marks[i].Bytes > bytes })
 	if i == len(marks) {

@@ -58,7 +58,7 @@ func launch(config, program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// usage is what a process has used so far.
+// usage is the processor time and the memory that a process has used so far.
 type usage struct {
 	cpu       time.Duration
 	database  time.Duration // processor time of the database's processes
@@ -69,7 +69,8 @@ type usage struct {
 func (p *process) usage() (usage, error) {
 	proc := filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid))
 	var u usage
-	// The threads' times are in nanoseconds, but the kernel rounds the process's total to 10 ms.
+	// Add up the times of the threads, which are in nanoseconds: the kernel rounds the total of the process to 10
+	// ms.
 	clocks, err := filepath.Glob(filepath.Join(proc, "task", "*", "schedstat"))
 	if err != nil {
 		return u, err

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// cpuPeriod is the period in which a limited process may use its share of the processor time once.
+// cpuPeriod is the period of the kernel's CPU limit: in each period, a limited process may run for its share of the
+// period.
 const cpuPeriod = 20 * time.Millisecond
 
-// limit limits the process to a share of one processor from now on; 0: no limit. It uses a control group, which needs
-// root.
+// limit limits the process to a share of one processor from now on. With share 0, limit does nothing. It uses a control
+// group, for which it must run as root.
 func (p *process) limit(share float64) error {
 	if share == 0 {
 		return nil

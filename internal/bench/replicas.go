@@ -21,7 +21,7 @@ type replicas struct {
 }
 
 // startReplicas starts the database and n daemons, and waits until all of them share the database. From then on, each
-// daemon may use this share of one processor; 0: all processors.
+// daemon may use only this share of one processor, or all processors if share is 0.
 func startReplicas(ctx context.Context, binary string, w *world, n int, share float64) (_ *replicas, err error) {
 	r := &replicas{}
 	defer func() {
@@ -76,7 +76,7 @@ func (p *process) awaitJoined(ctx context.Context) error {
 	}
 }
 
-// usage implements bot. It returns the sum over all daemons.
+// usage implements bot. It returns the sum of the usages of all daemons.
 func (r *replicas) usage() (sum usage, err error) {
 	for _, p := range r.processes {
 		u, err := p.usage()
@@ -129,8 +129,8 @@ func replicaScenarios() []scenario {
 			bars: []bar{{statementGrowth, 1.10}, {memoryAgain, 1}},
 		},
 		{
-			// The share is so small that a small machine has enough time left for the database, the stand-ins and the
-			// model.
+			// The share of each daemon is so small that the database, the stand-ins and the model have enough
+			// processor time even on a small machine.
 			name: "replicas-limited", title: "90 people of 10 bots ask again as soon as they are answered, each daemon with a twentieth of one processor",
 			replicas: []int{1, 2, 3}, busy: busy{people: 90, bots: 10, length: 20 * time.Second, share: 0.05}, latency: 20 * time.Millisecond,
 		},

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// measure names a figure; docs/performance.md says what each one means.
+// measure is the name of a figure. docs/performance.md explains each figure.
 type measure string
 
 const (
@@ -59,7 +59,7 @@ const (
 	memoryAgain       measure = "memory_grown_again_kib_per_conversation"
 )
 
-// row says how a figure is printed.
+// row describes how a figure is printed.
 type row struct {
 	measure  measure
 	label    string
@@ -123,8 +123,8 @@ type result struct {
 	Bars     []verdict           `json:"bars,omitempty"`
 }
 
-// verdict is the limit of a figure, the figure's value, and whether it is within the limit. If several daemons were
-// measured, the value is the worst one.
+// verdict is the limit of a figure, the figure's value, and whether the value is within the limit. If the scenario
+// measured several numbers of daemons, the value is the worst one.
 type verdict struct {
 	bar
 	Value float64 `json:"value"`
@@ -135,7 +135,7 @@ type verdict struct {
 func printScenario(out io.Writer, s scenario, cols []result) {
 	fmt.Fprintf(out, "\n%s: %s\n", s.name, s.title)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	defer t.Flush() //nolint:errcheck // nobody can be told of a closed terminal
+	defer t.Flush() //nolint:errcheck // a write error can't be reported: the output is closed
 	for _, c := range cols {
 		fmt.Fprint(t, "\t", c.Bot)
 	}
@@ -175,7 +175,7 @@ func (w row) judged(bars []verdict) string {
 	return "\t"
 }
 
-// printSummary prints the exceeded limits and the number of all limits. It returns the number of exceeded ones.
+// printSummary prints the exceeded limits and the number of all limits. It returns the number of exceeded limits.
 func printSummary(out io.Writer, results []result) (missed int) {
 	bars := 0
 	fmt.Fprintln(out)

@@ -15,7 +15,7 @@ import (
 // candidate is a bot that can be started in a world.
 type candidate struct {
 	name  string
-	shows bool // it shows people the model's text
+	shows bool // the bot shows people the model's text
 	start func(ctx context.Context, w *world) (bot, error)
 }
 
@@ -31,7 +31,7 @@ const (
 	readerBot = "reader"
 )
 
-// bots returns the bots of the scenario: telex first. The reader, which only reads the streams, is last.
+// bots returns the bots of the scenario: first telex, last the reader, which only reads the streams of the model.
 func (s scenario) bots(binary string) []candidate {
 	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
 		p, err := startDaemon(ctx, binary, w, s.interval, s.sync)
@@ -223,7 +223,7 @@ func (s scenario) writer(tokens int) func(seed uint64) answer {
 	return func(seed uint64) answer { return plainAnswer(seed, tokens) }
 }
 
-// patience is how long the bench waits for the finals of a load. Answers without a final then count as lost.
+// patience is how long the bench waits for the finals of a load. An answer whose final appears later counts as lost.
 func (s scenario) patience(l load) time.Duration {
 	rate := s.rate
 	if rate == 0 {
@@ -234,7 +234,8 @@ func (s scenario) patience(l load) time.Duration {
 	return writing + sending + s.outage.length + 30*time.Second
 }
 
-// breakDown makes the outage of the scenario happen, and returns when it began.
+// breakDown takes the platform off the network for the time of the scenario's outage, and returns when the outage
+// began.
 func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	if s.outage.length == 0 {
 		return time.Time{}, nil
@@ -247,7 +248,7 @@ func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	return began, outside.Pause(ctx, s.outage.length)
 }
 
-// judge fills in the figures about what people saw, and about the calls that the platform counted.
+// judge fills in the figures about the text that people saw, and about the calls that the platform counted.
 func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	var ages, finals []float64
 	for _, m := range []measure{lost, doubled, shownTwice, frozenLongest} {
@@ -274,7 +275,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	stats := w.Telegram.Stats()
 	f[calls] = float64(len(w.shown()))
 	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
-	if s.hidden != (telegram.Limits{}) { // no bot can know hidden limits before the first refusal
+	if s.hidden != (telegram.Limits{}) { // a bot can learn a hidden limit only from a refused call
 		f[hiddenPerChat] = f[tooMany] / float64(len(stories))
 		f[tooMany] = 0
 	}

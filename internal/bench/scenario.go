@@ -13,23 +13,23 @@ const (
 	telegramEdit = 1500 * time.Millisecond // telex's own edit interval on Telegram
 	manyChats    = 1000
 	partLimit    = 4096 // in UTF-16 units, https://core.telegram.org/bots/api#sendmessage
-	// afterwards is how long a scenario continues after the last complete answer was shown. It detects calls that
-	// come too late.
+	// afterwards is how long a scenario continues after all answers are complete. In this time, the bench notices
+	// superfluous calls.
 	afterwards = time.Second
 	// idleFor is how long a daemon is idle before its memory is measured.
 	idleFor = time.Second
 )
 
-// load is a number of people who ask at the same time, and the length of each answer in tokens.
+// load is a number of chats in which people ask at the same time, and the length of each answer in tokens.
 type load struct{ chats, tokens int }
 
-// scenario is one situation: the loads that a bot gets one after the other, and the limits of its figures.
+// scenario is one measurement: the loads that a bot gets one after the other, and the limits of the measured figures.
 type scenario struct {
 	name, title string
 	loads       []load
 	rate        float64       // tokens per second of each answer; 0: 50
-	latency     time.Duration // of each call to the platform; 0: apiLatency
-	interval    time.Duration // time between two edits; 0: the platform's own
+	latency     time.Duration // duration of each call to the platform; 0: apiLatency
+	interval    time.Duration // time between two edits of a message; 0: telex's default for the platform
 	markdown    bool          // the answers are Markdown
 	outage      outage
 	hidden      telegram.Limits // the limits that the platform enforces; they are lower than the published ones
@@ -37,24 +37,25 @@ type scenario struct {
 	starts      int             // number of measured starts
 	baseline    bool            // the naive loop is measured, too
 	reader      bool            // the reader, which only reads the streams, is measured, too
-	api         apiLoad         // streams of the API server; if there are loads, at the same time
-	replicas    []int           // numbers of daemons on one PostgreSQL database, which are also measured
+	api         apiLoad         // streams of the API server; if there are also loads, they run at the same time
+	replicas    []int           // also measure this many daemons on one PostgreSQL database, for each number
 	busy        busy            // replaces loads
 	hourly      hourly          // replaces loads
 	bars        []bar
 }
 
-// outage is the time in which the platform refuses all connections. It begins after the given time.
+// outage is a time in which the platform refuses all connections. It begins at the time after, counted from the
+// question.
 type outage struct{ after, length time.Duration }
 
-// bar is the maximum of a figure.
+// bar is the largest allowed value of a figure.
 type bar struct {
 	Measure measure `json:"measure"`
 	Most    float64 `json:"most"`
 }
 
 // always returns the limits that apply to every scenario. With hidden limits, the limit on violations does not apply:
-// calls that run at the first refusal are unavoidable violations.
+// calls that are under way at the first refusal violate a hidden limit unavoidably.
 func (s scenario) always() []bar {
 	list := []bar{{lost, 0}, {doubled, 0}, {tooMany, 0}}
 	if s.hidden == (telegram.Limits{}) {
@@ -129,7 +130,7 @@ func scenarios() []scenario {
 		{
 			name: "api-crowd", title: "50 chats at once, 400 tokens each, beside a stream of 10,000 tokens from the API server",
 			loads: []load{{50, 400}}, api: apiLoad{streams: 1, tokens: 10_000, rate: 1000},
-			// These are also the limits of the scenario with 50 chats and without the stream.
+			// The first two limits are the same as in the scenario with 50 chats and without the stream.
 			bars: []bar{{stalenessMean, 1.0}, {finalP95, 1.8}, {shownTwice, 0}},
 		},
 		{
@@ -146,8 +147,9 @@ func halfOfPublished() telegram.Limits {
 	return telegram.Limits{PrivatePerSecond: l.PrivatePerSecond / 2, PrivateBurst: l.PrivateBurst, GlobalPerSecond: l.GlobalPerSecond / 2}
 }
 
-// shortScenarios returns the scenarios for tests, which run in parallel. Their time limits are generous enough for a
-// busy machine and the race detector. Their limits on lost, doubled and refused messages are exact.
+// shortScenarios returns the scenarios that tests run in parallel. Their limits on times are generous enough for a busy
+// machine and the race detector. Their limits on lost, doubled and refused messages are as strict as in other
+// scenarios.
 func shortScenarios() []scenario {
 	return []scenario{
 		{

@@ -13,10 +13,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// modelKey is the API key of the model. It protects nothing.
+// modelKey is the API key of the model's stand-in. It is not a secret.
 const modelKey = "bench"
 
-// firstUser is the first person's id. All ids have five digits, so that no question contains another one.
+// firstUser is the first person's id. All ids have five digits. So no id is part of another one, and no question
+// contains the text of another question.
 const firstUser = 10_000
 
 // world is the environment of a bot: a platform with its published limits, and a model provider.
@@ -32,7 +33,7 @@ type worldOptions struct {
 	rate    float64       // tokens per second
 	hidden  telegram.Limits
 	api     bool // the daemon also has an API server
-	bots    int  // number of bots on the platform; 0 counts as 1
+	bots    int  // number of bots on the platform; 0 means 1
 }
 
 func newWorld(ctx context.Context, o worldOptions) (*world, error) {
@@ -107,7 +108,7 @@ func (w *world) ask(people int, write func(seed uint64) answer) ([]question, err
 	return list, nil
 }
 
-// awaitFinals waits until every answer has its final, at most for patience.
+// awaitFinals waits until the final of every answer is visible, but not longer than patience.
 func (w *world) awaitFinals(ctx context.Context, asked []question, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	pending := slices.Clone(asked)
@@ -123,7 +124,7 @@ func (w *world) awaitFinals(ctx context.Context, asked []question, patience time
 	return nil
 }
 
-// awaitStreams waits until the model has written every answer, at most for patience.
+// awaitStreams waits until the model has written every answer, but not longer than patience.
 func (w *world) awaitStreams(ctx context.Context, asked []question, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
@@ -141,7 +142,7 @@ func (w *world) awaitStreams(ctx context.Context, asked []question, patience tim
 	return nil
 }
 
-// stories returns what happened to each question.
+// stories returns the measurements of the answer to each question.
 func (w *world) stories(asked []question) []story {
 	now := time.Now()
 	requests := make(map[string]openai.Request)
@@ -155,13 +156,12 @@ func (w *world) stories(asked []question) []story {
 	return list
 }
 
-// shown returns the calls that are about a chat. Polls, for example, are not.
+// shown returns the calls that concern a chat. It leaves out calls such as polls for new messages.
 func (w *world) shown() []telegram.Call {
 	return slices.DeleteFunc(w.Telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
 }
 
-// longestText returns the length of the longest text that any of the bot's messages ever had, as the platform counts
-// it.
+// longestText returns the length of the longest text that a message of the bot ever showed, in the platform's unit.
 func (w *world) longestText() int {
 	longest := 0
 	for i := range w.people {
