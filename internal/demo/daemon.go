@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// restartAfter is the pause before a killed daemon is started again, like RestartSec of the systemd unit.
+	// restartAfter is the pause before the demo starts a killed daemon again, like RestartSec of the systemd unit.
 	restartAfter = 2 * time.Second
 	// askEvery is the interval between two reads of the daemon's status.
 	askEvery = 400 * time.Millisecond
-	// startTime is how long the daemon may take until all its endpoints are connected.
+	// startTime is the maximum time from the daemon's start until all its endpoints are connected.
 	startTime = 20 * time.Second
 )
 
-// daemon is the process of `telex run`. Whenever the process ends, it is started again.
+// daemon is the process of `telex run`. Whenever the process ends, the demo starts it again.
 type daemon struct {
 	program, dir, file string
 	admin              string // URL of the daemon's admin address
@@ -44,7 +44,7 @@ type daemon struct {
 	kills   int
 	starts  int
 	status  admin.Status
-	answers bool // whether the admin address answered the last request
+	answers bool // the admin address answered the last request
 }
 
 func newDaemon(program, dir, file, adminURL string, log *slog.Logger, p *pulse) *daemon {
@@ -97,12 +97,12 @@ func (d *daemon) launch() error {
 		return slices.Contains([]string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY"}, name)
 	})
 	cmd.Env = append(cmd.Env, "STATE_DIRECTORY="+filepath.Join(d.dir, "state"))
-	// Ctrl-C should reach only the demo, which then stops the daemon. If the demo is killed, the kernel kills the
-	// daemon too.
+	// With Setpgid, Ctrl-C reaches only the demo, which then stops the daemon. With Pdeathsig, the kernel kills the
+	// daemon if the demo is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	d.threads.Go(func() {
-		runtime.LockOSThread() // the parent-death signal is sent when the thread that started the process ends
+		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the process ends
 		defer runtime.UnlockOSThread()
 		p, err := outside.Start(cmd, d.logFile())
 		if err == nil {
@@ -162,7 +162,7 @@ func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
 	if err != nil {
 		return status, err
 	}
-	req.Close = true // the daemon may be killed at any time
+	req.Close = true // do not reuse the connection, because the daemon may be killed at any time
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return status, err
@@ -174,7 +174,7 @@ func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
 	return status, json.NewDecoder(res.Body).Decode(&status)
 }
 
-// kill ends the process with SIGKILL, so that it can't clean anything up.
+// kill ends the process with SIGKILL, so that the daemon can't clean up or save anything.
 func (d *daemon) kill() {
 	d.mu.Lock()
 	p := d.process

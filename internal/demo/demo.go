@@ -28,7 +28,7 @@ type Options struct {
 	Listen  string        // address of the page; empty: a free port
 	Rate    float64       // tokens per second of the stand-in models
 	Latency time.Duration // latency of each call to a platform
-	Model   RealModel     // answers in place of the first stand-in model; an empty BaseURL means none
+	Model   RealModel     // a real model in place of the first stand-in; an empty BaseURL means that there is none
 	Log     *slog.Logger
 }
 
@@ -39,7 +39,7 @@ type RealModel struct {
 	KeyName string // name of the environment variable with the key; empty: no key is needed
 }
 
-// demoKey is the key of the stand-in models. It protects nothing.
+// demoKey is the API key of the models' stand-ins. It is not a secret.
 const demoKey = "demo"
 
 // demo holds everything that runs.
@@ -186,7 +186,7 @@ func (d *demo) listenAt(ctx context.Context, s server, address string) (url stri
 // end stops the daemon with SIGTERM, and then the stand-ins.
 func (d *demo) end() (err error) {
 	if d.daemon != nil {
-		d.program.close() // otherwise the daemon would wait for the requests of the program
+		d.program.close() // end the program's requests first, because the daemon would wait for them
 		err = d.daemon.stop()
 	}
 	for _, stop := range d.close {
@@ -196,7 +196,7 @@ func (d *demo) end() (err error) {
 	return err
 }
 
-// watch makes the page update whenever something happens in a stand-in.
+// watch updates the page whenever a stand-in publishes an event.
 func (d *demo) watch(ctx context.Context) {
 	watchOne(d, d.telegram.Watch(ctx))
 	watchOne(d, d.discord.Watch(ctx))
@@ -213,7 +213,7 @@ func watchOne[E any](d *demo, events iter.Seq[E]) {
 	})
 }
 
-// teach makes a stand-in model call Home Assistant's tools and describe attachments.
+// teach gives the stand-in of a model rules by which it calls Home Assistant's tools and describes attachments.
 func teach(m *openai.Server) error {
 	for about, do := range map[string]string{
 		"kitchen light on":  `say="I can do that. It changes something in the house, so I ask you first." call="ha_call_service {\"domain\":\"light\",\"service\":\"turn_on\",\"entity_id\":\"light.kitchen\"}"`,
@@ -226,7 +226,8 @@ func teach(m *openai.Server) error {
 	return nil
 }
 
-// config returns the daemon's configuration. Except for the addresses, an operator could have written it.
+// config returns the daemon's configuration. It is an ordinary configuration, except that the addresses are those of
+// the stand-ins.
 func (d *demo) config(urls map[string]string, api, admin, webhook string) []byte {
 	key, name := demoKey, "standin"
 	if m := d.o.Model; m.BaseURL != "" {

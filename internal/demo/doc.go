@@ -1,9 +1,9 @@
 // Package demo implements `telex demo`. It runs the built binary as a daemon in a process of its own, between stand-ins
-// of four chat platforms, of a house and of model providers. A web page shows all of it, and has controls that cause
-// failures.
+// of four chat platforms, of a house and of model providers. A web page shows the chats and the daemon, and has
+// controls that cause failures.
 //
 //	demo.go       starts and stops everything
-//	daemon.go     the daemon's process: kill, restart, the data of its admin address
+//	daemon.go     the daemon's process: killing, restarting, and reading the daemon's admin address
 //	gate.go       the proxy in front of the first model, which can make it fail
 //	place.go      the common part of all places: messages as clients show them, limits, faults
 //	telegram.go, discord.go, slack.go, whatsapp.go, program.go   one place each
@@ -13,12 +13,12 @@
 //
 // # Decisions
 //
-// This package renders the page. The stand-ins can't, because the page shows five platforms, and a stand-in knows
-// only its own. (Telegram's stand-in also has its own page.) A place converts the records of its stand-in into one
-// common form of message. One template renders these messages, and style.css makes each column look like the
-// platform's client. The server renders all parts of the page and sends the changed ones as server-sent events. The
-// script only inserts them.
+// This package renders the page, and not a stand-in, because the page shows five platforms and each stand-in imitates
+// only one. (Telegram's stand-in also has its own page.) A place converts the records of its stand-in into one common
+// form of message. One template renders these messages, and style.css makes each column look like the platform's
+// client. The server renders all parts of the page and sends the changed ones as server-sent events. The script only
+// inserts the parts that the server sends.
 //
 // The package parses the visible markup by its own rules. It uses neither internal/markup nor an adapter's dialect,
-// so that a mistake in those is visible on the page.
+// so that a mistake in them is visible on the page.
 package demo

@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// tags returns the HTML tags of one of Telegram's formats, for entities and for rich messages.
+// tags returns the HTML tags for one of Telegram's formats. Entities and rich messages name formats alike.
 func tags(format string) (open, closing string) {
 	if tag, ok := map[string]string{
 		"bold": "strong", "italic": "em", "underline": "u", "strikethrough": "del", "code": "code", "marked": "mark",
@@ -31,7 +31,7 @@ func tags(format string) (open, closing string) {
 	return "", ""
 }
 
-// anchor returns the HTML tags of a link. It returns empty tags for URL schemes that might do harm.
+// anchor returns the HTML tags of a link. It returns no tags for URL schemes that could be harmful.
 func anchor(address string) (open, closing string) {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "" {
@@ -43,8 +43,8 @@ func anchor(address string) (open, closing string) {
 	return fmt.Sprintf(`<a href="%s" target="_blank" rel="noopener noreferrer">`, template.HTMLEscapeString(u.String())), "</a>"
 }
 
-// entities renders a text of Telegram. Entities count UTF-16 units. If two entities overlap, and
-// neither contains the other, it ignores the second. Telegram never sends such entities.
+// entities renders a text of Telegram. The offsets of entities count UTF-16 units. If two entities overlap, and neither
+// contains the other, the function ignores the second one. Telegram never sends entities that overlap in this way.
 func entities(text string, list []telegram.Entity) template.HTML {
 	units := utf16.Encode([]rune(text))
 	slices.SortStableFunc(list, func(a, b telegram.Entity) int {

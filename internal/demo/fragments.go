@@ -14,7 +14,7 @@ import (
 // maxMessages is the maximum number of messages that the page shows of each place.
 const maxMessages = 30
 
-// newColumns returns the columns in the order of the page.
+// newColumns returns the columns in the order in which the page shows them.
 func (d *demo) newColumns() []*column {
 	return []*column{
 		{Key: "telegram", Name: "Telegram", How: "edits one message", place: telegramPlace{d.telegram}},
@@ -25,11 +25,11 @@ func (d *demo) newColumns() []*column {
 	}
 }
 
-// fragment is a part of the page that changes.
+// fragment is a changing part of the page.
 type fragment struct {
 	ID string `json:"id"`
-	// In is the list that contains this fragment. After is the fragment before it in the list; empty: this is the
-	// first one.
+	// In is the id of the list that contains this fragment. After is the id of the fragment before this one in the
+	// list, or empty for the first one.
 	In    string `json:"in,omitempty"`
 	After string `json:"after,omitempty"`
 	HTML  string `json:"html"`
@@ -39,7 +39,7 @@ type fragment struct {
 type messageView struct {
 	message
 	DOM, Column string
-	First       bool // the first of several messages of the same writer
+	First       bool // the message before is from another writer
 	Bot         string
 }
 
@@ -50,13 +50,14 @@ type columnView struct {
 
 	State    string // idle, asked, writing, asks or complete
 	Activity string
-	Blocked  time.Duration // remaining time of a block by the platform; 0: not blocked
-	Waiting  int           // number of calls that wait in the daemon
+	Blocked  time.Duration // remaining time in which the platform refuses calls; 0: no block
+	Waiting  int           // number of calls that the daemon holds back because of the limit
 	Storm    time.Duration
 	Outage   time.Duration
 }
 
-// score counts what people see, so that the page can compare it with telex's promises.
+// score contains the numbers that the page compares with telex's promises, such as complete answers and visible
+// cursors.
 type score struct {
 	Asked, Complete, Open, Cursors, Violations, Refused, Kills int
 }
@@ -114,7 +115,7 @@ func (d *demo) look(now time.Time) state {
 	return s
 }
 
-// stateOf returns the state of the newest answer. Commands of a person don't count as questions.
+// stateOf returns the state of the newest answer. It ignores messages in which a person wrote a command.
 func stateOf(list []message) string {
 	for _, m := range slices.Backward(list) {
 		switch {
@@ -138,7 +139,7 @@ func (s *score) add(v columnView, list []message) {
 	s.Refused += v.Refused
 	for i, m := range list {
 		if m.Growing && i < len(list)-1 {
-			s.Cursors++ // this message is not the newest, so it will not grow any more
+			s.Cursors++ // an older message no longer grows, so its cursor is a mistake
 		}
 		if m.Mine || i > 0 && !list[i-1].Mine {
 			continue
@@ -166,7 +167,7 @@ func viewMessages(c *column, list []message) []messageView {
 	return views
 }
 
-// withCursor marks the cursor of a growing message, so that it can blink.
+// withCursor puts the cursor of a growing message into an HTML element of its own, so that the style can make it blink.
 func withCursor(body template.HTML) template.HTML {
 	i := strings.LastIndex(string(body), cursor)
 	if i < 0 {

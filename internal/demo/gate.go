@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// mode says what a gate does with requests.
+// mode determines what a gate does with requests.
 type mode string
 
 const (
@@ -24,7 +24,7 @@ const (
 // breakAfter is the number of bytes of an answer that the gate lets through before it cuts the answer off.
 const breakAfter = 96 << 10
 
-// gate is a proxy in front of a model, so that the demo can make even a real model fail.
+// gate is a proxy in front of a model. It lets the demo imitate failures, even of a real model.
 type gate struct {
 	proxy *httputil.ReverseProxy
 
@@ -33,7 +33,7 @@ type gate struct {
 	counts gateCounts
 }
 
-// gateCounts counts the requests at a gate.
+// gateCounts contains the mode of a gate and the numbers of its requests.
 type gateCounts struct {
 	Mode    mode
 	Asked   int // number of requests for an answer
@@ -69,8 +69,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.leave()
-	// Read the whole request first. Otherwise an answer that begins before the end of the request could be cut off,
-	// because this proxy's HTTP client would close its connection.
+	// Read the whole request first. If the answer began before the end of the request, the proxy's HTTP client
+	// could close its connection and cut the answer off.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -118,7 +118,7 @@ func (g *gate) now() gateCounts {
 	return c
 }
 
-// shape makes an answer break off if the mode says so.
+// shape wraps the body of an answer, so that reading it fails in the mode breaks.
 func (g *gate) shape(r *http.Response) error {
 	r.Body = &breaking{ReadCloser: r.Body, gate: g}
 	return nil

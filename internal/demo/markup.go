@@ -17,14 +17,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// dialect converts the markup of a platform to HTML.
+// dialect converts a platform's markup to HTML.
 type dialect struct {
 	md     goldmark.Markdown
 	before func(string) string // prepares the text; nil: unchanged
 }
 
-// html renders a text as HTML. All tags in it come from this package and from goldmark, which leaves out links with
-// unsafe schemes.
+// html renders a text as HTML. The result is safe: all tags come from this package and from goldmark, which leaves out
+// links with unsafe schemes.
 func (d dialect) html(source string) template.HTML {
 	if d.before != nil {
 		source = d.before(source)
@@ -63,14 +63,15 @@ func slackMarkdown() dialect {
 	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
 }
 
-// slackLink matches a link in mrkdwn. The page shows its address.
+// slackLink matches a link in mrkdwn. The page shows the link's address instead of its label.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
-// inlineFence matches three backticks followed by text in the same line. Markdown does not treat this as a code
-// block.
+// inlineFence matches three backticks that are followed by text in the same line. For the platforms, they begin a code
+// block, but not for Markdown.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
-// withFences moves the three backticks to a line of their own.
+// withFences moves three backticks that precede or follow text to a line of their own, so that goldmark finds the code
+// block.
 func withFences(s string) string {
 	return inlineFence.ReplaceAllStringFunc(s, func(line string) string {
 		inner, closed := strings.CutSuffix(line[3:], "```")
@@ -81,8 +82,8 @@ func withFences(s string) string {
 	})
 }
 
-// newMarkdown returns a Markdown parser with the given marks. It keeps each line break. If heading is nil, it knows
-// no headings.
+// newMarkdown returns a Markdown parser with the given marks. The parser keeps each line break. Without the argument
+// heading, it recognizes no headings.
 func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) goldmark.Markdown {
 	blocks := []util.PrioritizedValue{
 		util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),
@@ -108,8 +109,8 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 	)
 }
 
-// marks are the characters that mark formatted text. For each character, the elements are HTML tags, by how often the
-// character is repeated.
+// marks are the characters that mark formatted text. The element of marks[c] at index n is the HTML tag for text
+// between runs of n characters c.
 type marks map[byte][]string
 
 // mark is a piece of text between marks. It uses goldmark's node kind for struck-out text, so that markRenderer
@@ -123,7 +124,7 @@ type mark struct {
 // markParser parses the marks with one character.
 type markParser struct {
 	char byte
-	tags []string // HTML tags by the number of repetitions; empty: no meaning
+	tags []string // tags[n] is the HTML tag for a run of n characters; empty: such a run marks nothing
 }
 
 // Trigger implements parser.InlineParser.
@@ -173,7 +174,7 @@ func (markRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		switch {
 		case !entering:
-			_, _ = w.WriteString("</" + m.tag + ">") // the renderer returns write errors at its end
+			_, _ = w.WriteString("</" + m.tag + ">") // goldmark returns write errors at the end of rendering
 		case m.tag == "span":
 			_, _ = w.WriteString(`<span class="spoiler" tabindex="0">`)
 		default:

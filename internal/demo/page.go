@@ -25,7 +25,8 @@ var files embed.FS
 const (
 	// drawEvery is the minimum time between two updates of the page.
 	drawEvery = 120 * time.Millisecond
-	// tickEvery is the interval of updates without a change, because the page shows running times.
+	// tickEvery is the interval at which the page is updated even if nothing has happened, because it shows times
+	// that pass.
 	tickEvery = time.Second
 	// maxAsk is the maximum size of a question with its file, in bytes.
 	maxAsk = 20 << 20
@@ -41,8 +42,8 @@ type page struct {
 	templates *template.Template
 }
 
-// servePage starts the server of the page. Below /telegram/ it serves the Telegram stand-in with its own page, which
-// shows the same chat alone, with replies, edits and groups.
+// servePage starts the server of the page. Below /telegram/, the server also serves the page of Telegram's stand-in.
+// That page shows only the Telegram chat, and can also reply, edit messages and use groups.
 func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	p := &page{demo: d}
 	p.templates, err = template.New("").Funcs(template.FuncMap{
@@ -82,8 +83,8 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// onlyLocal refuses requests with a foreign host name. With such a name, a page of another site could reach this
-// server (DNS rebinding).
+// onlyLocal refuses requests with a foreign host name. A page of another site could otherwise send requests to this
+// server by DNS rebinding.
 func (p *page) onlyLocal(next http.Handler) http.Handler {
 	host, _, err := net.SplitHostPort(p.o.Listen)
 	own := err == nil && host != ""
@@ -125,7 +126,7 @@ func (p *page) index(w http.ResponseWriter, _ *http.Request) {
 			if f.In != "" {
 				key = f.In
 			}
-			drawn[key] += template.HTML(f.HTML) //nolint:gosec // of our templates
+			drawn[key] += template.HTML(f.HTML) //nolint:gosec // the HTML comes from this package's templates
 		}
 		err = p.templates.ExecuteTemplate(&out, "index", map[string]any{
 			"State": s, "Part": drawn, "Latencies": latencies(),
@@ -144,19 +145,19 @@ func (p *page) index(w http.ResponseWriter, _ *http.Request) {
 // choice is an option of an HTML select element.
 type choice struct{ Value, Name string }
 
-// latencies are the times that a person can add to each call.
+// latencies returns the delays that a person can add to each call.
 func latencies() []choice {
 	return []choice{{"0s", "its usual time"}, {"300ms", "0.3 s more"}, {"1s", "1 s more"}, {"3s", "3 s more"}}
 }
 
 // update is the data of one event that is sent to the browser.
 type update struct {
-	All   bool       `json:"all,omitempty"` // Parts contains all messages; the page removes others
+	All   bool       `json:"all,omitempty"` // Parts contains all messages; the browser removes any other message
 	Parts []fragment `json:"parts,omitempty"`
 	Gone  []string   `json:"gone,omitempty"`
 }
 
-// events sends each part of the page when it has changed.
+// events sends each part of the page to the browser when the part has changed.
 func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
@@ -210,7 +211,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act handles an HTML form. Without the script, the browser then loads the page again.
+// act handles an HTML form by calling do. If the browser runs no script, it then loads the page again.
 func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAsk)
@@ -280,9 +281,9 @@ func attached(r *http.Request) (*attachment, error) {
 	}
 	f, head, err := r.FormFile("file")
 	if err != nil || head.Size == 0 {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // the form has no file
 	}
-	defer f.Close() //nolint:errcheck // it was read
+	defer f.Close() //nolint:errcheck // the file was read, so an error of Close does not matter
 	content, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
@@ -348,8 +349,8 @@ func (p *page) flip(r *http.Request) error {
 	return nil
 }
 
-// later returns when a fault ends that a switch turns on for a limited time. It returns zero if the switch turns the
-// fault off.
+// later returns the end of a fault that a switch turns on for the time lasts. If the fault is already on, the switch
+// turns it off, and later returns the zero time.
 func later(now, until time.Time, lasts time.Duration) time.Time {
 	if until.After(now) {
 		return time.Time{}

@@ -15,7 +15,7 @@ import (
 	"telex/standin/rig"
 )
 
-// cursor is the default cursor, which the demo does not change.
+// cursor is telex's default cursor, which the demo's configuration does not change.
 const cursor = "▌"
 
 // question is what a person sends.
@@ -38,13 +38,13 @@ type message struct {
 	Mine    bool // a person wrote it
 	At      time.Time
 	Edits   int
-	Edited  string // how the client marks an edited message; empty: not at all
-	Quote   string // beginning of the message that it answers
+	Edited  string // the client's mark of an edited message; empty: no mark
+	Quote   string // beginning of the message to which this one replies
 	Body    template.HTML
 	Files   []file
 	Buttons []button
 	Ticks   string // WhatsApp: sent, delivered or read
-	Growing bool   // it ends with the cursor
+	Growing bool   // the text ends with the cursor
 	Plain   string // text for screen readers
 }
 
@@ -63,7 +63,7 @@ type screen struct {
 	Activity string // such as "typing…"
 }
 
-// figures say how much of a place's rate limit is used, as its stand-in counts.
+// figures describe how much of a place's rate limit is used, according to the calls that its stand-in recorded.
 type figures struct {
 	Limit       string // the limit in words
 	Used, Max   int
@@ -94,13 +94,13 @@ type column struct {
 	troubles disturbance
 }
 
-// disturbance says which faults a place has.
+// disturbance describes the faults that a person has switched on for a place.
 type disturbance struct {
 	Latency       time.Duration // added to Options.Latency
-	Storm, Outage time.Time     // when the refusals and the outage end
+	Storm, Outage time.Time     // end of the refusals with 429, and end of the outage
 }
 
-// These constants say how long faults last.
+// A fault lasts for one of these times.
 const (
 	stormTime  = 15 * time.Second
 	outageTime = 10 * time.Second
@@ -120,7 +120,7 @@ func (c *column) troubled() disturbance {
 	return c.troubles
 }
 
-// faulty has the methods that control the faults of a stand-in. All stand-ins have them.
+// faulty contains the methods that control the faults of a stand-in. All stand-ins of platforms implement it.
 type faulty[C any] interface {
 	ClearFaults()
 	Fault(f fault.Fault[C]) int
@@ -128,7 +128,7 @@ type faulty[C any] interface {
 }
 
 // disturb replaces the faults of a stand-in. visible are the methods that change what people see. If several faults
-// match a call, the first one is used, so the one that matches fewer calls comes first.
+// match a call, the stand-in uses the oldest one, so disturb first adds the fault that matches fewer calls.
 func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d disturbance) {
 	s.ClearFaults()
 	if left := time.Until(d.Storm); left > 0 {
@@ -147,7 +147,7 @@ func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d dis
 // budget describes a platform limit for the page.
 type budget struct {
 	visible []string // methods that change what people see
-	counted []string // those of them that the limit counts
+	counted []string // the visible methods that the limit counts
 	window  time.Duration
 	max     int
 	what    string
@@ -174,7 +174,7 @@ func (b budget) read(calls []rig.Call, now time.Time) figures {
 	return f
 }
 
-// heads returns the part that all stand-ins' records of calls have in common.
+// heads returns, for each call, the fields that the calls of all stand-ins have in common.
 func heads[C any](calls []C, head func(C) rig.Call) []rig.Call {
 	out := make([]rig.Call, len(calls))
 	for i, c := range calls {
@@ -195,7 +195,7 @@ func brief(text string) string {
 	return string(words)
 }
 
-// none returns the error for something that does not exist, or no longer exists.
+// none returns the error for a thing, such as a button, that does not exist or no longer exists.
 func none(what, id string) error {
 	return fmt.Errorf("there is no %s %q here", what, cmp.Or(id, "without a name"))
 }

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// askAgain is the pause after a failed request, and askTimes is the maximum number of attempts.
+	// askAgain is the pause after a failed request. askTimes is the maximum number of attempts for one question.
 	askAgain = time.Second
 	askTimes = 8
 	// answerTime is the maximum duration of one request.
 	answerTime = 5 * time.Minute
 )
 
-// program is a client of the daemon's API server. It sends only what is new in its session, and reads the streamed
-// answer. It repeats the request if the stream breaks off.
+// program is a client of the daemon's API server. It sends only the new question of its session, because the daemon
+// stores the earlier ones, and reads the streamed answer. If the stream breaks off, program repeats the request.
 type program struct {
 	url   string
 	pulse *pulse
-	ctx   context.Context //nolint:containedctx // of all requests, until close
+	ctx   context.Context //nolint:containedctx // context of all requests; close cancels it
 	end   context.CancelFunc
 	asks  sync.WaitGroup
 	turn  sync.Mutex // held during a request, because requests of a session must not overlap
@@ -134,7 +134,7 @@ func (p *program) change(e *exchange, f func()) {
 	p.pulse.beat()
 }
 
-// ask makes one request. Its answer replaces the answer of an earlier attempt.
+// ask makes one attempt to get an answer. The answer replaces the incomplete answer of an earlier attempt.
 func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	p.change(e, func() { e.answer.Reset(); e.events = 0 })
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -156,7 +156,7 @@ func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	if err != nil {
 		return errors.New("no connection")
 	}
-	defer res.Body.Close() //nolint:errcheck // it was read, or is given up
+	defer res.Body.Close() //nolint:errcheck // the body was read or is no longer needed
 	if res.StatusCode != http.StatusOK {
 		return errors.New(res.Status)
 	}

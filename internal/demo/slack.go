@@ -34,7 +34,7 @@ func (p slackPlace) screen(now time.Time) screen {
 			ID: m.TS, Mine: !m.FromBot, At: m.Versions[0].At, Edits: len(m.Versions) - 1, Plain: v.Shown, Growing: growing(v.Shown),
 			Body: p.body(v),
 		}
-		if one.Mine && one.Edits > 0 { // Slack marks no edits of an app's message with blocks
+		if one.Mine && one.Edits > 0 { // Slack marks no edits of a bot's message with blocks
 			one.Edited = "(edited)"
 		}
 		for _, f := range m.Files {

@@ -1,3 +1,4 @@
-// Package outside runs telex as operators do: the built binary as a process, between stand-ins of Telegram and of a
-// model provider on loopback. Programs that measure or kill this process use it.
+// Package outside runs telex as operators do: it starts the built binary as a process. The process uses stand-ins of
+// Telegram and of a model provider on loopback. The programs bench and killtest use the package to measure and to kill
+// telex.
 package outside

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to stop gracefully: as long as the service manager waits before it
-// kills the daemon. A daemon may use its shutdown_grace, 30 s by default, and then makes its last edits. A replica
-// uses nearly all of shutdown_grace to complete the answers that it has begun, because other replicas take over only
-// the rest.
+// stopPatience is how long a process may take to stop gracefully. It equals the time after which systemd kills the
+// daemon. A daemon may use its shutdown_grace, 30 s by default, and then makes its last edits. A replica uses nearly
+// all of shutdown_grace to complete the answers that it has begun. Other replicas take over only the unfinished
+// answers.
 const stopPatience = 45 * time.Second // TimeoutStopSec in deploy/telex.service
 
 // Process is a running program.
@@ -29,8 +29,8 @@ type Process struct {
 	once sync.Once
 }
 
-// Place makes a command run in the directory dir with its state in the directory state. It removes environment
-// variables that would change telex's behaviour.
+// Place makes a command run in the directory dir with its state in the directory state. It passes on only a few
+// environment variables, because others could change telex's behaviour.
 func Place(cmd *exec.Cmd, dir, state string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STATE_DIRECTORY=" + state}
@@ -55,20 +55,20 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	return p, nil
 }
 
-// Kill kills the process and waits until it has ended. Only the first call has an effect.
+// Kill kills the process with SIGKILL and waits until it has ended. Further calls do nothing.
 func (p *Process) Kill() {
 	p.once.Do(func() {
 		p.Killed = time.Now()
-		_ = p.Cmd.Process.Kill() // fails if the process has already ended by itself, which ProcessState shows
+		_ = p.Cmd.Process.Kill() // Kill fails if the process has already ended by itself; ProcessState then shows why
 		<-p.Exited
 	})
 }
 
-// Stop stops the process gracefully and closes its log. It returns an error with the end of the log if the process
-// did not stop gracefully or had ended before.
+// Stop stops the process gracefully and closes its log. If the process does not stop gracefully, or had already ended,
+// Stop returns an error that contains the end of the log.
 func (p *Process) Stop() error { return errors.Join(p.End(), p.log.Close()) }
 
-// End is like Stop, but does not close the log.
+// End stops the process like Stop, but does not close the log.
 func (p *Process) End() error {
 	err := p.Cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -80,7 +80,7 @@ func (p *Process) End() error {
 	return errors.Join(err, p.Sound())
 }
 
-// Sound returns an error if the process has ended by itself with a failure.
+// Sound returns an error if the process has failed by itself, and nil if it succeeded or was killed.
 func (p *Process) Sound() error {
 	status, ok := p.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if p.Cmd.ProcessState.Success() || ok && status.Signal() == syscall.SIGKILL {

@@ -14,7 +14,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// World is the environment of a daemon. It continues when the daemon ends.
+// World is the environment of a daemon: stand-ins of a platform and of a model provider. It continues when the daemon
+// ends.
 type World struct {
 	Telegram              *telegram.Server
 	Model                 *openai.Server
@@ -32,7 +33,7 @@ type StandIn interface {
 	Close() error
 }
 
-// NewWorld serves both stand-ins. The caller must close the world.
+// NewWorld starts a stand-in of Telegram and one of a model provider. The caller must close the returned World.
 func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World, error) {
 	w := &World{Telegram: telegram.New(t), Model: openai.New(m)}
 	var err error
@@ -76,8 +77,8 @@ func (w *World) Close() (err error) {
 	return err
 }
 
-// Config returns telex's configuration for the world. key is the API key that the model expects. Answers have no
-// length limit. more is appended to the configuration.
+// Config returns telex's configuration for the world. key is the API key that the model expects. The configuration sets
+// no limit on the length of answers. more is appended to it.
 func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
@@ -91,13 +92,13 @@ log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
-// FreeAddress uses ports below those that systems give to outgoing connections. Such a connection could otherwise
-// take a daemon's port while the daemon is down. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html,
+// FreeAddress uses ports that Linux does not give to outgoing connections. An outgoing connection could take the port
+// of a daemon while the daemon is restarted. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html,
 // ip_local_port_range.
 const firstPort, lastPort = 20000, 32767
 
-// FreeAddress returns an address on which nobody listens. A daemon's addresses must be known before it starts, and
-// must stay the same when it starts again.
+// FreeAddress returns an address on which no program listens. The tests need it for a daemon, whose address must be
+// known before it starts, and must stay the same after a restart.
 func FreeAddress(ctx context.Context) (string, error) {
 	var err error
 	for range 20 {
