@@ -7,16 +7,16 @@ import (
 	"telex/standin/host"
 )
 
-// Step is a call right before its effect, with the fault that hits it.
+// Step describes a call right before it takes effect, and the fault that hits the call.
 type Step struct {
 	Action string
 	Delay  time.Duration // of the action Latency
 	Cut    <-chan struct{}
-	Hold   func() bool // holds the call; returns false if the call must not continue
+	Hold   func() bool // waits while the call is held; returns false if the call must not continue
 }
 
-// GoesOn waits as the action requires, and reports whether the call takes effect. It handles Latency, CutBefore, Hang
-// and PauseBefore; with any other action, the call takes effect at once.
+// GoesOn waits as the action requires, and reports whether the call takes effect. It handles the actions Latency,
+// CutBefore, Hang and PauseBefore. With any other action, the call takes effect at once.
 func (s Step) GoesOn(ctx context.Context) bool {
 	switch s.Action {
 	case Latency:

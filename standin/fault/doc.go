@@ -1,7 +1,7 @@
-// Package fault decides which calls to a stand-in are hit by faults, and holds calls at the moments at which a test
-// kills the client.
+// Package fault decides which calls to a stand-in are hit by faults. It also holds calls, so that a test can kill the
+// client at an exact moment of a call.
 //
-// A stand-in has its own type of fault, which selects calls and says what happens to them. A Table stores such rules,
-// counts calls, and returns the rule that hits. Holds manages the calls that faults hold. An Outage takes precedence
-// over all faults.
+// Each stand-in has its own type of fault: a rule that selects calls and describes what happens to them. A Table stores
+// a stand-in's faults, counts calls, and returns the fault that hits a call. Holds manages the calls that faults hold.
+// An Outage takes precedence over all faults.
 package fault

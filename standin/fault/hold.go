@@ -21,21 +21,21 @@ type Paused[C any] struct {
 	Call  C      `json:"call"`
 }
 
-// Holds are the calls that faults hold. The zero value has none. It is safe for concurrent use.
+// Holds contains the calls that faults hold. The zero value contains no calls. Holds is safe for concurrent use.
 type Holds[C any] struct {
 	mu   sync.Mutex
 	next int
 	held []*hold[C]
-	more chan struct{} // closed when a call is held; nil if nobody waits
+	more chan struct{} // closed when a call is held; nil if no goroutine waits for this
 }
 
 type hold[C any] struct {
 	Paused[C]
-	resume chan bool // says whether the call continues; capacity 1
+	resume chan bool // receives true if the call continues, and false if it ends; capacity 1
 }
 
-// Hold holds a call until Release is called or cut is closed. It returns false if the call must not continue. It calls
-// tell as soon as List contains the call.
+// Hold holds a call until Release is called or cut is closed. It returns false if the call must not continue. Hold
+// calls tell as soon as List contains the call.
 func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
 	h := s.add(call, stage)
 	tell(&h.Paused)
@@ -74,8 +74,8 @@ func (s *Holds[C]) List() []Paused[C] {
 	return list
 }
 
-// Wait waits until a call is held, and returns the held calls. It also returns after the time most, and when ctx or cut
-// ends.
+// Wait waits until a call is held, and returns the held calls. If no call is held, Wait returns after the time most, or
+// when ctx ends or cut is closed.
 func (s *Holds[C]) Wait(ctx context.Context, most time.Duration, cut <-chan struct{}) []Paused[C] {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -119,7 +119,7 @@ func (s *Holds[C]) Release(id int, on bool) int {
 	return n - len(s.held)
 }
 
-// Reset forgets the held calls, whose connections the caller cuts. Ids begin again from 1.
+// Reset forgets the held calls. The caller must cut their connections. New ids begin again at 1.
 func (s *Holds[C]) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

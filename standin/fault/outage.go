@@ -10,15 +10,16 @@ import (
 
 // Kinds of outages.
 const (
-	// OutageRefuse means that nobody listens at the address, so a client knows that its call was not sent. A listener that
-	// is not TCP accepts connections and closes them at once.
+	// OutageRefuse means that connections to the stand-in are refused. A client therefore knows that its call was not sent.
+	// A listener that is not TCP can't refuse a connection, so it accepts the connection and closes it at once.
 	OutageRefuse = "refuse"
 	// OutageCut means that each call loses its connection before it takes effect.
 	OutageCut = "cut"
-	// OutageError means that a proxy in front of the platform answers each call with Status.
+	// OutageError means that the stand-in answers each call with Status, like a proxy in front of a platform that
+	// is down.
 	OutageError = "5xx"
-	// OutageHang means that no call is ever answered. A call made during the outage gets no answer after the outage
-	// either.
+	// OutageHang means that the stand-in never answers a call that was made during the outage, not even after the
+	// outage.
 	OutageHang = "hang"
 )
 
@@ -31,8 +32,8 @@ type Outage struct {
 	Status int           `json:"status"` // of the response of a 5xx outage; 0 means 502
 }
 
-// Effect returns the effect of an outage on each call: the action of a fault, the HTTP status or 0, and how long the
-// outage lasts. The error says why the outage is invalid.
+// Effect returns the effect of an outage on each call: the action of a fault, the HTTP status or 0, and the time that
+// the outage lasts. It returns an error if the outage is invalid.
 func (o Outage) Effect() (action string, status int, lasts time.Duration, err error) {
 	lasts = Lasts(o.For, o.ForMS)
 	switch o.Kind {
@@ -54,7 +55,7 @@ func (o Outage) Effect() (action string, status int, lasts time.Duration, err er
 	return action, status, lasts, nil
 }
 
-// Lasts returns d, or ms if d is 0. Go code sets d, and JSON sets ms.
+// Lasts returns d, or ms milliseconds if d is 0. Go code sets the field for d, and JSON sets the field for ms.
 func Lasts(d time.Duration, ms int) time.Duration {
 	return cmp.Or(d, time.Duration(ms)*time.Millisecond)
 }

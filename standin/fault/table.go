@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// When says which of the selected calls a rule hits. The zero value hits all.
+// When determines which of the selected calls a rule hits. With the zero value, the rule hits all of them.
 type When struct {
 	Nth, Every int           // Nth: only the n-th selected call, from 1. Every: each n-th selected call
 	Times      int           // how often the rule hits; 0: without limit
 	For        time.Duration // how long the rule exists from now on; 0: without limit
 }
 
-// Table has the rules of a stand-in: faults of type F, each with its When. The zero value is empty. It is safe for
-// concurrent use.
+// Table contains the rules of a stand-in: faults of type F, each with its When. The zero value contains no rules. A
+// Table is safe for concurrent use.
 type Table[F any] struct {
 	mu    sync.Mutex
 	next  int
@@ -26,12 +26,12 @@ type rule[F any] struct {
 	fault F
 	when  When
 	until time.Time // zero: without limit
-	alone bool      // rules after this one don't count the calls that it hits
+	alone bool      // the rules after this one don't count the calls that this rule hits
 	seen  int       // number of selected calls
 	hits  int
 }
 
-// Add adds a rule and returns its id, from 1 up.
+// Add adds a rule and returns its id. The first id is 1.
 func (t *Table[F]) Add(f F, when When) int {
 	r := &rule[F]{fault: f, when: when}
 	if when.For > 0 {
@@ -45,7 +45,7 @@ func (t *Table[F]) Add(f F, when When) int {
 }
 
 // Shadow adds a rule that takes precedence over all others until the given time. The other rules don't count the calls
-// that it hits.
+// that this rule hits.
 func (t *Table[F]) Shadow(f F, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,7 @@ func (t *Table[F]) Clear() {
 	t.rules = nil
 }
 
-// Reset removes all rules. Ids begin again from 1.
+// Reset removes all rules. New ids begin again at 1.
 func (t *Table[F]) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *rule[F]) due() bool {
 		(r.when.Times == 0 || r.hits < r.when.Times)
 }
 
-// Named reports whether name is in list, whose names are separated by "|". An empty list contains every name.
+// Named reports whether name is in list. "|" separates the names in list. An empty list contains every name.
 func Named(list, name string) bool {
 	if list == "" {
 		return true

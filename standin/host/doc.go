@@ -1,5 +1,5 @@
-// Package host manages the listeners, the connections and the running requests of a stand-in. It can pause, cut and
-// restart them.
+// Package host manages the listeners, the connections and the running requests of a stand-in. It can make a stand-in
+// unavailable, cut connections, and imitate a restart.
 //
 // A stand-in is an http.Handler that registers every request with Enter:
 //
@@ -8,7 +8,7 @@
 //		defer s.host.Leave()
 //		…
 //
-// cut is closed when the request's connection must be dropped without a response, so every wait in a handler must also
-// end when cut is closed. All methods are safe for concurrent use. The stand-in may hold its own lock during a call,
-// except for Serve, Pause and Close, which block.
+// The channel cut is closed when the request's connection must be dropped without a response. Every wait in a handler
+// must therefore also end when cut is closed. All methods are safe for concurrent use. The stand-in may hold its own
+// lock while it calls a method. The exceptions are Serve, Pause and Close, which block.
 package host

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Refuse refuses connections until the given time: TCP listeners are closed, and other listeners close every
-// connection. The zero time ends the refusal.
+// Refuse refuses connections until the given time. For this, it closes TCP listeners; other listeners accept each
+// connection and close it at once. The zero time ends the refusal.
 func (h *Host) Refuse(until time.Time) {
 	h.mu.Lock()
 	h.refuseUntil = until
@@ -35,7 +35,7 @@ type door struct {
 
 	mu   sync.Mutex
 	l    net.Listener
-	away bool // l is closed only for a while
+	away bool // l is closed only during the outage
 }
 
 func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(), l: l} }
@@ -43,7 +43,8 @@ func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(),
 // look is how often a door checks whether it may open again.
 const look = 10 * time.Millisecond
 
-// shut closes the listener while the host refuses connections, if it is a TCP listener, which can be opened again.
+// shut closes the listener while the host refuses connections. It does so only for TCP, because the host can open a TCP
+// listener again.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,13 +70,13 @@ func (d *door) Accept() (net.Conn, error) {
 		case !d.h.refusing():
 			return c, nil
 		default:
-			_ = c.Close() // no data was sent over it
+			_ = c.Close() // the connection carried no data, so an error does not matter
 		}
 	}
 }
 
-// open waits until the listener may be open and opens it. It tries again until the address is free. It returns false if
-// the door or the host was closed for good.
+// open waits until the outage is over, and opens the listener again. If another program uses the address, open tries
+// until the address is free. open returns false if the door or the host was closed for good.
 func (d *door) open() bool {
 	for {
 		d.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Host manages the connections of one stand-in. Use New.
+// Host manages the connections of one stand-in. New creates a Host.
 type Host struct {
 	handler http.Handler
 	log     *slog.Logger
@@ -55,7 +55,7 @@ func (h *Host) Serve(l net.Listener) error {
 	h.servers, h.doors = append(h.servers, srv), append(h.doors, d)
 	h.mu.Unlock()
 	err := srv.Serve(d)
-	if h.Ended() { // ending during an outage is not an error
+	if h.Ended() { // after End, an error of the listener is expected
 		return nil
 	}
 	return err
@@ -81,8 +81,9 @@ func (h *Host) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Enter begins a request that ends with Leave. cut is closed when the request's connection must be dropped. down says
-// that the host is restarting. It panics with http.ErrAbortHandler after the host has ended.
+// Enter begins a request that ends with Leave. cut is closed when the request's connection must be dropped. down means
+// that the host imitates a restart, in which the platform is unavailable. After End or Close, Enter panics with
+// http.ErrAbortHandler.
 func (h *Host) Enter() (cut <-chan struct{}, down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,8 +106,8 @@ func (h *Host) Go(work func()) {
 	}
 }
 
-// Cut cuts all running requests, and returns all connections except spare, which stays open. The caller passes them to
-// Drop when it holds no lock.
+// Cut cuts all running requests, and returns all connections except spare, which stays open. The caller must pass the
+// returned connections to Drop when it holds no lock.
 func (h *Host) Cut(spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,10 +134,10 @@ func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	return h.Cut(spare)
 }
 
-// Drop closes connections. It ignores nil.
+// Drop closes connections. It ignores nil elements.
 func (h *Host) Drop(conns []net.Conn) {
 	for _, c := range conns {
-		if c == nil { // of a request to another server that uses the handler
+		if c == nil { // the connection belongs to another server that uses the handler
 			continue
 		}
 		if err := c.Close(); err != nil {
@@ -145,8 +146,8 @@ func (h *Host) Drop(conns []net.Conn) {
 	}
 }
 
-// End does the first half of what Close does, for callers that must end something of their own at the same moment. It
-// refuses new requests and cuts running ones. It does not wait.
+// End is the first step of Close: it refuses new requests and cuts running ones, but does not wait. A caller uses End
+// if it must stop work of its own at the same moment, before it calls Close.
 func (h *Host) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,8 +180,8 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Pause waits. It returns false if cut is closed first. It ignores the request's context, because a call takes effect
-// even if the client has gone away meanwhile.
+// Pause waits for d. It returns false if cut is closed before. It does not watch the request's context, because a call
+// takes effect even if the client has disconnected meanwhile.
 func Pause(d time.Duration, cut <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -14,7 +14,7 @@ import (
 	"telex/standin/host"
 )
 
-// Gone is the status of a call whose connection is dropped instead of answered.
+// Gone is the status of a call that gets no answer because the stand-in drops its connection.
 const Gone = 0
 
 // dripInterval is the time between two pieces of a slow download.
@@ -31,11 +31,11 @@ type Answer struct {
 	// RetryAfter is in seconds; 0 for none.
 	RetryAfter float64
 	Body       []byte
-	// Unsized says that the answer has no Content-Length.
+	// Unsized means that the answer has no Content-Length header.
 	Unsized bool
 
-	cutMiddle bool // the connection breaks after half of the body
-	rate      int  // bytes per second; 0: without pauses
+	cutMiddle bool // the rig drops the connection after half of the body
+	rate      int  // bytes per second; 0: as fast as possible
 }
 
 // JSON returns an answer with a JSON body.
@@ -58,7 +58,7 @@ func HTML(status int, server string) Answer {
 		"</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n" + server + "</body>\r\n</html>\r\n")}
 }
 
-// Encode encodes a value as JSON. It never fails for the stand-ins' own types.
+// Encode encodes a value as JSON. The stand-ins use it only for types that can always be encoded.
 func Encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -67,7 +67,7 @@ func Encode(v any) []byte {
 	return data
 }
 
-// write sends the whole answer. When it returns, the client has the answer.
+// write sends the whole answer. It returns after the last byte was passed to the connection.
 func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
 	h := w.Header()
 	maps.Copy(h, a.Header)
@@ -82,7 +82,7 @@ func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan str
 	}
 	w.WriteHeader(a.Status)
 	if a.Unsized {
-		// Without Flush, the server would add the length of a small body.
+		// Without Flush, net/http would add a Content-Length header to a small body.
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			return fmt.Errorf("flush headers: %w", err)
 		}
@@ -100,8 +100,8 @@ func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan str
 func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
 	for rest, sent := a.Body, 0; len(rest) > 0; {
 		sent++
-		// The piece is the difference of two rounded totals: the bytes due by now, and those due one interval before. So
-		// rounding errors do not add up.
+		// The size of the next piece is the difference of two rounded totals: the bytes due by now, and the bytes due
+		// one interval before. So rounding errors do not add up.
 		due := a.rate*sent/int(time.Second/dripInterval) - a.rate*(sent-1)/int(time.Second/dripInterval)
 		n := min(due, len(rest))
 		if !host.Pause(dripInterval, cut) || ctx.Err() != nil {
@@ -115,7 +115,7 @@ func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan stru
 	return nil
 }
 
-// piece writes a part of the body. When it returns, the client has that part.
+// piece writes a part of the body and flushes it to the connection.
 func piece(w http.ResponseWriter, part []byte) error {
 	if _, err := w.Write(part); err != nil {
 		return fmt.Errorf("write answer: %w", err)

@@ -11,16 +11,17 @@ import (
 	"telex/standin/host"
 )
 
-// Call has the fields of a call that all platforms have. The call type of each platform embeds it.
+// Call contains the fields of a recorded call that all platforms have in common. The call type of each platform embeds
+// it.
 type Call struct {
 	At time.Time `json:"at"` // arrival of the request
-	// Done is the time when the answer was ready or the connection dropped. It is zero before that.
+	// Done is the time when the answer was ready or the connection was dropped. While the call runs, Done is zero.
 	Done   time.Time `json:"done,omitzero"`
-	Method string    `json:"method"` // the call's name; see the platform's package comment
+	Method string    `json:"method"` // name of the called method; see the package comment of the platform's stand-in
 	// Status is the HTTP status of the answer; 0 if the connection was dropped.
 	Status     int     `json:"status"`
 	RetryAfter float64 `json:"retry_after,omitempty"` // seconds, in a 429
-	// Effect says whether the call took effect, even if its answer says something else.
+	// Effect is true if the call took effect, even if its answer was an error.
 	Effect bool `json:"effect"`
 	// Fault is the action of the fault that hit the call.
 	Fault string `json:"fault,omitempty"`
@@ -38,14 +39,15 @@ func (g *Rig[C, E]) Calls() []C {
 }
 
 // Answer records a call, executes it by calling run, and sends the answer. If a fault hits the call, the fault may
-// change the answer. A refused call has no effect and is not changed by faults. run is called without the mutex.
+// change the effect and the answer. If refused is not nil, the call has no effect, and faults do not change this
+// answer. Answer calls run without the mutex.
 func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
 	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
 }
 
-// Exchange does what Answer does, for a call over a connection with many calls, such as a WebSocket. It calls send once
-// with the answer. The status Gone means that send must drop the connection. When send returns, the client has the
-// answer.
+// Exchange does the same as Answer for a call over a connection with many calls, such as a WebSocket. It calls send
+// once with the answer. If the answer's status is Gone, send must drop the connection. send must return only when the
+// answer is sent.
 func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer
@@ -57,8 +59,8 @@ func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, ref
 	g.finish(ctx, c, rule, a, cut, send)
 }
 
-// Admit records a connection that a client opens, and reports whether it is allowed. If not, Admit has sent the answer
-// of a fault or of allow. allow returns nil to allow the connection.
+// Admit records that a client opens a connection, and reports whether the connection is allowed. allow returns nil to
+// allow it, or an error answer. If a fault or allow refuses the connection, Admit sends the answer and returns false.
 func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, latency time.Duration, allow func() *Answer) bool {
 	rule := g.record(c)
 	if !host.Pause(latency/2, cut) {

@@ -26,7 +26,7 @@ const (
 // errUnknown means that a control does not exist.
 var errUnknown = errors.New("no such control")
 
-// Controls are a platform's own controls, by name. Their results are encoded as JSON.
+// Controls are the HTTP controls that only one platform has, by name. The rig encodes their results as JSON.
 type Controls struct {
 	Get  map[string]func(query url.Values) (any, error)
 	Post map[string]func(r *http.Request) (any, error)
@@ -34,7 +34,7 @@ type Controls struct {
 	File func(query url.Values) (contentType string, data []byte, err error)
 }
 
-// Posted returns a control that decodes its body, JSON or empty, into a T and passes it to do.
+// Posted returns a control that decodes its body into a T and passes the T to do. The body is JSON or empty.
 func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var in T
@@ -52,7 +52,7 @@ func Done[T any](do func(T) error) func(*http.Request) (any, error) {
 	return Posted(func(in T) (any, error) { return struct{}{}, do(in) })
 }
 
-// Limits returns the control of limits. off is the value that switches all limits off.
+// Limits returns the control that sets a stand-in's limits. off is the value that switches all limits off.
 func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (any, error) {
 	return Done(func(in struct {
 		Published L    `json:"published"`
@@ -68,7 +68,7 @@ func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (an
 	})
 }
 
-// Found returns an error unless ok.
+// Found returns nil if ok is true, and otherwise an error that names the missing thing what.
 func Found(what string, ok bool) error {
 	if !ok {
 		return errors.New("no such " + what)
@@ -76,7 +76,7 @@ func Found(what string, ok bool) error {
 	return nil
 }
 
-// restart is the result of a control that makes the stand-in restart after the answer is sent.
+// restart is the result of the control that restarts the stand-in. The rig restarts only after it has sent the answer.
 type restart struct {
 	DownMS int `json:"down_ms"`
 }
@@ -111,7 +111,7 @@ func (g *Rig[C, E]) control(w http.ResponseWriter, r *http.Request, cut <-chan s
 	}
 }
 
-// order executes a control, or leaves it to the platform.
+// order executes a control: a common one itself, and any other through the platform's Controls.
 func (g *Rig[C, E]) order(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
 	switch r.Method + " " + name {
@@ -167,8 +167,8 @@ func (g *Rig[C, E]) tellResult(w http.ResponseWriter, r *http.Request, status in
 	g.send(w, r, Answer{Status: status, ContentType: "application/json", Body: data})
 }
 
-// serveFile answers with a file as a download. A browser must not display it, because its content comes from the tested
-// program.
+// serveFile answers with a file as a download. A browser must not display the file, because its content comes from the
+// tested program.
 func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	contentType, data, err := g.p.Control.File(r.URL.Query())
 	if err != nil {
@@ -180,8 +180,7 @@ func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// send writes a whole answer. When it returns, the client has the answer. A restart may follow, which would cut the
-// answer off.
+// send writes a whole answer before it returns. A restart that follows can therefore not cut the answer off.
 func (g *Rig[C, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
 	if err := a.write(r.Context(), w, nil); err != nil {
 		g.p.Log.Debug("answer", slog.Any("error", err))
@@ -215,7 +214,8 @@ func Seconds(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Last returns the last elements of a list. limit is their number. If limit is no number, Last returns all elements.
+// Last returns the last elements of a list. limit is the number of elements as text. If limit is not a valid number,
+// Last returns all elements.
 func Last[T any](list []T, limit string) []T {
 	if n, err := strconv.Atoi(limit); err == nil && n >= 0 {
 		return list[max(0, len(list)-n):]

@@ -1,17 +1,18 @@
-// Package rig has what all stand-ins of chat platforms need: serving listeners, restarts, lost connections, outages,
-// recorded calls, faults, events for watchers, and control over HTTP.
+// Package rig implements the common part of all stand-ins of chat platforms: it serves listeners, imitates restarts,
+// lost connections and outages, records calls, applies faults, sends events to watchers, and offers control over HTTP.
 //
-// A stand-in embeds a Rig and gives it a Platform, which says how a request becomes a call, what a call does, and which
-// further faults the platform has. The stand-in's mutex guards all state.
+// A stand-in embeds a Rig and passes a Platform to it. The Platform contains functions that turn a request into a call,
+// execute a call, and apply the faults that only this platform has. The stand-in's mutex guards all state.
 //
-// A method of a platform checks a list of rules in the platform's order. It refuses a call by a panic with the
-// platform's error, which Run recovers. RefuseIf checks one rule. A method checks all rules before it changes anything.
+// A method of a platform's API checks a list of rules, in the same order as the real platform. RefuseIf checks one
+// rule. It refuses the call by a panic with the platform's error, and Run recovers this panic. A method checks all
+// rules before it changes any data.
 //
 // # Control over HTTP
 //
 // Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors.
-// Browsers may call only from the same origin. Every platform has these controls. Each platform's package documents its
-// additional controls.
+// The control API refuses requests of a browser from another origin. Every stand-in has the following controls. Each
+// stand-in's package documents its additional controls.
 //
 //	POST   /control/fault    {"method":"…","nth":2,"times":1,"action":"cut_after"} → {"id":1}
 //	                         fields: Fault of package fault, as far as the platform has them
@@ -29,9 +30,9 @@
 //
 // Add a fault with action pause_before, pause_after or pause_answered for the method. Wait for the call with GET
 // /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. With
-// {"drop":true}, the call ends where it is held. So a call that was held before its effect has no effect. With {}, the
-// call continues, like a request that was sent before the client died. In Go, the server calls Fault.Do while the call
-// is held, and Do may kill the client itself.
+// {"drop":true}, the call ends at the moment at which it is held. So a call that was held before its effect has no
+// effect. With {}, the call continues, like a request that the client sent completely before it died. In Go, the server
+// calls Fault.Do while the call is held, and Do may kill the client itself.
 //
 // During an outage of kind refuse, the server serves only the connection that started the outage and older connections
 // to the control API. All running calls and all WebSockets are cut.

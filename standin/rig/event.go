@@ -8,11 +8,12 @@ import (
 	"telex/standin/fault"
 )
 
-// EventHead has the fields of an event that all platforms have. The event type of each platform embeds it.
+// EventHead contains the fields of an event that all platforms have in common. The event type of each platform embeds
+// it.
 type EventHead[C any] struct {
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
-	// Kind is call, paused, restart, outage or reset, or one of the platform's kinds.
+	// Kind is call, paused, restart, outage or reset, or a kind that only this platform has.
 	Kind   string           `json:"kind"`
 	Call   *C               `json:"call,omitempty"`
 	Paused *fault.Paused[C] `json:"paused,omitempty"`
@@ -21,7 +22,8 @@ type EventHead[C any] struct {
 // Publish sends an event to all watchers. The mutex must be held.
 func (g *Rig[C, E]) Publish(kind string, e E) { g.publish(EventHead[C]{Kind: kind}, e) }
 
-// tell publishes an event about a call, about a held call, or about neither. The mutex must be held.
+// tell publishes an event. c is the call that the event is about, or nil. held is the held call, or nil. The mutex must
+// be held.
 func (g *Rig[C, E]) tell(kind string, c *C, held *fault.Paused[C]) {
 	var e E
 	head := EventHead[C]{Kind: kind, Paused: held}
@@ -34,7 +36,8 @@ func (g *Rig[C, E]) tell(kind string, c *C, held *fault.Paused[C]) {
 	g.publish(head, e)
 }
 
-// publish numbers an event and copies what its pointers refer to, so that a watcher shares no memory with the stand-in.
+// publish numbers an event and copies the values to which the event's pointers refer, so that a watcher shares no
+// memory with the stand-in.
 func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 	g.events.Publish(func(seq int64) E {
 		head.Seq, head.At = seq, time.Now()
@@ -48,5 +51,5 @@ func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 }
 
 // Watch returns all events from now on, until ctx ends or the server closes. The sequence can be read only once.
-// Reading waits for the next event. Unread events stay in memory until ctx ends.
+// A read waits for the next event. Unread events stay in memory until ctx ends.
 func (g *Rig[C, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }

@@ -41,9 +41,9 @@ func (g *Rig[C, E]) Resume(id int) int { return g.holds.Release(id, true) }
 // effect. id 0 means all held calls. Drop returns the number of calls that it ended.
 func (g *Rig[C, E]) Drop(id int) int { return g.holds.Release(id, false) }
 
-// Outage begins an outage. The outage cuts all connections and running calls. Until it is over or ClearFaults ends it,
-// it hits every call and every new connection. It takes precedence over all faults, and they do not count the calls
-// that it hits. Outage panics if o is invalid.
+// Outage begins an outage. It cuts all connections and running calls. The outage hits every call and every new
+// connection until it is over or ClearFaults ends it. It takes precedence over all faults, which do not count the calls
+// that the outage hits. Outage panics if o is invalid.
 func (g *Rig[C, E]) Outage(o fault.Outage) {
 	if err := g.outageBut(o, nil); err != nil {
 		panic(g.p.Name + " stand-in: " + err.Error())
@@ -78,8 +78,8 @@ func (g *Rig[C, E]) Match(c *C) *fault.Fault[C] {
 	return hit
 }
 
-// before executes the part of a fault that comes before the call's effect. If done is true, a is the answer and the
-// call has no effect.
+// before executes the part of a fault that comes before the call's effect. If before returns true, the call must not
+// take effect, and a is its answer.
 func (g *Rig[C, E]) before(ctx context.Context, c *C, f *fault.Fault[C], cut <-chan struct{}) (a Answer, done bool) {
 	if f == nil {
 		return Answer{}, false

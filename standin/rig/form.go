@@ -22,15 +22,15 @@ var (
 	ErrNotObject = errors.New("parse JSON: object expected")
 )
 
-// Form contains the arguments of a call by name. Nested values are JSON text. A form has them as strings that contain
-// JSON.
+// Form contains the arguments of a call by name. A nested value is JSON text: in an HTML form it already is a string
+// that contains JSON.
 type Form struct {
 	Values map[string]string
 	Files  map[string]Upload
 	// Kind is the media type of the body, and Options are its parameters; both may be empty.
 	Kind    string
 	Options map[string]string
-	// Rest is the body if it is neither JSON nor a form.
+	// Rest is the whole body if the body is neither JSON nor a form.
 	Rest []byte
 }
 
@@ -40,9 +40,9 @@ type Upload struct {
 	Data       []byte
 }
 
-// ReadForm reads the arguments of the query and of the body. most is the maximum size of the body in bytes. Errors are
-// the client's fault and wrap one of the errors of this file. Even with an error, the form contains everything read
-// before it.
+// ReadForm reads the arguments of the query and of the body. most is the maximum size of the body in bytes. An error
+// means that the client's request is invalid, and wraps one of ErrQuery, ErrType and the errors declared with them.
+// Even with an error, the returned form contains everything that was read before the error.
 func ReadForm(r *http.Request, most int64) (Form, error) {
 	f := Form{Values: make(map[string]string), Files: make(map[string]Upload)}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -120,7 +120,7 @@ func (f *Form) part(name string, u Upload) {
 	}
 }
 
-// ReadMultipart passes each part of a form to take. Parts that are not files have an empty file name.
+// ReadMultipart passes each part of a form to take. A part that is not a file has an empty file name.
 func ReadMultipart(body io.Reader, boundary string, take func(name string, u Upload)) error {
 	if boundary == "" {
 		return fmt.Errorf("%w: no boundary", ErrForm)
@@ -128,7 +128,7 @@ func ReadMultipart(body io.Reader, boundary string, take func(name string, u Upl
 	reader := multipart.NewReader(body, boundary)
 	for {
 		part, err := reader.NextPart()
-		if err == io.EOF { //nolint:errorlint // a form that was cut wraps io.EOF; only the bare one is its end.
+		if err == io.EOF { //nolint:errorlint // the end of a form is io.EOF itself; a truncated form wraps io.EOF
 			return nil
 		}
 		if err != nil {

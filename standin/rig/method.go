@@ -1,7 +1,7 @@
 package rig
 
-// Run runs a method and returns its result, or the *E with which the method refused the call. Run repeats any other
-// panic.
+// Run runs a method and returns its result. If the method panics with an *E to refuse the call, Run returns the *E. Run
+// passes on any other panic.
 func Run[E any](method func() any) (result any, refused *E) {
 	defer func() {
 		switch p := recover().(type) {
@@ -15,14 +15,15 @@ func Run[E any](method func() any) (result any, refused *E) {
 	return method(), nil
 }
 
-// RefuseIf refuses the call when a rule is broken.
+// RefuseIf refuses the current call by a panic with refusal, if the call breaks a rule.
 func RefuseIf[E any](broken bool, refusal *E) {
 	if broken {
 		panic(refusal)
 	}
 }
 
-// On makes a method of a server S from run. find returns the object that a request R is about, such as a chat.
+// On returns a method of a server S that passes a request R to run. find returns the object to which the request
+// refers, such as a chat.
 func On[S, R, T any](find func(S, R) T, run func(S, R, T) any) func(S, R) any {
 	return func(s S, r R) any { return run(s, r, find(s, r)) }
 }

@@ -13,8 +13,8 @@ import (
 	"telex/standin/watch"
 )
 
-// Platform is the part of a stand-in that differs between platforms. C is its call type and E its event type. Comments
-// say which functions are called with the mutex held. Functions may be nil.
+// Platform is the part of a stand-in that differs between platforms. C is the type of its calls, and E the type of its
+// events. The rig holds the mutex during a function only if the function's comment says so. A function may be nil.
 type Platform[C, E any] struct {
 	// Name is the stand-in's name, for panics.
 	Name string
@@ -22,48 +22,49 @@ type Platform[C, E any] struct {
 	Handler http.Handler
 	Mutex   *sync.Mutex
 	Log     *slog.Logger
-	// Latency is the duration of each call. Half of it passes before the effect.
+	// Latency is the duration of each call. The call takes effect after half of this time.
 	Latency time.Duration
 
 	// Serve answers a request outside the control API.
 	Serve func(w http.ResponseWriter, r *http.Request, cut <-chan struct{})
 	// Control are the platform's own controls.
 	Control Controls
-	// Reset removes all data. The mutex is held.
+	// Reset removes all data of the platform. The mutex is held.
 	Reset func()
 	// Restart removes the data that does not survive a restart. The mutex is held.
 	Restart func()
-	// Detach ends the connections that the host no longer manages, and returns those that the rig must close. The mutex is
-	// held.
+	// Detach ends the connections that the host no longer manages, such as WebSockets, and returns those that the rig must
+	// close. The mutex is held.
 	Detach func() []net.Conn
 
-	// Call returns the part of a call that all platforms have.
+	// Call returns the fields of a call that all platforms have in common.
 	Call func(*C) *Call
 	// Finish counts a finished call, and returns its log attributes. The mutex is held.
 	Finish func(*C, Answer) []slog.Attr
-	// Head returns the part of an event that all platforms have.
+	// Head returns the fields of an event that all platforms have in common.
 	Head func(*E) *EventHead[C]
-	// Place copies the place of a call to an event.
+	// Place copies the chat or channel of a call to an event.
 	Place func(*E, *C)
-	// Isolate copies what the platform's own pointers in an event refer to. The mutex is held.
+	// Isolate copies the values to which the platform's own pointers in an event refer, so that a watcher shares no
+	// memory with the stand-in. The mutex is held.
 	Isolate func(*E)
 
-	// Check returns what is wrong with a fault.
+	// Check returns an error if a fault is invalid.
 	Check func(*fault.Fault[C]) error
 	// Chooses reports whether a fault selects a call. The mutex is held.
 	Chooses func(*fault.Fault[C], *C) bool
-	// Act executes a fault that only this platform has, instead of the call's effect or after it, and returns the fault's
-	// answer. If Act returns false, the call continues.
+	// Act executes a fault that only this platform has. It runs in place of the call's effect or after the effect, and
+	// returns the answer to the call. If Act returns false, the call continues.
 	Act func(*fault.Fault[C], *C) (Answer, bool)
 	// Bend lets a fault change the answer to a call that took effect.
 	Bend func(*fault.Fault[C], Answer) Answer
 }
 
-// Rig is embedded by stand-ins. Use Init.
+// Rig is the common part of all stand-ins, which embed it. Init initializes a Rig.
 type Rig[C, E any] struct {
 	// Host manages the stand-in's listeners and connections.
 	Host *host.Host
-	// The mutex guards Counted.
+	// Counted contains the counters. The mutex guards it.
 	Counted Stats
 
 	p      Platform[C, E]
@@ -82,7 +83,7 @@ func Init[C, E any](g *Rig[C, E], p Platform[C, E]) {
 	g.reset()
 }
 
-// reset forgets everything. The mutex must be held, except in Init.
+// reset removes all data. The mutex must be held, except in Init.
 func (g *Rig[C, E]) reset() {
 	g.faults.Reset()
 	g.holds.Reset()
@@ -98,11 +99,11 @@ func (g *Rig[C, E]) Locked(f func()) {
 	f()
 }
 
-// Reset forgets all data, and cuts all connections and running calls.
+// Reset removes all data, and cuts all connections and running calls.
 func (g *Rig[C, E]) Reset() { g.resetBut(nil) }
 
-// resetBut does what Reset does, but keeps the connection over which the reset was requested. restartBut and outageBut
-// keep their connection spare too.
+// resetBut does the same as Reset, but keeps the connection spare, over which the reset was requested. restartBut and
+// outageBut also keep the connection spare.
 func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	g.restartBut(0, spare)
 	g.Locked(func() {
@@ -125,7 +126,7 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	})
 }
 
-// drop closes the connections that cut and the platform's Detach return. It calls cut with the mutex held.
+// drop calls cut and the platform's Detach with the mutex held. Then it closes the connections that they returned.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Seen is the visible history of a message with versions of type V. The message type of each platform embeds it.
+// Seen is the history of a message as people saw it. Each version has the type V. The message type of each platform
+// embeds Seen.
 type Seen[V interface{ Since() time.Time }] struct {
-	// Versions has the message as sent, and one more version for each change.
+	// Versions contains the message as it was sent, and one more version for each change.
 	Versions []V `json:"versions"`
-	// Deleted is the time when the message was deleted; zero if it was not.
+	// Deleted is the time when the message was deleted, or zero if the message still exists.
 	Deleted time.Time `json:"deleted,omitzero"`
 	// DeletedBy is "bot" or "person".
 	DeletedBy string `json:"deleted_by,omitempty"`
@@ -21,8 +22,8 @@ func (m Seen[V]) Last() V { return m.Versions[len(m.Versions)-1] }
 // Alive reports whether the message is not deleted.
 func (m Seen[V]) Alive() bool { return m.Deleted.IsZero() }
 
-// Copy returns a copy that does not change when the stand-in's history grows. Both have the same versions, which never
-// change.
+// Copy returns a copy that does not change when the stand-in adds versions to the message. The existing versions never
+// change, so Copy does not copy their content.
 func (m Seen[V]) Copy() Seen[V] {
 	m.Versions = slices.Clone(m.Versions)
 	return m

@@ -6,8 +6,8 @@ import (
 	"telex/standin/quota"
 )
 
-// Stats are the counters that all platforms have, since the start or the last Reset. The Stats of each platform embed
-// them.
+// Stats are the counters that all platforms have in common. They count from the start or the last Reset. The Stats type
+// of each platform embeds them.
 type Stats struct {
 	Calls    int            `json:"calls"`
 	ByMethod map[string]int `json:"by_method"`
@@ -24,7 +24,7 @@ func newStats() Stats {
 	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int)}
 }
 
-// Clone returns an independent copy that contains the counters in scopes.
+// Clone returns an independent copy of the counters, with Scopes set to scopes.
 func (s Stats) Clone(scopes map[string]quota.Stats) Stats {
 	s.ByMethod, s.ByStatus, s.Scopes = maps.Clone(s.ByMethod), maps.Clone(s.ByStatus), scopes
 	return s
