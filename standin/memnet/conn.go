@@ -12,8 +12,7 @@ import (
 // BufferSize is how many bytes a connection buffers in each direction before a write waits for the reader.
 const BufferSize = 64 << 10
 
-// conn is one end of a connection: it reads from one pipe and writes to the
-// other.
+// conn is one end of a connection. It reads from one pipe and writes to the other pipe.
 type conn struct {
 	in, out *pipe
 	side    addr
@@ -59,7 +58,7 @@ func (c *conn) SetReadDeadline(t time.Time) error  { c.in.reads.set(c.in, t); re
 func (c *conn) SetWriteDeadline(t time.Time) error { c.out.writes.set(c.out, t); return nil }
 
 func (c *conn) opError(op string, err error) error {
-	if err == nil || err == io.EOF { //nolint:errorlint // the pipe returns io.EOF itself, and readers compare it.
+	if err == nil || err == io.EOF { //nolint:errorlint // the pipe returns io.EOF without wrapping, and readers compare with ==
 		return err
 	}
 	return &net.OpError{Op: op, Net: "mem", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}

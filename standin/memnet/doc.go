@@ -1,12 +1,12 @@
 // Package memnet is a network inside the process: a listener and the
 // connections dialled to it, without sockets.
 //
-// A server and its clients that speak over memnet can run inside a testing/synctest bubble, where real sockets can't be
-// used. Every wait is on a sync.Cond or a channel, and every deadline is a timer of package time. So virtual time
-// passes while both sides wait.
+// A server and its clients that use memnet can run inside a testing/synctest bubble, in which tests can't use real
+// sockets. memnet waits only on a sync.Cond or a channel, and uses timers of package time for deadlines. So the
+// bubble's virtual time passes while both sides wait.
 //
 //	client := &http.Client{Transport: memnet.Serve(t, srv).Transport(t)}
 //
-// Connections are buffered like sockets (see BufferSize), so a write does not wait for the reader. A server notices a
-// client that went away, and may cut a connection in the middle of an answer.
+// Connections are buffered like sockets (see BufferSize), so a write usually does not wait for the reader. As with
+// sockets, a server notices when a client disconnects, and can cut a connection in the middle of an answer.
 package memnet

@@ -46,8 +46,9 @@ func (l *Listener) acceptError() error {
 	return &net.OpError{Op: "accept", Net: "mem", Addr: l.Addr(), Err: net.ErrClosed}
 }
 
-// Dial opens a connection to the listener and ignores the address. It returns when Accept has accepted it. Its
-// signature fits http.Transport.DialContext. The error is that of ctx, or wraps ErrRefused if the listener is closed.
+// Dial opens a connection to the listener and ignores the address. It returns when Accept has accepted the connection.
+// If ctx ends first, Dial returns the error of ctx; if the listener is closed, the error wraps ErrRefused. The
+// signature of Dial fits http.Transport.DialContext.
 func (l *Listener) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l.dialError(network, err)
@@ -72,7 +73,7 @@ func (l *Listener) dialError(network string, err error) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: l.Addr(), Err: err}
 }
 
-// Close stops accepting and dialling. Accepted connections stay open.
+// Close makes Accept and Dial fail. Accepted connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil

@@ -14,7 +14,7 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Server is a stand-in, or an http.Server.
+// Server is implemented by stand-ins and by http.Server.
 type Server interface {
 	Serve(l net.Listener) error
 	Close() error
@@ -47,7 +47,7 @@ func (l *Listener) Transport(t TB) *http.Transport {
 	return transport
 }
 
-// Refuse fails like a dial to an address without a listener.
+// Refuse always fails, like a dial to an address on which no program listens.
 func Refuse(ctx context.Context, network, address string) (net.Conn, error) {
 	l := Listen()
 	_ = l.Close() // never fails

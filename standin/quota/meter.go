@@ -2,7 +2,7 @@ package quota
 
 import "time"
 
-// Meter says how long a client must wait before one more call. A nil Meter allows every call.
+// Meter measures how long a client must wait before its next call. A nil Meter allows every call.
 type Meter interface {
 	Wait(now time.Time) time.Duration
 	Take(now time.Time)
@@ -43,7 +43,8 @@ type window struct {
 	times  []time.Time // times of the last calls, at most size, oldest first
 }
 
-// NewWindow returns a sliding window that allows size calls in any period; nil if size is not positive.
+// NewWindow returns a sliding window that allows size calls in any span of length period. It returns nil if size is not
+// positive.
 func NewWindow(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil
@@ -74,7 +75,7 @@ type Fixed struct {
 	used int
 }
 
-// NewFixed returns a fixed window; nil if size is not positive.
+// NewFixed returns a fixed window, or nil if size is not positive.
 func NewFixed(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil
@@ -82,10 +83,10 @@ func NewFixed(size int, period time.Duration) Meter {
 	return &Fixed{Size: size, Period: period}
 }
 
-// Wait returns how long to wait before one more call.
+// Wait returns how long the client must wait before its next call.
 func (w *Fixed) Wait(now time.Time) time.Duration { return w.WaitFor(now, 1) }
 
-// WaitFor returns how long to wait before the given number of calls.
+// WaitFor returns how long the client must wait before it can make this number of calls.
 func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
 	if w.used+calls <= w.Size {
 		return 0
@@ -93,7 +94,7 @@ func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
 	return max(0, w.ends.Sub(now))
 }
 
-// Take counts a call. If the period is over or full, the call begins a new period.
+// Take counts a call. If the current period is over or has no calls left, the call begins a new period.
 func (w *Fixed) Take(now time.Time) {
 	if !w.ends.After(now) || w.used >= w.Size {
 		w.ends, w.used = now.Add(w.Period), 0
@@ -101,8 +102,8 @@ func (w *Fixed) Take(now time.Time) {
 	w.used++
 }
 
-// Left returns how many calls are still allowed in the period, and the time until the period ends. The time is 0 if no
-// call has begun a period.
+// Left returns the number of calls that the current period still allows, and the time until the period ends. The time
+// is 0 if there is no current period.
 func (w *Fixed) Left(now time.Time) (calls int, ends time.Duration) {
 	if !w.ends.After(now) {
 		return w.Size, 0

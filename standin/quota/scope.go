@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Scope is the range in which a limit counts calls, such as a chat.
+// Scope is a set of calls that a limit counts together, such as the calls to one chat.
 type Scope struct {
 	Name string
-	// Reason is the text of the 429 that closed the scope.
+	// Reason is the text of the last 429 that closed the scope. A closed scope refuses all calls for a time.
 	Reason string
 
-	built             bool  // the meters exist
+	built             bool  // the meters were created
 	published, hidden Meter // nil: no limit
 	jitter            time.Duration
-	closed            time.Time // until when a 429 has closed the scope
+	closed            time.Time // end of the time for which a 429 has closed the scope
 	stats             Stats
 }
 
-// Published returns the meter of the published limit; nil if there is none.
+// Published returns the meter of the published limit, or nil if no limit is published.
 func (s *Scope) Published() Meter { return s.published }
 
-// Wait returns how long to wait before one more call under the published limit, and under the hidden one.
+// Wait returns how long the client must wait before its next call: under the published limit, and under the hidden
+// limit.
 func (s *Scope) Wait(now time.Time) (published, hidden time.Duration) {
 	wait := func(m Meter) time.Duration {
 		if m == nil {
@@ -54,11 +55,11 @@ func (s *Scope) Close(until time.Time, reason string) {
 	s.stats.TooManyRequests++
 }
 
-// Refusal is the reason why a scope refuses a call.
+// Refusal describes why a scope refuses a call.
 type Refusal struct {
 	*Scope
 	Wait time.Duration
-	// Closed says that an earlier 429 closed the scope. Hidden says that only the hidden limit is exceeded.
+	// Closed means that an earlier 429 closed the scope. Hidden means that the call exceeds only the hidden limit.
 	Closed, Hidden bool
 }
 
@@ -77,7 +78,8 @@ type Scopes[L any] struct {
 	scopes            map[string]*Scope
 }
 
-// NewScopes returns scopes without any counted calls. A call may come too early by jitter.
+// NewScopes returns scopes in which no calls are counted yet. A call that comes up to jitter too early is still
+// allowed.
 func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 	return Scopes[L]{published: published, hidden: hidden, jitter: jitter, scopes: make(map[string]*Scope)}
 }
@@ -85,7 +87,7 @@ func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 // Limits returns the published limits.
 func (s *Scopes[L]) Limits() L { return s.published }
 
-// Scope returns the scope with a name. build makes the scope's meters at the first use.
+// Scope returns the scope with a name. It calls build at the first use of the scope, to create the scope's meters.
 func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	sc := s.scopes[name]
 	if sc == nil {
@@ -98,7 +100,7 @@ func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	return sc
 }
 
-// Renew replaces the limits. It forgets counted calls, but closed scopes stay closed.
+// Renew replaces the limits. It forgets the calls counted so far, but closed scopes stay closed.
 func (s *Scopes[L]) Renew(published, hidden L, jitter time.Duration) {
 	s.published, s.hidden, s.jitter = published, hidden, jitter
 	for _, sc := range s.scopes {
@@ -123,7 +125,7 @@ func (s *Scopes[L]) Closed(now time.Time, scopes ...*Scope) *Refusal {
 	return nil
 }
 
-// Charge counts a call in all scopes, or returns why one of them refuses it. A refused call is not counted.
+// Charge counts a call in all scopes. If one of them refuses the call, Charge counts it in none and returns the reason.
 func (s *Scopes[L]) Charge(now time.Time, scopes ...*Scope) *Refusal {
 	for _, sc := range scopes {
 		published, hidden := sc.Wait(now)
@@ -150,13 +152,13 @@ func (s *Scopes[L]) Stats() map[string]Stats {
 
 // Stats are the counters of one scope.
 type Stats struct {
-	// Counted is the number of calls that counted against the limit.
+	// Counted is the number of calls that the limit has counted.
 	Counted int `json:"counted"`
 	// TooManyRequests is the number of 429s that closed the scope.
 	TooManyRequests int `json:"too_many_requests"`
 }
 
-// Fill returns limits in which the values of d replace zero fields.
+// Fill returns limits, with the value of d in each field that is zero.
 func Fill[L any](limits, d L) L {
 	to, from := reflect.ValueOf(&limits).Elem(), reflect.ValueOf(d)
 	for i := range to.NumField() {

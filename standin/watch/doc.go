@@ -1,3 +1,3 @@
-// Package watch sends a stand-in's events to watchers. Go code gets them as a sequence, and other processes as
-// server-sent events.
+// Package watch sends a stand-in's events to watchers. Go code receives the events as a sequence, and other processes
+// receive them as server-sent events.
 package watch

@@ -23,7 +23,8 @@ type event[E any] struct {
 	what E
 }
 
-// watcher is an unbounded queue with one reader. A slow reader loses no events and does not slow down the stand-in.
+// watcher is a queue of events for one reader. The queue is unbounded, so a slow reader loses no events and does not
+// slow down the stand-in.
 type watcher[E any] struct {
 	mu    sync.Mutex
 	queue []event[E]
@@ -59,8 +60,8 @@ func (w *watcher[E]) drain() (events []event[E], ended bool) {
 	return events, w.ended
 }
 
-// Publish sends an event to all watchers. build makes the event from its number, and is called only if there is a
-// watcher. The event must not share memory with the stand-in.
+// Publish sends an event to all watchers. Publish calls build with the event's number to make the event, but only if
+// there is a watcher. The event must not share memory with the stand-in.
 func (h *Hub[E]) Publish(build func(seq int64) E) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +75,7 @@ func (h *Hub[E]) Publish(build func(seq int64) E) {
 	}
 }
 
-// Close ends the events. Watch still returns the events that were published before.
+// Close ends the event sequences. A watcher still receives the events that were published before.
 func (h *Hub[E]) Close() {
 	h.mu.Lock()
 	h.ended = true
@@ -104,7 +105,7 @@ func (h *Hub[E]) enter() (w *watcher[E], leave func()) {
 	}
 }
 
-// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read only once. Reading
+// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read only once. A read
 // waits for the next event. Unread events stay in memory until ctx ends.
 func (h *Hub[E]) Watch(ctx context.Context) iter.Seq[E] {
 	w, leave := h.enter()

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// keepAlive is the interval of comments in an event stream without events.
+// keepAlive is the interval at which Serve sends a comment while there are no events, so that the connection stays
+// open.
 const keepAlive = 15 * time.Second
 
-// Serve streams all events as server-sent events, until the client leaves or the hub closes. If cut is closed first,
-// the connection is dropped.
+// Serve streams all events as server-sent events, until the client disconnects or the hub closes. If cut is closed
+// first, Serve drops the connection.
 func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	watch, leave := h.enter()
 	defer leave()
