@@ -17,7 +17,7 @@ import (
 	"telex/standin/rig"
 )
 
-// linkLifetime is how long the link to a file is valid. Source:
+// linkLifetime is how long the link to a file of a message is valid. Source:
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 const linkLifetime = 24 * time.Hour
 
@@ -25,15 +25,15 @@ const linkLifetime = 24 * time.Hour
 type Attachment struct {
 	ID   string `json:"id"`
 	Name string `json:"file_name"`
-	// ContentType is the type that the sender claims, or "".
+	// ContentType is the content type that the sender of the file stated, or "".
 	ContentType string `json:"content_type,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Size is in bytes, as the platform announces it.
+	// Size is the size in bytes that messages report to clients.
 	Size int `json:"size"`
-	// Width and Height are in pixels; 0 if it is not an image.
+	// Width and Height are the size of a picture in pixels, or 0 if the file is not a picture.
 	Width  int `json:"width,omitempty"`
 	Height int `json:"height,omitempty"`
-	// Content is the server's own slice, so the caller must not change it.
+	// Content is not a copy but the server's own slice, so the caller must not change it.
 	Content []byte `json:"-"`
 }
 
@@ -49,7 +49,7 @@ type wireAttachment struct {
 	Height      int    `json:"height,omitempty"`
 }
 
-// storedFile is a file that can be fetched.
+// storedFile is a file that clients can download.
 type storedFile struct {
 	Attachment
 	path string
@@ -75,7 +75,7 @@ func (s *Server) store(now time.Time, c *channel, files []newFile) []Attachment 
 	return list
 }
 
-// fileName returns a name in the platform's form.
+// fileName returns a file name with the changes that Discord makes to names.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -98,7 +98,7 @@ func (s *Server) wireAttachment(_ *Message, a Attachment) wireAttachment {
 	}
 }
 
-// download answers GET /attachments/…. It requires no token, only an unexpired link.
+// download answers GET /attachments/…. A client needs no token, only a link that has not expired.
 func (s *Server) download(r *request) any {
 	f, ok := s.files[r.param("attachment")]
 	ends, err := strconv.ParseInt(r.query.Get("ex"), 16, 64)

@@ -22,16 +22,16 @@ type request struct {
 	files   map[int]rig.Upload
 	now     time.Time
 	call    *Call
-	bucket  *quota.Scope // nil for a call without a bucket.
+	bucket  *quota.Scope // nil if no bucket counts the call
 }
 
-// param returns a parameter of the path, or "" if the route has none of that name.
+// param returns a parameter of the path, or "" if the route has no parameter of this name.
 func (r *request) param(name string) string { return r.params[name] }
 
 // form returns the JSON object of the request.
 func (r *request) form() form { return readForm(r.payload, &formErrors{}) }
 
-// serveAPI answers the calls of the API, and fetches files.
+// serveAPI answers the calls of the REST API and the downloads of files.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	t, params, aerr := s.findRoute(r)
 	call := &Call{
@@ -49,8 +49,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan str
 	s.Answer(w, r, call, cut, s.checkAccess(req, aerr), func() rig.Answer { return s.invoke(req) })
 }
 
-// checkAccess returns the response to a call that is refused before its method: an invalid call, or one from a banned
-// address. It also resolves an interaction's token, so that faults can select such calls by channel.
+// checkAccess returns the response to a call that is refused before its method runs, because the call is invalid or its
+// address is banned. If the path contains an interaction's token, checkAccess finds the interaction's channel, so that
+// faults can select the call by channel.
 func (s *Server) checkAccess(r *request, aerr *apiError) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +75,7 @@ func (s *Server) checkAccess(r *request, aerr *apiError) *rig.Answer {
 	return new(call.refusedAnswer(aerr))
 }
 
-// withoutTokens removes the tokens of interactions from a path.
+// withoutTokens removes the secret tokens of interactions from a path.
 func withoutTokens(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -148,7 +149,7 @@ func (s *Server) getUser(r *request) any {
 
 // getApplication answers GET /applications/@me.
 func (s *Server) getApplication(*request) any {
-	const limitedContent = 1 << 19 // a flag: the intent is enabled, and the application is in few guilds
+	const limitedContent = 1 << 19 // flag: the message content intent is enabled, and the bot is in few guilds
 	flags := 0
 	if s.opts.MessageContent {
 		flags = limitedContent

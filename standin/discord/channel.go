@@ -19,9 +19,9 @@ const (
 	PrivateThread = 12
 )
 
-// The objects that exist at the start, besides the bot.
+// Besides the bot, these objects exist at the start.
 const (
-	// DefaultPerson acts if a call names no person.
+	// DefaultPerson is the person who acts if a call of a test names no person.
 	DefaultPerson = "200000000000001001"
 	// DefaultGuild is the guild that the bot is initially in.
 	DefaultGuild = "300000000000000001"
@@ -41,7 +41,7 @@ type User struct {
 	Bot           bool    `json:"bot,omitempty"`
 }
 
-// Access says what the bot may not do in a channel. The zero value forbids nothing.
+// Access lists what the bot is forbidden to do in a channel. The zero value forbids nothing.
 type Access struct {
 	Hidden    bool `json:"hidden"`     // the bot does not see the channel: error 50001
 	ReadOnly  bool `json:"read_only"`  // the bot may not write: error 50013
@@ -54,16 +54,17 @@ type Access struct {
 type Channel struct {
 	ID   string `json:"id"`
 	Type int    `json:"type"`
-	// Guild is "" for a DM. Person is set only for a DM: it is the member besides the bot.
+	// Guild is the channel's guild, or "" for a DM. Person is the member of a DM besides the bot, or "" for other
+	// channels.
 	Guild  string `json:"guild,omitempty"`
 	Person string `json:"person,omitempty"`
 	Name   string `json:"name,omitempty"`
 	// Parent is the channel to which a thread belongs.
 	Parent   string `json:"parent,omitempty"`
-	Owner    string `json:"owner,omitempty"` // who created a thread
+	Owner    string `json:"owner,omitempty"` // the user who created the thread
 	Archived bool   `json:"archived,omitempty"`
 	Locked   bool   `json:"locked,omitempty"`
-	// Blocked says that the person of a DM refuses the bot's messages.
+	// Blocked means that the person of a DM refuses the bot's messages.
 	Blocked bool   `json:"blocked,omitempty"`
 	Access  Access `json:"access,omitzero"`
 }
@@ -73,7 +74,7 @@ func (c Channel) thread() bool { return c.Type == PublicThread || c.Type == Priv
 // guild is a guild. Server.mu guards it.
 type guild struct {
 	id, name string
-	member   bool // the bot is in it
+	member   bool // the bot is in the guild
 }
 
 type channel struct {
@@ -126,7 +127,7 @@ func (s *Server) addChannel(info Channel) *channel {
 	return c
 }
 
-// textChannel returns a channel. It creates the channel in a guild if it does not exist.
+// textChannel returns a channel. If the channel does not exist, textChannel creates it in the guild.
 func (s *Server) textChannel(id, guildID string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
@@ -135,7 +136,7 @@ func (s *Server) textChannel(id, guildID string) *channel {
 	return s.addChannel(Channel{ID: id, Type: GuildText, Guild: g.id, Name: "channel-" + id})
 }
 
-// person returns a person. It creates the person if they do not exist.
+// person returns the user with this id. It creates the user if necessary.
 func (s *Server) person(id string) User {
 	if u, ok := s.users[id]; ok {
 		return u
@@ -146,7 +147,8 @@ func (s *Server) person(id string) User {
 	return u
 }
 
-// access returns what the bot may not do in a channel. A thread also has the restrictions of its parent.
+// access returns what the bot is forbidden to do in a channel. A thread also has the restrictions of its parent
+// channel.
 func (s *Server) access(c *channel) Access {
 	a := c.info.Access
 	if g := s.guilds[c.info.Guild]; g != nil && !g.member {
@@ -171,10 +173,11 @@ func (s *Server) visibleChannel(id string) *channel {
 	return c
 }
 
-// channelOf returns the channel of the call.
+// channelOf returns the channel that is named in the path of the call.
 func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r.param("channel")) }
 
-// writableChannel returns the channel of the call. It refuses the call if the bot may not write there.
+// writableChannel returns the channel in the path of the call. It refuses the call if the bot may not write in the
+// channel.
 func (s *Server) writableChannel(r *request) *channel {
 	c := s.channelOf(r)
 	s.checkWritable(c)
@@ -199,7 +202,7 @@ func (s *Server) createDM(r *request) any {
 	return s.wireChannel(c)
 }
 
-// guildOf returns the guild of the call. The bot must be in it.
+// guildOf returns the guild in the path of the call. It refuses the call if the bot is not in the guild.
 func (s *Server) guildOf(r *request) *guild {
 	g := s.guilds[r.param("guild")]
 	rig.RefuseIf(g == nil, notFound(codeUnknownGuild, "Guild"))
@@ -251,7 +254,7 @@ func (s *Server) Channels() []Channel {
 	return list
 }
 
-// DM returns the id of the DM with a person. The call creates it.
+// DM returns the id of the DM with a person. It creates the DM if necessary.
 func (s *Server) DM(person string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,7 +266,7 @@ func (s *Server) roleIn(c *channel, id string) bool {
 	return c.info.Guild != "" && slices.Contains(s.roles, id)
 }
 
-// AddRole adds a role to all guilds. Anybody may mention it.
+// AddRole adds a role, which anybody may mention, to all guilds.
 func (s *Server) AddRole(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	maxCommands      = 100 // slash commands, global or of one guild
-	maxMenuCommands  = 15  // for users; the same number for messages
+	maxCommands      = 100 // global slash commands, or slash commands of one guild
+	maxMenuCommands  = 15  // user commands; the same limit applies to message commands
 	maxDailyCommands = 200 // new commands per day and guild
 	maxOptions       = 25
 	maxCommandText   = 8000 // characters of a command with its options
@@ -38,7 +38,7 @@ type Command struct {
 	Guild string `json:"guild,omitempty"` // "" for a global command
 	Type  int    `json:"type"`            // 1 slash, 2 user, 3 message
 	Name  string `json:"name"`
-	// Description is empty for a menu command.
+	// Description is empty for a command in the menu of a user or a message.
 	Description string          `json:"description"`
 	Options     []CommandOption `json:"options,omitempty"`
 
@@ -68,7 +68,8 @@ func (s *Server) Commands(guildID string) []Command {
 	return slices.Clone(s.commands[guildID])
 }
 
-// commandGuild checks that the call concerns the bot's own application and a guild that it is in.
+// commandGuild checks that the call names the bot's own application and, if it names a guild, that the bot is in this
+// guild.
 func (s *Server) commandGuild(r *request) (guildID string) {
 	rig.RefuseIf(r.param("app") != s.me.ID, missingAccess())
 	if id := r.param("guild"); id != "" && (s.guilds[id] == nil || !s.guilds[id].member) {
@@ -121,7 +122,7 @@ func (s *Server) deleteCommand(r *request, guildID string, i int) any {
 	return nil
 }
 
-// createCommand answers POST …/commands. It replaces a command of the same name.
+// createCommand answers POST …/commands. The new command replaces one of the same name.
 func (s *Server) createCommand(r *request, guildID string) any {
 	f := r.form()
 	c := readCommand(f)
@@ -155,7 +156,7 @@ func (s *Server) editCommand(r *request, guildID string, i int) any {
 	return s.wireCommand(&c)
 }
 
-// overwriteCommands answers PUT …/commands. It deletes commands that are not in the list.
+// overwriteCommands answers PUT …/commands. It deletes commands that are missing in the list of the request.
 func (s *Server) overwriteCommands(r *request, guildID string) any {
 	var items []json.RawMessage
 	rig.RefuseIf(json.Unmarshal(r.payload, &items) != nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType"))
@@ -174,7 +175,8 @@ func (s *Server) overwriteCommands(r *request, guildID string) any {
 
 func (c Command) sameName(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
 
-// putCommands replaces the commands of a guild. Existing commands keep their ids. It returns how many are new.
+// putCommands replaces the commands of a guild. Existing commands keep their ids. It returns the number of new
+// commands.
 func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int) {
 	count := make(map[int]int)
 	for i := range list {

@@ -171,7 +171,7 @@ func readEmbeds(f form) {
 	f.badIf(total > maxEmbedText, "MAX_EMBED_SIZE_EXCEEDED", fmt.Sprintf("Embed size exceeds maximum size of %d", maxEmbedText), "embeds")
 }
 
-// rawList returns a field that is an array; nil if it is missing or empty.
+// rawList returns a field that is an array, or nil if the array is missing or empty.
 func (f form) rawList(name string) json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(f.fields[name], &list) != nil || len(list) == 0 {

@@ -47,7 +47,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlCall is a control about people and channels. It validates their ids.
+// controlCall returns a control that concerns people and channels. The control validates their ids before it calls do.
 func controlCall(do func(controlRequest) (any, error)) func(*http.Request) (any, error) {
 	return rig.Posted(func(c controlRequest) (any, error) {
 		for _, id := range []string{c.Guild, c.User, c.Role} {
@@ -59,7 +59,7 @@ func controlCall(do func(controlRequest) (any, error)) func(*http.Request) (any,
 	})
 }
 
-// controlCallWithoutResult is like controlCall, for controls without a result.
+// controlCallWithoutResult is controlCall for controls that return no result.
 func controlCallWithoutResult(do func(controlRequest) error) func(*http.Request) (any, error) {
 	return controlCall(func(c controlRequest) (any, error) { return struct{}{}, do(c) })
 }
@@ -116,7 +116,7 @@ func (s *Server) shownTexts(channel string) []map[string]any {
 	return out
 }
 
-// controlRequest has the fields of all controls that have no request type of their own.
+// controlRequest contains the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Channel  string   `json:"channel"`
 	Guild    string   `json:"guild"`

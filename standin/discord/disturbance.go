@@ -8,22 +8,22 @@ import (
 
 // Kinds of disturbances of the gateway's connections.
 const (
-	// GatewayReconnect asks all clients to reconnect and resume (opcode 7).
+	// GatewayReconnect asks all clients to reconnect and to resume their sessions (opcode 7).
 	GatewayReconnect = "reconnect"
 	// GatewayInvalidate tells all clients that their session is invalid (opcode 9). The session ends unless Resumable
 	// is set.
 	GatewayInvalidate = "invalidate"
-	// GatewayDrop closes all connections without a close frame. Sessions stay.
+	// GatewayDrop closes all connections without a close frame. Clients can resume their sessions.
 	GatewayDrop = "drop"
 	// GatewayClose closes all connections with the close code in Code.
 	GatewayClose = "close"
 	// GatewayZombie keeps all connections open, but sends nothing more, not even ACKs.
 	GatewayZombie = "zombie"
-	// GatewayForget ends all sessions that have no connection, so that resuming them is refused.
+	// GatewayForget ends all sessions that have no connection. The gateway then refuses to resume them.
 	GatewayForget = "forget"
-	// GatewayRefuse refuses the next Times resumes; 0 means 1.
+	// GatewayRefuse refuses the next resumes; the field Times is their number, and 0 means 1.
 	GatewayRefuse = "refuse_resume"
-	// GatewayMute sends no Hello to the next Times connections; 0 means 1.
+	// GatewayMute sends no Hello to the next connections; the field Times is their number, and 0 means 1.
 	GatewayMute = "mute"
 	// GatewayBeat requests a heartbeat from all clients at once (opcode 1).
 	GatewayBeat = "heartbeat"
@@ -53,7 +53,7 @@ func (d Disturbance) check() error {
 	return nil
 }
 
-// Gateway disturbs all connections to the gateway and returns their number. It panics on an invalid disturbance.
+// Gateway applies d to all connections to the gateway and returns their number. It panics if d is invalid.
 func (s *Server) Gateway(d Disturbance) int {
 	if err := d.check(); err != nil {
 		panic("discord stand-in: " + err.Error())

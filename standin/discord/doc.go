@@ -1,9 +1,10 @@
 // Package discord is a strict local imitation of Discord, for tests, for the demo, and for any bot in any language. It
 // serves one bot: the REST API at /api/v10, the gateway at the WebSocket address that GET /gateway returns, and the
-// files of messages. Through it, programs can act as people. It records everything that a person saw and when.
+// files of messages. Tests can write messages and press buttons as people. The package records what people saw, and
+// when.
 //
-// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
-// the same misreading of the platform.
+// This package was written only from Discord's documentation, and shares no code with telex's Discord adapter. So it is
+// unlikely that both contain the same mistake about Discord.
 //
 // # In Go
 //
@@ -17,13 +18,14 @@
 //	bad := s.Stats().Violations.Total()
 //
 // The only source of time is package time, so the server runs in virtual time inside a testing/synctest bubble. The
-// clock of a bubble starts before the platform's epoch, so ids are then made as if the server had started in 2026.
+// clock of a bubble starts before Discord's epoch, so in a bubble the ids are made as if the server had started in
+// 2026.
 //
 // # People, channels and calls
 //
 // At the start, the bot is a member of DefaultGuild, which has DefaultChannel, DefaultRole and DefaultPerson. People,
-// channels and guilds are created when their ids are first used in a message. The method DM returns the id of a DM. The
-// calls have these names in faults and records:
+// channels and guilds are created when their ids are first used in a message. The method DM returns the id of a DM. In
+// faults and records, the calls of the API have these names:
 //
 //	getGateway getGatewayBot getMe getUser getApplication getGuilds getGuild getGuildChannels getActiveThreads
 //	createDM getChannel editChannel typing startThread startThreadFrom
@@ -35,25 +37,27 @@
 //
 // # What is enforced
 //
-// The stand-in checks tokens, permissions, archived threads and closed DMs. It checks texts (2,000 code points,
-// trimmed), embeds, components, files, nonces, mentions and references, and reports the platform's nested errors. It
-// enforces buckets by route and channel, with their headers, the global limit, the limit on edits of old messages, and
-// the ban after 10,000 invalid requests. An interaction needs a response within 3 s, and its token is valid for 15 min.
-// On the gateway, the stand-in enforces heartbeats, intents, and the limits on sizes, rates and session starts. Without
-// the privileged intent, most messages arrive without text. A resume sends missed events again.
+// The stand-in checks tokens, permissions, archived threads and closed DMs. It checks texts (2,000 code points after
+// trimming), embeds, components, files, nonces, mentions and references, and returns errors in Discord's nested form.
+// It enforces the rate limit of each bucket (a route and a channel) and sends Discord's headers about it. It also
+// enforces the global limit, the limit on edits of old messages, and the ban after 10,000 invalid requests. An
+// interaction needs a response within 3 s, and its token is valid for 15 min. On the gateway, the stand-in enforces
+// heartbeats, intents, and the limits on sizes, rates and session starts. Without the privileged message content
+// intent, the bot receives most messages without their text. When a client resumes a session, the gateway sends the
+// missed events again.
 //
-// A call that exceeds a limit gets a 429, and its bucket is closed until retry_after is over. Further calls in the
-// bucket get a 429 as well. Stats counts both as violations, with details. An interaction without a response is also a
-// violation, and so is an error for which the gateway closes a connection. A correct client causes no violations.
-// Numbers that the platform does not publish are assumptions, and are marked as such in Limits and Options.
+// A call that exceeds a limit gets a 429, and so does each further call in the same bucket until retry_after is over.
+// Stats counts and describes all of these calls as violations. An interaction without a response is also a violation,
+// and so is an error for which the gateway closes a connection. A correct client causes no violations. Numbers that
+// Discord does not publish are assumptions. The comments on Limits and Options mark them as such.
 //
-// Not supported: voice, polls, stickers, reactions, modals beyond opening them, autocomplete, webhooks of people,
-// interactions over HTTP, and ETF and zstd on the gateway.
+// The stand-in does not support voice, polls, stickers, reactions, modals beyond opening them, autocomplete, webhooks
+// of people, interactions over HTTP, and ETF and zstd on the gateway.
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those in
-// this list. Ids are strings. If a control names no user, DefaultPerson acts.
+// Besides the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events), the
+// stand-in has the following controls. Ids are strings. If a request names no user, DefaultPerson acts.
 //
 //	POST   /control/say            {"channel":"…","user":"…","text":"hello"}   → {"channel":"…","message":"…"}
 //	                               fields: Incoming; without channel, in the person's DM; files have their content in base64

@@ -71,12 +71,12 @@ func missingPermissions() *apiError {
 	return fail(http.StatusForbidden, codeMissingPermissions, "Missing Permissions")
 }
 
-// statusError returns an error without a code, such as "404: Not Found".
+// statusError returns an error without a JSON error code, such as "404: Not Found".
 func statusError(status int) *apiError {
 	return fail(status, 0, strconv.Itoa(status)+": "+http.StatusText(status))
 }
 
-// formErrors lists what is wrong with the fields of a request.
+// formErrors lists the errors in the fields of a request.
 type formErrors []formError
 
 type formError struct {
@@ -128,7 +128,7 @@ func (f formErrors) tree() map[string]any {
 	return root
 }
 
-// proxyServer is the server in front of the platform. It responds when the platform has an outage.
+// proxyServer is the name of the proxy in front of Discord, which sends the error pages during an outage.
 const proxyServer = "cloudflare"
 
 func (e *apiError) answer() rig.Answer {
@@ -166,5 +166,5 @@ func resultAnswer(v any) rig.Answer {
 	return rig.JSON(http.StatusOK, v)
 }
 
-// created marks a result that has status 201.
+// created marks the result of a method that is sent with status 201.
 type created struct{ v any }

@@ -6,19 +6,19 @@ import "telex/standin/rig"
 type Event struct {
 	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, typing, violation, channel, interaction, gateway.
 
-	// Channel is the event's channel.
+	// Channel is the id of the channel in which the event happened.
 	Channel string `json:"channel,omitempty"`
-	// Message is the message after a message, edit or delete event.
+	// Message is the new state of the message in an event of kind message, edit or delete.
 	Message     *Message     `json:"message,omitempty"`
 	Typing      *Period      `json:"typing,omitempty"`
 	Violation   *Violation   `json:"violation,omitempty"`
 	Info        *Channel     `json:"info,omitempty"`
 	Interaction *Interaction `json:"interaction,omitempty"`
-	// Gateway describes an event of a connection.
+	// Gateway describes what happened to a connection to the gateway.
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// copyEvent copies what an event's pointers refer to.
+// copyEvent copies the values to which an event's pointers refer, so that a watcher shares no memory with the server.
 func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
@@ -28,5 +28,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventChannel sets the channel of an event to that of a call.
+// setEventChannel sets the channel of an event to the channel of a call.
 func setEventChannel(e *Event, c *Call) { e.Channel = c.Channel }

@@ -12,16 +12,16 @@ import (
 	"telex/standin/rig"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. The method "gateway" is a connection to the gateway,
-// and "attachment" is the download of a file. Contains is searched for in the JSON of the request. Scope is the scope
-// of a rate limit: user, shared or global; "" means user. A rate limit blocks the call's bucket, or everything if it is
-// global. A response with a Status of 500 or more has an HTML body, unless Description is set.
+// Fault is a rule that determines which calls are hit, and what happens to them. The method "gateway" is a connection
+// to the gateway, and "attachment" is the download of a file. Contains selects calls whose JSON contains this text.
+// Scope is the scope that a 429 reports: user, shared or global; "" means user. A 429 blocks the call's bucket, or all
+// calls if the scope is global. A response with a Status of 500 or more has an HTML body, except if Description is set.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault pauses.
+// Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// checkFault returns what is wrong with a fault.
+// checkFault returns an error if a fault is invalid.
 func checkFault(f *Fault) error {
 	switch {
 	case f.Scope != "" && f.Scope != scopeUser && f.Scope != scopeShared && f.Scope != scopeGlobal:
@@ -38,7 +38,7 @@ func faultMatches(f *Fault, call *Call) bool {
 		fault.Named(f.Method, call.Method)
 }
 
-// applyFault applies a fault instead of a call's effect or after it.
+// applyFault applies a fault in place of a call's effect, or after the effect.
 func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:
@@ -79,8 +79,8 @@ func statusAnswer(f *Fault) rig.Answer {
 	return fail(f.Status, f.Code, message).answer()
 }
 
-// injectRateLimit responds with 429 and blocks the call's bucket, or everything. If the bucket is already blocked, the
-// time of that block stays.
+// injectRateLimit responds with 429 and blocks the call's bucket, or all calls if the fault's scope is global. If the
+// bucket is already blocked, that block remains unchanged.
 func (s *Server) injectRateLimit(call *Call, f *Fault) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

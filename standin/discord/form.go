@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxRequest is the maximum size of a request, and maxFile of a file in it, in bytes. Source:
-	// https://docs.discord.com/developers/reference#uploading-files
+	// maxRequest is the maximum size of a request in bytes, and maxFile is the maximum size of a file in a request.
+	// Source: https://docs.discord.com/developers/reference#uploading-files
 	maxRequest = 25 << 20
 	maxFile    = 10 << 20
 	// maxFiles is the maximum number of files in a message.
@@ -42,7 +42,7 @@ func readBody(r *http.Request) (json.RawMessage, map[int]rig.Upload, *apiError) 
 	payload = bytes.TrimSpace(payload)
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:
-		_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
+		_, _ = io.Copy(io.Discard, r.Body) // read the body to its end, because the client may lose the response otherwise
 		return nil, nil, requestTooLarge()
 	case err != nil:
 		return nil, nil, fail(http.StatusBadRequest, codeInvalidForm, "Invalid Form Body")
@@ -73,7 +73,7 @@ func readMultipart(body io.Reader, boundary string) (payload []byte, files map[i
 		}
 		digits, found := strings.CutPrefix(strings.TrimSuffix(name, "]"), "files[")
 		if n, err := strconv.Atoi(digits); found && err == nil && n >= 0 && u.Name != "" {
-			files[n] = u // the platform ignores what it does not know
+			files[n] = u // like Discord, ignore parts with other names
 		}
 	})
 	return payload, files, err
@@ -86,7 +86,7 @@ type form struct {
 	errs   *formErrors
 }
 
-// readForm returns the form of an object. Other values are an error.
+// readForm returns the form of a JSON object. It adds an error if the value is not an object.
 func readForm(data json.RawMessage, errs *formErrors, path ...string) form {
 	f := form{path: path, errs: errs}
 	if len(data) == 0 {
@@ -102,7 +102,7 @@ func (f form) bad(code, message string, path ...string) {
 	*f.errs = append(*f.errs, formError{slices.Concat(f.path, path), code, message})
 }
 
-// badIf adds an error if a rule is broken.
+// badIf adds an error to the form if broken is true.
 func (f form) badIf(broken bool, code, message string, path ...string) {
 	if broken {
 		f.bad(code, message, path...)
@@ -115,11 +115,11 @@ func (f form) has(name string) bool {
 	return ok && string(v) != "null"
 }
 
-// isSet reports whether a field is present, including null.
+// isSet reports whether a field is present, even if its value is null.
 func (f form) isSet(name string) bool { _, ok := f.fields[name]; return ok }
 
 // text decodes a string. least and most are its minimum and maximum length in characters. If least is 0, the field may
-// be missing. Characters are code points: https://github.com/discord/discord-api-docs/issues/1315.
+// be missing. Discord counts code points as characters: https://github.com/discord/discord-api-docs/issues/1315.
 func (f form) text(name string, least, most int) string {
 	if !f.has(name) {
 		f.badIf(least > 0, "BASE_TYPE_REQUIRED", "This field is required", name)
@@ -127,7 +127,7 @@ func (f form) text(name string, least, most int) string {
 	}
 	var s string
 	if err := json.Unmarshal(f.fields[name], &s); err != nil {
-		var n json.Number // the platform converts numbers to strings
+		var n json.Number // like Discord, convert numbers to strings
 		if json.Unmarshal(f.fields[name], &n) != nil {
 			f.bad("STRING_TYPE_CONVERT", fmt.Sprintf("Could not interpret \"%s\" as string.", f.fields[name]), name)
 			return ""
@@ -143,7 +143,7 @@ func (f form) text(name string, least, most int) string {
 	return s
 }
 
-// integer decodes an integer; 0 if it is missing.
+// integer decodes a field that is an integer. It returns 0 if the field is missing.
 func (f form) integer(name string) int {
 	if !f.has(name) {
 		return 0
@@ -153,7 +153,7 @@ func (f form) integer(name string) int {
 	return n
 }
 
-// flag decodes a boolean. If the field is missing, the result is the value of otherwise.
+// flag decodes a field that is a boolean. It returns otherwise if the field is missing.
 func (f form) flag(name string, otherwise bool) bool {
 	if !f.has(name) {
 		return otherwise
@@ -163,7 +163,7 @@ func (f form) flag(name string, otherwise bool) bool {
 	return b
 }
 
-// snowflake decodes an id; "" if it is missing.
+// snowflake decodes a field that is an id. It returns "" if the field is missing.
 func (f form) snowflake(name string) string {
 	if !f.has(name) {
 		return ""
@@ -176,7 +176,7 @@ func (f form) snowflake(name string) string {
 	return id
 }
 
-// list decodes an array. The parameter most is the maximum number of its elements.
+// list decodes a field that is an array of at most most elements.
 func (f form) list(name string, most int) []json.RawMessage {
 	if !f.has(name) {
 		return nil
@@ -218,7 +218,7 @@ func (f form) sub(name string) form {
 	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
 }
 
-// forms decodes an array of objects. The parameter most is the maximum number of its elements.
+// forms decodes a field that is an array of at most most objects.
 func (f form) forms(name string, most int) []form {
 	var list []form
 	for i, data := range f.list(name, most) {

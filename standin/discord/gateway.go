@@ -22,22 +22,23 @@ import (
 	"telex/standin/rig"
 )
 
-// socket is a connection to the gateway. Server.mu guards its fields, except those that only its own goroutine uses.
+// socket is a connection to the gateway. Server.mu guards the fields of a socket, except those that only the goroutine
+// of the connection uses.
 type socket struct {
 	raw       net.Conn
 	ws        *websocket.Conn
-	resumable bool // opened with the URL for resumes
+	resumable bool // the client used the URL for resumes
 
 	session       *session // nil before Identify or Resume.
 	out           [][]byte
 	wake          chan struct{} // signals that out, ending or lastHeartbeat changed; capacity 1
-	silent        bool          // a zombie: nothing more is sent to the client
+	silent        bool          // nothing more is sent to the client (GatewayZombie)
 	ending        *closing
-	lastHeartbeat time.Time   // the last heartbeat, or the start of the connection
-	sent          quota.Meter // payloads from the client
-	ended         bool        // payloads are no longer handled
+	lastHeartbeat time.Time   // time of the last heartbeat, or of the start of the connection
+	sent          quota.Meter // counts the payloads from the client
+	ended         bool        // further payloads of the client are ignored
 
-	compress bool // compress payloads of at least compressFrom bytes
+	compress bool // the client asked to compress payloads of at least compressFrom bytes
 	stream   *zlib.Writer
 	streamed bytes.Buffer
 }
@@ -83,7 +84,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 		s.opts.Log.Debug("accept gateway", slog.Any("error", err))
 		return
 	}
-	ws.SetReadLimit(1 << 20) // above maxGatewayPayload, which has its own close code
+	ws.SetReadLimit(1 << 20) // more than maxGatewayPayload, so that handlers can close with the right code
 	k := &socket{
 		raw: host.Conn(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
 		lastHeartbeat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod),
@@ -94,7 +95,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 	s.mu.Lock()
 	call.Done, call.Status, call.Effect = time.Now(), http.StatusSwitchingProtocols, true
 	select {
-	case <-cut: // the connection was cut after it was accepted
+	case <-cut: // the connection was cut while the server accepted it
 		s.mu.Unlock()
 		_ = ws.CloseNow()
 		return
@@ -118,7 +119,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 // runConnection reads and writes until the connection ends.
 func (s *Server) runConnection(ctx context.Context, k *socket) {
 	var readers sync.WaitGroup
-	ended := make(chan int, 1) // the client's close code; -1 if there is none
+	ended := make(chan int, 1) // receives the client's close code, or -1 if there is none
 	readers.Go(func() {
 		for {
 			_, data, err := k.ws.Read(ctx)
@@ -181,7 +182,7 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	if k.stream == nil && (!k.compress || len(data) < compressFrom) {
 		return websocket.MessageText, data
 	}
-	if k.stream != nil { // one stream for the whole connection, with a sync flush after each payload
+	if k.stream != nil { // all payloads of the connection are one zlib stream, with a sync flush after each payload
 		k.streamed.Reset()
 		_, _ = k.stream.Write(data) // writing to a buffer can't fail
 		_ = k.stream.Flush()
@@ -194,8 +195,9 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	return websocket.MessageBinary, b.Bytes()
 }
 
-// removeConnection removes a connection. Its session waits for a resume, unless the client closed with a code that ends
-// it. Source: https://docs.discord.com/developers/events/gateway#disconnecting
+// removeConnection removes a connection. Its session waits until a client resumes it. If the client closed the
+// connection with a code that ends the session, the session ends at once. Source:
+// https://docs.discord.com/developers/events/gateway#disconnecting
 func (s *Server) removeConnection(k *socket, code int) {
 	delete(s.sockets, k)
 	wait := s.opts.ResumeWindow
@@ -207,7 +209,7 @@ func (s *Server) removeConnection(k *socket, code int) {
 }
 
 // detach separates a connection from its session, if the session still uses this connection. From then on, the session
-// collects events and waits for a resume. The parameter wait is the maximum time. The caller holds s.mu.
+// collects events and waits, for at most the time wait, until a client resumes it. The caller holds s.mu.
 func (s *Server) detach(k *socket, wait time.Duration) {
 	k.ended = true
 	if n := k.session; n != nil && n.socket == k {
@@ -225,14 +227,14 @@ func (s *Server) detachAll() []net.Conn {
 	return conns
 }
 
-// gatewayViolation is an error of a client for which the platform closes the connection. Handlers of payloads panic
-// with a gatewayViolation; see package rig.
+// gatewayViolation is an error of a client for which Discord closes the connection to the gateway. Handlers of payloads
+// panic with a gatewayViolation; see package rig.
 type gatewayViolation struct {
 	code   int
 	detail string // added to the reason
 }
 
-// reason returns the platform's reason for closing the connection.
+// reason returns the text that Discord sends when it closes a connection because of the violation.
 func (b *gatewayViolation) reason() string {
 	return map[int]string{
 		closeUnknownOpcode: "Unknown opcode.", closeDecode: "Error while decoding payload.", closeNotAuthenticated: "Not authenticated.",
@@ -242,7 +244,8 @@ func (b *gatewayViolation) reason() string {
 	}[b.code]
 }
 
-// closeForViolation closes a connection because of a violation. A session that timed out ends.
+// closeForViolation closes a connection because of a violation. If the violation is a missing heartbeat, the session
+// ends as well.
 func (s *Server) closeForViolation(k *socket, b *gatewayViolation) {
 	s.recordViolation(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", b.code, cmp.Or(b.detail, b.reason())))
 	if n := k.session; n != nil && n.socket == k && b.code == closeTimedOut {
@@ -251,7 +254,7 @@ func (s *Server) closeForViolation(k *socket, b *gatewayViolation) {
 	k.end(b.code, b.reason())
 }
 
-// receive handles a message of a client. The caller holds s.mu.
+// receive handles a WebSocket message from a client. The caller holds s.mu.
 func (s *Server) receive(k *socket, data []byte) {
 	if k.ended {
 		return
@@ -261,7 +264,7 @@ func (s *Server) receive(k *socket, data []byte) {
 	}
 }
 
-// handlePayload handles a payload.
+// handlePayload handles a payload from a client according to its opcode.
 func (s *Server) handlePayload(k *socket, data []byte, now time.Time) {
 	rig.RefuseIf(k.sent.Wait(now) > 0, &gatewayViolation{code: closeRateLimited})
 	k.sent.Take(now)
@@ -287,7 +290,7 @@ func (s *Server) handlePayload(k *socket, data []byte, now time.Time) {
 	}
 }
 
-// identify starts a session.
+// identify handles the opcode Identify: it starts a session.
 func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 	var d struct {
 		Token      string          `json:"token"`
@@ -341,7 +344,7 @@ func (s *Server) sendReady(k *socket, n *session) {
 	s.Publish("gateway", Event{Gateway: "identified"})
 }
 
-// resume continues a session: missed events are sent again, in order.
+// resume handles the opcode Resume: it continues a session and sends the missed events in order.
 func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 	var d struct {
 		Token   string `json:"token"`
@@ -365,7 +368,7 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 		k.push(payloadOf(opInvalidSession, false))
 		return
 	}
-	if n.socket != nil { // a half-open connection, whose end nobody noticed
+	if n.socket != nil { // the old connection is half-open: the server has not noticed its end
 		n.socket.end(closeUnknown, "Session resumed elsewhere.")
 	}
 	n.socket, k.session = k, n
@@ -383,7 +386,7 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 	s.Publish("gateway", Event{Gateway: "resumed"})
 }
 
-// end ends a session, and closes its connection with the code.
+// end ends a session and closes its connection with the close code.
 func (n *session) end(code int) {
 	if n.socket != nil {
 		n.socket.end(code, "Session ended.")

@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a channel with everything that a person saw of it.
+// Message is one message of a channel, with every version that people saw.
 type Message struct {
 	ID      string `json:"id"`
 	Channel string `json:"channel"`
@@ -20,34 +20,36 @@ type Message struct {
 	From    User   `json:"from"`
 	FromBot bool   `json:"from_bot"`
 	ReplyTo string `json:"reply_to,omitempty"`
-	// ForwardOf is the message that this one forwards. Text and files are copies from the time of the forward.
+	// ForwardOf is the id of the message that this one forwards. The text and the files of this message are copies
+	// from the time of the forward.
 	ForwardOf string `json:"forward_of,omitempty"`
 	Nonce     string `json:"nonce,omitempty"`
-	// Silent says that no device made a sound.
+	// Silent means that the message made no sound on people's devices.
 	Silent bool `json:"silent,omitempty"`
-	// Pings lists who was notified: "user:<id>", "role:<id>", "everyone" or "here". Sorted.
+	// Pings lists the mentions that notified people: "user:<id>", "role:<id>", "everyone" or "here". The list is
+	// sorted.
 	Pings []string `json:"pings,omitempty"`
-	// Interaction is the interaction that the message answers.
+	// Interaction is the id of the interaction that the message answers.
 	Interaction string `json:"interaction,omitempty"`
-	// OnlyFor is the only person who sees it; "" means everybody.
+	// OnlyFor is the only person who sees the message; "" means that everybody sees it.
 	OnlyFor string `json:"only_for,omitempty"`
-	// Thread is the thread that starts at the message.
+	// Thread is the id of the thread that starts at the message.
 	Thread string `json:"thread,omitempty"`
 	rig.Seen[Version]
 
 	forwarded   *snapshot
 	forwardFrom string // the channel of ForwardOf
 
-	nonce           json.RawMessage // as received: a number stays a number
-	mentions        []string        // ids of users
+	nonce           json.RawMessage // the nonce as received, which may be a JSON number
+	mentions        []string        // ids of the mentioned users
 	mentionRoles    []string
 	mentionEveryone bool
 }
 
-// Version is what a message showed from At until the next version.
+// Version is the content that a message showed from the time At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the call that made the version, or "person".
+	// Method is the name of the call that made the version, or "person".
 	Method string `json:"method"`
 	// Content is the text after trimming.
 	Content     string          `json:"content"`
@@ -56,20 +58,20 @@ type Version struct {
 	Attachments []Attachment    `json:"attachments,omitempty"`
 	// Flags are the platform's flags; 128 means that the answer is still loading.
 	Flags int `json:"flags,omitempty"`
-	// Buttons are the buttons that can be pressed.
+	// Buttons are the buttons that people can press.
 	Buttons []Button `json:"buttons,omitempty"`
 
-	edited bool // shown as edited
+	edited bool // clients show the mark "edited"
 }
 
-// Loading reports whether the message only shows that the bot is thinking.
+// Loading reports whether the message shows no text yet, only that the bot is thinking.
 func (v Version) Loading() bool { return v.Flags&flagLoading != 0 }
 
-// linkPattern matches what the platform turns into links. A URL in angle brackets is a link without a preview. Source:
-// https://support.discord.com/hc/en-us/articles/210298617
+// linkPattern matches the texts that Discord turns into links. A URL in angle brackets becomes a link without a
+// preview. Source: https://support.discord.com/hc/en-us/articles/210298617
 var linkPattern = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<https?://[^\\s>]*>|\\]\\(<https?://[^\\s>]*>\\)|https?://[^\\s<>]+[^\\s<>.,:;\"'\\])]")
 
-// Opened returns the URLs that the platform opens by itself to show embeds below the message. Source:
+// Opened returns the URLs that Discord itself fetches to show embeds below the message. Source:
 // https://docs.discord.com/developers/resources/message#message-object-message-flags, SUPPRESS_EMBEDS.
 func (v Version) Opened() []string {
 	if v.Flags&flagSuppressEmbeds != 0 {
@@ -78,7 +80,7 @@ func (v Version) Opened() []string {
 	return slices.DeleteFunc(linkPattern.FindAllString(v.Content, -1), func(a string) bool { return !strings.HasPrefix(a, "http") })
 }
 
-// Button is a shown button, or a link if it has a URL.
+// Button is a button below a message. A button with a URL is a link.
 type Button struct {
 	CustomID string `json:"custom_id,omitempty"`
 	Label    string `json:"label,omitempty"`
@@ -93,7 +95,7 @@ func (m Message) Content() string { return m.Last().Content }
 // Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
-// clone returns a copy that the server does not change.
+// clone returns a copy of the message that does not change when the server changes the message.
 func (m *Message) clone() Message {
 	c := *m
 	c.Seen = m.Copy()
@@ -111,9 +113,10 @@ type Screen struct {
 	Channel  Channel   `json:"channel"`
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
-	// Typing says that the bot is shown as typing.
+	// Typing means that clients show the bot as typing.
 	Typing bool `json:"typing,omitempty"`
-	// Failed lists interactions without an answer: the person reads that the application did not respond.
+	// Failed lists interactions that the bot did not answer in time, so that the person reads that the application
+	// did not respond.
 	Failed []string `json:"failed,omitempty"`
 }
 
@@ -124,10 +127,10 @@ type ChannelHistory struct {
 	Typing   []Period  `json:"typing,omitempty"`
 }
 
-// History returns all messages of a channel, including deleted ones, in the order of sending. It is a copy.
+// History returns a copy of all messages of a channel, including deleted ones, in the order of sending.
 func (s *Server) History(channelID string) []Message { return s.Chronicle(channelID).Messages }
 
-// Chronicle returns the messages and typing indicators of a channel. It is a copy.
+// Chronicle returns a copy of the messages and typing indicators of a channel.
 func (s *Server) Chronicle(channelID string) ChannelHistory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,13 +145,13 @@ func (s *Server) Chronicle(channelID string) ChannelHistory {
 	return h
 }
 
-// View returns the messages in a channel at a moment, each with its versions up to then. The last version was on the
-// screen.
+// View returns the messages that a channel showed at a moment, each with its versions up to then. The last version of
+// each message is the one that people saw.
 func (s *Server) View(channelID string, at time.Time) []Message {
 	return s.Screen(channelID, at).Messages
 }
 
-// Screen returns everything that was shown in a channel at a moment.
+// Screen returns everything that people saw in a channel at a moment.
 func (s *Server) Screen(channelID string, at time.Time) Screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,9 +187,9 @@ type Call struct {
 	// Request is the HTTP method and path.
 	Request string `json:"request"`
 	Channel string `json:"channel,omitempty"`
-	// Message is the message that the call created or addressed.
+	// Message is the id of the message that the call created, edited, deleted or read.
 	Message string `json:"message,omitempty"`
-	// Code and Description are those of an error response.
+	// Code and Description are the error code and the message of an error response.
 	Code        int    `json:"code,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Body is the JSON of the request, without files.

@@ -10,11 +10,12 @@ import (
 
 // Source of the times: https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
 const (
-	// responseTimeout is how long an interaction waits for its first response.
+	// responseTimeout is the time within which the bot must send its first response to an interaction.
 	responseTimeout = 3 * time.Second
 	// tokenLifetime is how long the token of an interaction is valid.
 	tokenLifetime = 15 * time.Minute
-	// maxFollowUps is the maximum number of follow-ups if the bot itself is not a member.
+	// maxFollowUps is the maximum number of follow-ups to an interaction in a guild of which the bot is not a
+	// member.
 	maxFollowUps = 5
 )
 
@@ -32,7 +33,7 @@ const (
 	responseModal          = 9
 )
 
-// Interaction is a used slash command or a pressed button.
+// Interaction records that a person used a command or pressed a button.
 type Interaction struct {
 	ID      string    `json:"id"`
 	Token   string    `json:"token"`
@@ -43,18 +44,18 @@ type Interaction struct {
 	Guild   string    `json:"guild,omitempty"`
 	// Name is the name of the command, or the custom_id of the button.
 	Name string `json:"name"`
-	// Message is the message of the button.
+	// Message is the id of the message below which the button is.
 	Message string `json:"message,omitempty"`
-	// Answered is the time of the first response, or zero, and Response is its type.
+	// Answered is the time of the bot's first response, or zero. Response is the type of this response.
 	Answered time.Time `json:"answered,omitzero"`
 	Response int       `json:"response,omitempty"`
 	// Original is the message that the first response created, or the button's message.
 	Original string `json:"original,omitempty"`
-	// FollowUps are the later messages.
+	// FollowUps are the messages that the bot sent after the first response.
 	FollowUps []string `json:"follow_ups,omitempty"`
 }
 
-// failed reports whether the person reads at t that the application did not respond.
+// failed reports whether, at the time t, the person reads that the application did not respond.
 func (i *Interaction) failed(t time.Time) bool {
 	ends := i.At.Add(responseTimeout)
 	return ends.Before(t) && (i.Answered.IsZero() || i.Answered.After(ends))
@@ -135,7 +136,7 @@ func (s *Server) callback(r *request) any {
 	return result
 }
 
-// respond handles the first response.
+// respond handles the bot's first response to an interaction.
 func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 	c := s.channels[i.Channel]
 	switch kind {
@@ -229,7 +230,8 @@ func (s *Server) getOwn(r *request, c *channel, m *Message) any {
 	return s.wire(c, m)
 }
 
-// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}. A deferred response becomes a message.
+// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}. It turns a deferred response into an ordinary
+// message.
 func (s *Server) editOwn(r *request, c *channel, m *Message) any {
 	loading := m.Last().Loading()
 	v, p := s.revise(r, c, m, true)
@@ -246,7 +248,8 @@ func (s *Server) deleteOwn(r *request, c *channel, m *Message) any {
 	return nil
 }
 
-// followUp answers POST /webhooks/{app}/{token}. The first follow-up after a deferred response becomes that response.
+// followUp answers POST /webhooks/{app}/{token}. After a deferred response, the first follow-up takes the place of the
+// deferred response.
 func (s *Server) followUp(r *request, i *Interaction, c *channel) any {
 	if m := c.message(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
 		r.call.Message = m.ID

@@ -10,18 +10,18 @@ import (
 
 // Invocation is a slash command that a person uses.
 type Invocation struct {
-	// Channel is the channel; "" is the DM with User.
+	// Channel is the id of the channel, or "" for the DM with User.
 	Channel string `json:"channel"`
 	User    string `json:"user"` // "" means DefaultPerson
 	Name    string `json:"name"`
-	// Options are the values: text, integers, booleans.
+	// Options contains the values of the command's options by name: texts, integers and booleans.
 	Options map[string]any `json:"options"`
-	// Message is the message about which a message command is used.
+	// Message is the id of the message from whose menu the command is used.
 	Message string `json:"message"`
 }
 
-// Slash uses a slash command as a person and returns the interaction's id. It fails if the person's client would not
-// allow this, because the channel has no such command or the options are invalid.
+// Slash uses a slash command as a person and returns the interaction's id. Slash fails if a Discord client would not
+// let a person do this, because the channel offers no such command or the options are invalid.
 func (s *Server) Slash(in Invocation) (string, error) {
 	return s.useCommand(in, slashCommand, func(_ *channel, cmd *Command, data map[string]any) error {
 		options, err := optionValues(cmd.Options, in.Options)
@@ -32,8 +32,8 @@ func (s *Server) Slash(in Invocation) (string, error) {
 	})
 }
 
-// About uses a command from the menu of a message and returns the interaction's id. The application gets the whole
-// message, whatever its intents. It fails if there is no such command or message. Source:
+// About uses a command from the menu of a message and returns the interaction's id. The bot receives the whole message,
+// even without the message content intent. About fails if the command or the message does not exist. Source:
 // https://docs.discord.com/developers/interactions/application-commands#message-commands
 func (s *Server) About(in Invocation) (string, error) {
 	return s.useCommand(in, messageCommand, func(c *channel, _ *Command, data map[string]any) error {
@@ -47,7 +47,7 @@ func (s *Server) About(in Invocation) (string, error) {
 	})
 }
 
-// useCommand uses a command of one type. with adds the data that only this type has.
+// useCommand uses a command of the type kind. It calls with to add the data that only this type has.
 func (s *Server) useCommand(in Invocation, kind int, with func(c *channel, cmd *Command, data map[string]any) error) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +75,8 @@ func (s *Server) useCommand(in Invocation, kind int, with func(c *channel, cmd *
 	return i.ID, nil
 }
 
-// offeredCommand returns the command of a type that people see in a channel. A guild's own command takes precedence
-// over a global one.
+// offeredCommand returns the command of a type and name that a channel offers to people. A guild's own command takes
+// precedence over a global one.
 func (s *Server) offeredCommand(c *channel, kind int, name string) *Command {
 	for _, guildID := range []string{c.info.Guild, ""} {
 		for n := range s.commands[guildID] {
@@ -89,7 +89,7 @@ func (s *Server) offeredCommand(c *channel, kind int, name string) *Command {
 	return nil
 }
 
-// availableIn reports whether a command's contexts contain the channel.
+// availableIn reports whether a command's contexts include the kind of the channel.
 func (c *Command) availableIn(where *channel) bool {
 	var contexts []int
 	if json.Unmarshal(c.fields["contexts"], &contexts) != nil || contexts == nil {
@@ -127,7 +127,7 @@ func optionValues(options []CommandOption, values map[string]any) ([]map[string]
 	return list, nil
 }
 
-// Press presses a button as a person and returns the interaction's id. It fails if no such button is shown.
+// Press presses a button as a person and returns the interaction's id. Press fails if the message shows no such button.
 func (s *Server) Press(channelID, message, customID, user string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 	"telex/standin/rig"
 )
 
-// Limits are the rates that the platform enforces. A zero field means the published value (in Options.Hidden: no
-// limit), and a negative field disables the limit.
+// Limits are the rate limits that the stand-in enforces. A zero field means the published value, or in Options.Hidden
+// no limit. A negative field disables the limit.
 //
-// The platform publishes how its limits work and the number of the global limit. It states all other numbers in the
-// headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets are what
-// bots observe. Discord's staff stated that sends and edits share a bucket:
+// Discord publishes how its limits work, and the number of the global limit. It states all other numbers only in the
+// headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets here are
+// those that bots observe. Discord's staff stated that sends and edits share a bucket:
 // https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
 	// Messages limits sends and edits together, per 5 s and channel. Published: 5.
@@ -27,7 +27,7 @@ type Limits struct {
 	Deletes int `json:"deletes"`
 	// Typing limits typing indicators, per 5 s and channel. Assumed: 5.
 	Typing int `json:"typing"`
-	// Reads limits calls that change nothing, per 1 s and channel or guild. Assumed: 10.
+	// Reads limits calls that only read, per 1 s and channel or guild. Assumed: 10.
 	Reads int `json:"reads"`
 	// Others limits all calls without a bucket of their own, per 20 s. Assumed: 10.
 	Others int `json:"others"`
@@ -38,12 +38,12 @@ type Limits struct {
 	// OldEdits limits edits of messages older than an hour, per hour and channel. No header states it, and the number
 	// is undocumented: https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
 	OldEdits int `json:"old_edits"`
-	// Invalid limits responses 401, 403 and 429 per 10 minutes. Above this number, all calls are refused. Published:
+	// Invalid limits the responses 401, 403 and 429 per 10 minutes. After more of them, all calls are refused. Published:
 	// 10,000.
 	Invalid int `json:"invalid"`
 	// Sessions limits identifies per 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
-	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
+	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
 	// others. Assumed: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
@@ -64,9 +64,9 @@ func NoLimits() Limits {
 	}
 }
 
-// Kinds of buckets. Each is split by the channel, guild, or interaction token in the path.
+// Kinds of buckets. For each kind, there is one bucket for each channel, guild or interaction token in a path.
 const (
-	bucketNone     = "" // calls that count only for the global limit, or for no limit
+	bucketNone     = "" // for calls that only the global limit counts, or no limit
 	bucketMessages = "messages"
 	bucketDeletes  = "deletes"
 	bucketTyping   = "typing"
@@ -75,7 +75,8 @@ const (
 	bucketWebhook  = "webhook"
 )
 
-// bucketOf returns how many calls a bucket allows in which period; a limit of 0 or less means no limit.
+// bucketOf returns the number of calls that a bucket allows in each period. A number of 0 or less means that there is
+// no limit.
 func (l Limits) bucketOf(kind string) (limit int, period time.Duration) {
 	switch kind {
 	case bucketMessages:
@@ -102,7 +103,7 @@ func (l Limits) bucketOf(kind string) (limit int, period time.Duration) {
 	return -1, time.Second
 }
 
-// Buckets that do not belong to routes.
+// Buckets that count calls of several routes together.
 const (
 	bucketGlobal   = "global"
 	bucketOldEdits = "old_edits"
@@ -126,7 +127,7 @@ func effectiveLimits(published, hidden Limits) (Limits, Limits, time.Duration) {
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
-// scope returns the bucket of a kind for a resource. For the resource "", it is the bucket of the bot as a whole.
+// scope returns the bucket of a kind for a resource, such as a channel. The resource "" stands for the whole bot.
 func (l *limiter) scope(kind, resource string) *quota.Scope {
 	name := kind
 	if resource != "" {
@@ -135,15 +136,15 @@ func (l *limiter) scope(kind, resource string) *quota.Scope {
 	return l.Scope(name, func(lim Limits) quota.Meter { return quota.NewFixed(lim.bucketOf(kind)) })
 }
 
-// SetLimits replaces both sets of limits. It resets the counters but keeps blocked buckets.
+// SetLimits replaces the published and the hidden limits. It resets the counters, but blocked buckets stay blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limiter.Renew(effectiveLimits(published, hidden))
 }
 
-// charge counts a call in its buckets, whatever its result. If a bucket is full, it responds with 429 and blocks the
-// bucket. Interactions do not count for the global limit.
+// charge counts a call in its buckets, even if the call fails later. If a bucket is full, charge refuses the call with
+// 429 and blocks the bucket. The global limit does not count calls about interactions.
 func (s *Server) charge(r *request) {
 	var scopes []*quota.Scope
 	if !r.route.interaction {
@@ -174,7 +175,7 @@ func (s *Server) charge(r *request) {
 	panic(block(r.now, full.Scope, full.Wait, kind))
 }
 
-// checkBlocked responds with 429 while a bucket is blocked, because the client must wait.
+// checkBlocked returns a 429 while a bucket is blocked by an earlier 429.
 func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
 	closed := s.limiter.Closed(now, sc)
 	if closed == nil || closed.Wait <= s.limiter.Limits().Jitter {
@@ -203,7 +204,7 @@ func tooMany(wait time.Duration, kind string) *apiError {
 // seconds returns d in seconds, rounded up to milliseconds.
 func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()*1000) / 1000 }
 
-// headers sets the headers about the call's bucket. They don't show hidden limits.
+// headers sets the response headers about the call's bucket. The headers don't show hidden limits.
 func headers(now time.Time, sc *quota.Scope, h http.Header) {
 	w, ok := sc.Published().(*quota.Fixed)
 	if !ok {
@@ -219,7 +220,8 @@ func headers(now time.Time, sc *quota.Scope, h http.Header) {
 	h.Set("X-RateLimit-Bucket", bucketHash(kind))
 }
 
-// bucketHash returns a name for a kind of buckets. As on the platform, the name does not depend on the resource.
+// bucketHash returns the name of a kind of buckets for the response headers. As on Discord, all channels share this
+// name.
 func bucketHash(kind string) string {
 	const prime, offset = 1099511628211, 14695981039346656037
 	h := uint64(offset)
@@ -229,7 +231,8 @@ func bucketHash(kind string) string {
 	return fmt.Sprintf("%016x%016x", h, h*prime)
 }
 
-// countInvalid counts a response that the platform considers a sign of abuse. Source:
+// countInvalid counts a response that Discord considers a sign of abuse, such as a 401. Discord bans an address after
+// too many of them. Source:
 // https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 	switch a.Status {

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// codeBlocks matches the parts of a text in which nothing is a mention.
+	// codeBlocks matches code in a text, in which Discord does not recognize mentions.
 	codeBlocks   = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`]+`")
 	userMention  = regexp.MustCompile(`<@!?(\d{1,20})>`)
 	roleMention  = regexp.MustCompile(`<@&(\d{1,20})>`)
@@ -44,16 +44,16 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// allowedMentions says which mentions of a text notify. Source:
+// allowedMentions determines which mentions in a text notify people. Source:
 // https://docs.discord.com/developers/resources/message#allowed-mentions-object
 type allowedMentions struct {
-	users, roles, everyone bool     // all of them
-	userIDs, roleIDs       []string // only these
-	replied                bool     // the author of the message replied to
+	users, roles, everyone bool     // all mentions of this kind
+	userIDs, roleIDs       []string // only these users and roles
+	replied                bool     // also notify the author of the message to which this one replies
 }
 
-// defaultAllowed returns what notifies without allowed_mentions. In a response to an interaction, only mentions of
-// people notify.
+// defaultAllowed returns the mentions that notify people if a call has no allowed_mentions. In a response to an
+// interaction, only mentions of users notify.
 func defaultAllowed(interaction bool) allowedMentions {
 	return allowedMentions{users: true, roles: !interaction, everyone: !interaction, replied: true}
 }
@@ -89,7 +89,7 @@ func readAllowed(f form, interaction bool) allowedMentions {
 	return a
 }
 
-// mention decides whom a message of the bot mentions and notifies.
+// mention determines which users a message of the bot mentions, and whom the message notifies.
 func (s *Server) mention(c *channel, m *Message, texts string, a allowedMentions) {
 	found := findMentions(texts)
 	for _, id := range found.users {
@@ -124,7 +124,7 @@ func (s *Server) mention(c *channel, m *Message, texts string, a allowedMentions
 	slices.Sort(m.Pings)
 }
 
-// textOf returns all text of a message in which a mention notifies: the content and the text displays.
+// textOf returns the text of a message in which mentions notify people: the content and the text display components.
 func textOf(content string, components json.RawMessage) string {
 	type node struct {
 		Type       int             `json:"type"`

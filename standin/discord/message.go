@@ -22,17 +22,17 @@ const (
 )
 
 const (
-	// oldMessageAge is the age from which edits of a message are counted separately.
+	// oldMessageAge is the age from which edits of a message count for the limit OldEdits.
 	oldMessageAge = time.Hour
 	// bulkDeleteAge is the maximum age of messages in a bulk delete.
 	bulkDeleteAge = 14 * 24 * time.Hour
-	// typingLifetime is how long a typing indicator is shown, unless a message arrives. Source:
+	// typingLifetime is how long clients show a typing indicator, if no message arrives before. Source:
 	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingLifetime = 10 * time.Second
 )
 
-// checkWritable refuses a call if the bot may not write in the channel. An archived thread that is not locked is
-// reopened.
+// checkWritable refuses a call if the bot may not write in the channel. It reopens an archived thread if the thread is
+// not locked.
 func (s *Server) checkWritable(c *channel) {
 	switch a := s.access(c); {
 	case c.info.Blocked:
@@ -68,7 +68,7 @@ func (s *Server) createMessage(r *request, c *channel) any {
 	return w
 }
 
-// compose creates a message of the bot.
+// compose creates and shows a message of the bot.
 func (s *Server) compose(r *request, c *channel, p payload) *Message {
 	m := &Message{
 		ID: s.ids.next(r.now), From: s.me, FromBot: true, Nonce: p.nonce, nonce: p.rawNonce, Silent: p.flags&flagSilent != 0,
@@ -93,7 +93,7 @@ func emptyMessage() *apiError {
 	return fail(http.StatusBadRequest, codeEmptyMessage, "Cannot send an empty message")
 }
 
-// messageByNonce returns the message that the bot sent recently with a nonce.
+// messageByNonce returns the message that the bot sent with this nonce within NonceWindow, or nil.
 func (s *Server) messageByNonce(nonce string, now time.Time) *Message {
 	if nonce == "" {
 		return nil
@@ -125,7 +125,7 @@ func (s *Server) stopTyping(c *channel, now time.Time) {
 	}
 }
 
-// target returns the message of the call.
+// target returns the channel and the message that are named in the path of the call.
 func (s *Server) target(r *request) (*channel, *Message) {
 	c := s.channelOf(r)
 	m := c.message(r.param("message"))
@@ -145,7 +145,8 @@ func (s *Server) editMessage(r *request, c *channel, m *Message) any {
 	return s.wire(c, m)
 }
 
-// chargeOldEdit counts an edit of an old message. No header states this limit.
+// chargeOldEdit counts an edit of an old message, and refuses the edit if there were too many. Discord sends no headers
+// about this limit.
 func (s *Server) chargeOldEdit(r *request, c *channel) {
 	sc := s.limiter.scope(bucketOldEdits, c.info.ID)
 	full := s.limiter.Charge(r.now, sc)
@@ -157,7 +158,7 @@ func (s *Server) chargeOldEdit(r *request, c *channel) {
 	panic(e)
 }
 
-// revise creates the next version of a message from an edit.
+// revise creates the next version of a message from the fields of an edit.
 func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (Version, payload) {
 	last := m.Last()
 	p := readPayload(r.form(), r.files, interaction, last.Flags&flagComponentsV2 != 0, flagSuppressEmbeds|flagComponentsV2)
@@ -188,7 +189,7 @@ func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (V
 	return v, p
 }
 
-// change shows a new version of a message.
+// change adds a new version to a message and reports it to the gateway.
 func (s *Server) change(c *channel, m *Message, v Version) {
 	m.Versions = append(m.Versions, v)
 	if m.FromBot {
@@ -240,13 +241,13 @@ func (s *Server) removeAll(c *channel, ids []string, by string) int {
 	return len(gone)
 }
 
-// hide deletes a message without an event on the gateway.
+// hide marks a message as deleted without an event on the gateway.
 func (s *Server) hide(c *channel, m *Message, now time.Time, by string) {
 	m.Deleted, m.DeletedBy = now, by
 	s.Publish("delete", Event{Channel: c.info.ID, Message: m})
 }
 
-// remove deletes a message.
+// remove deletes a message and reports the deletion to the gateway.
 func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 	s.hide(c, m, now, by)
 	if m.OnlyFor != "" {
@@ -265,14 +266,15 @@ func (s *Server) getMessage(r *request, c *channel, m *Message) any {
 	return s.readableMessage(c, m)
 }
 
-// readableMessage returns a message as a read returns it: without the text that the application may not see.
+// readableMessage returns a message as calls such as getMessage return it: without the text if the application may not
+// see it.
 func (s *Server) readableMessage(c *channel, m *Message) *wireMessage {
 	w := s.gatewayMessage(c, m, s.opts.MessageContent)
 	w.GuildID, w.ChannelType, w.Nonce, w.Member = "", nil, nil, nil
 	return w
 }
 
-// getMessages answers GET /channels/{channel}/messages: newest first.
+// getMessages answers GET /channels/{channel}/messages with the newest message first.
 func (s *Server) getMessages(r *request, c *channel) any {
 	limit := 50
 	if text := r.query.Get("limit"); text != "" {
@@ -285,7 +287,7 @@ func (s *Server) getMessages(r *request, c *channel) any {
 		rig.RefuseIf(id != "" && id != "0" && !isSnowflake(id), badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name))
 	}
 	if s.access(c).NoHistory {
-		return []any{} // the platform's response if the bot may not read the channel
+		return []any{} // Discord's response if the bot may not read the history
 	}
 	list := []*wireMessage{}
 	for _, m := range selectMessages(c.messages, r.query.Get("before"), r.query.Get("after"), r.query.Get("around"), limit) {
@@ -294,7 +296,7 @@ func (s *Server) getMessages(r *request, c *channel) any {
 	return list
 }
 
-// selectMessages returns existing messages, at most limit, newest first.
+// selectMessages returns at most limit messages that were not deleted, newest first.
 func selectMessages(all []*Message, before, after, around string, limit int) []*Message {
 	var list []*Message
 	for _, m := range all {

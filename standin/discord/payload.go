@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxContent is the maximum length of a message's content in code points. Discord's staff stated that code points
-	// are counted: https://github.com/discord/discord-api-docs/issues/1315.
+	// maxContent is the maximum length of a message's content in code points. Discord's staff stated that Discord counts
+	// code points: https://github.com/discord/discord-api-docs/issues/1315.
 	maxContent = 2000
 	// maxNonce is the maximum length of a nonce in characters.
 	maxNonce = 25
@@ -32,7 +32,8 @@ const (
 	flagComponentsV2   = 1 << 15
 )
 
-// payload is the content of a message in a call. In an edit, missing fields keep their values.
+// payload is the content of a message in a call that sends or edits it. In an edit, the message keeps the values of
+// missing fields.
 type payload struct {
 	form            form
 	content         string
@@ -42,7 +43,7 @@ type payload struct {
 	buttons         []Button
 	embeds          json.RawMessage
 	hasEmbeds       bool
-	keep            []string // ids of attachments that stay; nil: all
+	keep            []string // ids of the attachments that the edited message keeps; nil: all
 	files           []newFile
 	flags           int
 	hasFlags        bool
@@ -54,14 +55,14 @@ type payload struct {
 	allowed         allowedMentions
 }
 
-// newFile is a file of a new message version.
+// newFile is a file that a call adds to a message.
 type newFile struct {
 	rig.Upload
 	description string
 }
 
 // readPayload decodes and validates the fields of a message. Like the platform, it ignores flags outside allowedFlags.
-// v2 says that the edited message has components of the second version.
+// v2 means that the edited message has components of the second version.
 func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowedFlags int) payload {
 	p := payload{form: f, hasContent: f.isSet("content"), hasComponents: f.isSet("components"), hasEmbeds: f.isSet("embeds"), hasFlags: f.isSet("flags")}
 	p.flags = f.integer("flags") & allowedFlags
@@ -132,7 +133,7 @@ func cleanText(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// empty reports whether nothing would be shown.
+// empty reports whether a message with this version would show nothing.
 func (v Version) empty() bool {
 	return v.Content == "" && len(v.Embeds) == 0 && len(v.Attachments) == 0 && len(v.Components) == 0
 }

@@ -12,7 +12,8 @@ import (
 
 // Incoming is a message of a person.
 type Incoming struct {
-	// Channel is a channel or a thread; "" is the DM with User. An unknown id becomes a new channel of Guild.
+	// Channel is the id of a channel or a thread, or "" for the DM with User. If the id is unknown, Say creates the
+	// channel in Guild.
 	Channel string `json:"channel"`
 	Guild   string `json:"guild"` // "" means DefaultGuild
 	// User is the writer's id; "" means DefaultPerson.
@@ -20,16 +21,17 @@ type Incoming struct {
 	// Username and Name change the writer's names, unless they are "".
 	Username string `json:"username"`
 	Name     string `json:"name"`
-	// IsBot makes the writer another bot.
+	// IsBot means that the writer is a bot, but not the tested one.
 	IsBot bool `json:"is_bot"`
 
 	// Text may contain mentions as <@id>; Server.Mention returns the text that mentions the bot.
 	Text string `json:"text"`
-	// ReplyTo is the message that this one replies to. With QuietReply, the reply does not mention that message's author.
+	// ReplyTo is the message to which this one replies. With QuietReply, the reply does not mention the author of that
+	// message.
 	ReplyTo    string `json:"reply_to"`
 	QuietReply bool   `json:"quiet_reply"`
-	// Forward is a message of any channel that this one forwards. Discord's apps send a person's own text as a separate
-	// message.
+	// Forward is the message, from any channel, that this one forwards. Text must then be empty: if a person adds text to a
+	// forward, Discord's apps send the text as a separate message.
 	Forward string `json:"forward"`
 	// EditOf makes this an edit of the person's message with that id.
 	EditOf string `json:"edit_of"`
@@ -44,8 +46,8 @@ type File struct {
 	Content     []byte `json:"content"`      // base64 in JSON
 }
 
-// Say sends a message of a person and returns its id. The first message creates people, channels and guilds. It fails
-// if the person's client would not allow it.
+// Say sends a message of a person and returns its id. It creates the person, the channel and the guild if necessary.
+// Say fails if a Discord client would not let the person do this.
 func (s *Server) Say(in Incoming) (string, error) {
 	if err := in.check(); err != nil {
 		return "", fmt.Errorf("say: %w", err)
@@ -69,7 +71,7 @@ func (s *Server) Say(in Incoming) (string, error) {
 		return "", fmt.Errorf("say: thread %s is locked", c.info.ID)
 	}
 	if c.info.Type == DM {
-		c.info.Blocked = false // as on the platform, whoever writes to the bot accepts its messages again
+		c.info.Blocked = false // as on Discord, a person who writes to the bot accepts its messages again
 	}
 	if in.EditOf != "" {
 		return in.EditOf, s.editByPerson(c, user, in)
@@ -130,7 +132,8 @@ func (s *Server) forward(c *channel, m *Message, in Incoming) (string, error) {
 	return m.ID, nil
 }
 
-// addEmbeds shows an embed for the URLs in a person's message. The gateway reports it like any change of a message.
+// addEmbeds adds embeds for the URLs in a person's message. The gateway reports this to the bot as a change of the
+// message.
 func (s *Server) addEmbeds(c *channel, m *Message) {
 	v := m.Last()
 	links := v.Opened()
@@ -157,7 +160,7 @@ func (in Incoming) check() error {
 	return nil
 }
 
-// rememberWriter records the writer.
+// rememberWriter stores the names of the writer of a message.
 func (s *Server) rememberWriter(in Incoming) User {
 	u := s.person(cmp.Or(in.User, DefaultPerson))
 	u.Username = cmp.Or(in.Username, u.Username)
@@ -169,8 +172,8 @@ func (s *Server) rememberWriter(in Incoming) User {
 	return u
 }
 
-// editByPerson replaces the text of a person's message. Mentions in the new text notify nobody, but the message then
-// counts as mentioning them.
+// editByPerson replaces the text of a person's message. Mentions in the new text notify nobody, but the gateway lists
+// them as mentions of the message.
 func (s *Server) editByPerson(c *channel, user User, in Incoming) error {
 	m := c.message(in.EditOf)
 	if m == nil || m.From.ID != user.ID {
@@ -190,8 +193,8 @@ func (s *Server) editByPerson(c *channel, user User, in Incoming) error {
 	return nil
 }
 
-// Delete deletes a message as a person. A person may delete the bot's messages too, as a moderator may. The gateway
-// reports the deletion.
+// Delete deletes a message as a person. Like a moderator, a person may also delete the bot's messages. The gateway
+// reports the deletion to the bot.
 func (s *Server) Delete(channelID, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,8 +216,8 @@ func (s *Server) DeleteAll(channelID string, messages ...string) error {
 	return nil
 }
 
-// Block makes a person refuse the bot's messages, or accept them again. A person who writes to the bot also accepts
-// them again.
+// Block makes a person refuse the bot's messages, or accept them again. A person who writes to the bot also accepts its
+// messages again.
 func (s *Server) Block(person string, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +245,7 @@ func (s *Server) setMember(id string, member bool) {
 	s.dispatch(intentGuilds, "GUILD_DELETE", map[string]any{"id": g.id})
 }
 
-// Permit sets what the bot may not do in a channel. It fails if the channel does not exist.
+// Permit sets what the bot is forbidden to do in a channel. It fails if the channel does not exist.
 func (s *Server) Permit(channelID string, a Access) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

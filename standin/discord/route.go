@@ -14,12 +14,12 @@ type route struct {
 	name         string
 	bucket       string
 	serve        func(*Server, *request) any
-	// interaction marks calls that have an interaction's token in the path. They do not count for the global limit.
+	// interaction marks calls that have an interaction's token in the path. The global limit does not count them.
 	interaction bool
-	public      bool // requires no token
+	public      bool // the call requires no bot token
 }
 
-// routes returns all routes. If two match a path, the first one applies.
+// routes returns all routes. If two routes match a path, the first one applies.
 func routes() []route {
 	const (
 		channel  = "/channels/{channel}"
@@ -73,7 +73,7 @@ func routes() []route {
 	return list
 }
 
-// attachmentRoute returns the route of file downloads, which is outside the API.
+// attachmentRoute returns the route of file downloads. It is not in routes, because its path is not below /api.
 func attachmentRoute() route {
 	return route{
 		method: http.MethodGet, path: "/attachments/{channel}/{attachment}/{name}", name: downloadMethod,
@@ -84,7 +84,7 @@ func attachmentRoute() route {
 // downloadMethod is the method name of file downloads.
 const downloadMethod = "attachment"
 
-// match returns the parameters of a path that matches the route.
+// match reports whether a path matches the route, and returns the path's parameters.
 func (t route) match(path []string) (map[string]string, bool) {
 	pattern := strings.Split(strings.Trim(t.path, "/"), "/")
 	if len(pattern) != len(path) {
@@ -101,7 +101,7 @@ func (t route) match(path []string) (map[string]string, bool) {
 	return params, true
 }
 
-// findRoute returns the route of a request below /api, or an error if there is none.
+// findRoute returns the route of a request, or an error if no route matches.
 func (s *Server) findRoute(r *http.Request) (route, map[string]string, *apiError) {
 	path := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
 	if path[0] == "attachments" {

@@ -29,28 +29,31 @@ type Options struct {
 	BotID string
 	// Username is the bot's username; "telex" if empty.
 	Username string
-	// Limits are the published limits. A call beyond them gets 429 and is a violation. A zero field means the value in
-	// PublishedLimits.
+	// Limits are the published limits. A call that exceeds them gets 429 and counts as a violation. A zero field means the
+	// value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 with
-	// scope shared but is not a violation. A zero field means no limit.
+	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them
+	// gets 429 with the scope shared, but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call; half of it passes before the call takes effect. The gateway has no latency.
+	// Latency is the duration of each call. The call takes effect after half of it. The gateway has no latency.
 	Latency time.Duration
-	// MessageContent says that the privileged intent is enabled for the application. AllowContent switches it on and off.
+	// MessageContent means that the privileged message content intent is enabled for the application. AllowContent switches
+	// it on and off later.
 	MessageContent bool
 	// Heartbeat is the interval that Hello requests; 0 means 41.25 s.
 	Heartbeat time.Duration
-	// ResumeWindow is how long a session waits for a resume; 0 means 3 minutes. The platform publishes no value.
+	// ResumeWindow is how long a client can resume a session after its connection has ended; 0 means 3 minutes.
+	// Discord publishes no value.
 	ResumeWindow time.Duration
-	// NonceWindow is how long a nonce is remembered; 0 means 3 minutes. The platform says "the past few minutes".
+	// NonceWindow is how long the server remembers a nonce; 0 means 3 minutes. Discord's documentation says "the
+	// past few minutes".
 	NonceWindow time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
-// Server imitates Discord for one bot. It is an http.Handler. Serve lets it answer on a listener, real or in memory.
-// All methods may be called from any goroutine.
+// Server imitates Discord for one bot. It is an http.Handler. Serve answers requests on a listener, which may be a real
+// one or one in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -72,7 +75,7 @@ type Server struct {
 	nonces      map[string]*Message
 	files       map[string]storedFile
 
-	commands        map[string][]Command // by guild; "" for global commands
+	commands        map[string][]Command // by guild; the key "" has the global commands
 	newCommands     map[string]*quota.Fixed
 	interactions    map[string]*Interaction
 	interactionList []*Interaction
@@ -117,15 +120,15 @@ func New(opts Options) *Server {
 // Token returns the valid token.
 func (s *Server) Token() string { return s.opts.Token }
 
-// Bot returns the bot's user. Its id is also the application's.
+// Bot returns the bot's user. The application has the same id.
 func (s *Server) Bot() User { return s.me }
 
 // Mention returns the text that mentions the bot.
 func (s *Server) Mention() string { return "<@" + s.me.ID + ">" }
 
 // AllowContent enables or disables the privileged intent for the text of messages, as the application's owner does in
-// the Developer Portal. Existing sessions keep the intents they have. A client that requests the disabled intent is
-// closed with 4014.
+// the Developer Portal. Existing sessions keep the intents they have. The gateway closes the connection of a client
+// that requests the disabled intent with the code 4014.
 func (s *Server) AllowContent(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +153,8 @@ func (s *Server) reset() {
 	s.textChannel(DefaultChannel, DefaultGuild).info.Name = "general"
 }
 
-// serve answers /api/v10/…, /attachments/…, and the gateway at any path that asks for a WebSocket.
+// serve answers requests to /api/v10/… and /attachments/…. It serves the gateway at any path if the request asks for a
+// WebSocket.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	s.Locked(func() { s.base = "http://" + hostOf(r) })
 	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
@@ -160,8 +164,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveAPI(w, r, cut)
 }
 
-// hostOf returns the host at which the client reached the server. A client may send the platform's name in its Host
-// header while its transport redirects the call to this server.
+// hostOf returns the host at which the client reached the server. The Host header alone is not enough: a client may
+// send Discord's name in it while its transport redirects the call to this server.
 func hostOf(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Gateway intents.
 // Source: https://docs.discord.com/developers/events/gateway#list-of-intents
 const (
-	intentNone            = 0 // events for all sessions
+	intentNone            = 0 // for events that all sessions receive
 	intentGuilds          = 1 << 0
 	intentMembers         = 1 << 1
 	intentPresences       = 1 << 8
@@ -21,12 +21,12 @@ const (
 	intentMessageContent  = 1 << 15
 	allIntents            = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 	identifyInterval      = 5 * time.Second // https://docs.discord.com/developers/events/gateway#rate-limiting
-	maxReplay             = 1000            // events kept for a resume; the platform publishes no number
-	gatewaySends          = 120             // payloads of a client per gatewayPeriod
+	maxReplay             = 1000            // number of events that a session keeps for a resume; Discord publishes no number
+	gatewaySends          = 120             // number of payloads that a client may send per gatewayPeriod
 	gatewayPeriod         = time.Minute
-	maxGatewayPayload     = 4096 // bytes of a client's payload
-	heartbeatGrace        = 1.5  // the connection ends after this many intervals without a heartbeat
-	compressFrom          = 1024 // bytes from which a payload is compressed
+	maxGatewayPayload     = 4096 // maximum size of a client's payload in bytes
+	heartbeatGrace        = 1.5  // the server closes a connection after this many intervals without a heartbeat
+	compressFrom          = 1024 // minimum size in bytes of a payload that is compressed
 	opDispatch            = 0
 	opHeartbeat           = 1
 	opIdentify            = 2
@@ -55,14 +55,15 @@ const (
 	closeDisallowed       = 4014
 )
 
-// session is an identified client. It survives its connections. Server.mu guards it.
+// session is an identified client of the gateway. It continues when its connection ends, so that a client can resume
+// it. Server.mu guards a session.
 type session struct {
 	id      string
 	intents int
 	seq     int64
 	events  []pastEvent // the newest maxReplay events
 	socket  *socket     // nil while disconnected
-	until   time.Time   // when the session ends, unless a client resumes it
+	until   time.Time   // when a session without a connection ends
 }
 
 type pastEvent struct {
@@ -77,10 +78,10 @@ type wireEvent struct {
 	Data json.RawMessage `json:"d"`
 }
 
-// payloadOf returns a payload of the gateway that is not an event.
+// payloadOf returns a payload that the gateway sends and that is not an event.
 func payloadOf(op int, d any) []byte { return rig.Encode(wireEvent{Op: op, Data: rig.Encode(d)}) }
 
-// send sends an event to the session, now or when it is resumed.
+// send sends an event to the session's client, now or when the client resumes the session.
 func (n *session) send(name string, data json.RawMessage) {
 	n.seq++
 	seq := n.seq
@@ -107,7 +108,8 @@ func (s *Server) liveSessions() []*session {
 	return s.sessions
 }
 
-// dispatch sends an event to all sessions. Without sessions the event is lost, as on the platform.
+// dispatch sends an event to all sessions that have requested the intent. If there is no session, the event is lost, as
+// on Discord.
 func (s *Server) dispatch(intent int, name string, data any) {
 	var encoded json.RawMessage
 	for _, n := range s.liveSessions() {
@@ -121,7 +123,7 @@ func (s *Server) dispatch(intent int, name string, data any) {
 	}
 }
 
-// dispatchTo is like dispatch, for events in a channel. A bot that does not see the channel receives nothing.
+// dispatchTo sends an event about a channel like dispatch, but only if the bot sees the channel.
 func (s *Server) dispatchTo(c *channel, intent int, name string, data any) {
 	if !s.access(c).Hidden {
 		s.dispatch(intent, name, data)
@@ -135,7 +137,8 @@ func messageIntent(c *channel) int {
 	return intentGuildMessages
 }
 
-// dispatchMessage sends a message. Sessions that may not see its text get it without text.
+// dispatchMessage sends an event about a message to all sessions. A session that may not see the message's text
+// receives the message without it.
 func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
 	if m.OnlyFor != "" || s.access(c).Hidden {
 		return
@@ -160,7 +163,7 @@ func (s *Server) getGateway(*request) any {
 
 func (s *Server) gatewayURL() string { return "ws" + s.base[len("http"):] + "/" }
 
-// resumePath is the path at which sessions are resumed.
+// resumePath is the path of the WebSocket address at which clients should resume sessions.
 const resumePath = "/resume/"
 
 func (s *Server) resumeURL() string { return "ws" + s.base[len("http"):] + resumePath }

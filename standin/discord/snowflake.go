@@ -8,7 +8,7 @@ import (
 // snowflakeEpoch is the start of 2015 in milliseconds. Source: https://docs.discord.com/developers/reference#snowflakes
 const snowflakeEpoch = 1420070400000
 
-// virtualEpoch is 2026-01-01 in milliseconds. It is the start time if the clock is before the platform's epoch, as in a
+// virtualEpoch is 2026-01-01 in milliseconds. Ids begin at this time if the clock is before snowflakeEpoch, as in a
 // synctest bubble.
 const virtualEpoch = 1767225600000
 
@@ -36,7 +36,7 @@ func isSnowflake(id string) bool {
 	return err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }
 
-// older reports whether a is older than b.
+// older reports whether the id a was created before the id b.
 func older(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)

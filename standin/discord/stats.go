@@ -9,17 +9,17 @@ import (
 
 // Kinds of violations.
 const (
-	// OverLimit is a call beyond the published limits.
+	// OverLimit is a call that exceeds a published limit.
 	OverLimit = "over_limit"
-	// BlockedCall is a call in a bucket that a 429 had blocked.
+	// BlockedCall is a call in a bucket that an earlier 429 had blocked.
 	BlockedCall = "blocked_call"
-	// LateInteraction is an interaction without a response within 3 seconds.
+	// LateInteraction is an interaction to which the bot did not respond within 3 seconds.
 	LateInteraction = "late_interaction"
-	// BadGateway is a violation on the gateway for which the platform closes the connection.
+	// BadGateway is an error of a client on the gateway for which Discord closes the connection.
 	BadGateway = "bad_gateway"
 )
 
-// Violation is an action of a client that the platform punishes.
+// Violation is an action of a client that Discord refuses or punishes, such as a call beyond a limit.
 type Violation struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
@@ -56,7 +56,7 @@ func (v *Violations) add(one Violation) {
 	v.Details = append(v.Details, one)
 }
 
-// Stats holds the counters since the start or the last Reset.
+// Stats contains the counters. They count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// Messages, Edits, Deletes and Typings count the bot's calls that took effect.
@@ -68,16 +68,16 @@ type Stats struct {
 	Deduplicated int `json:"deduplicated"`
 	// InvalidRequests counts responses 401, 403 and 429, except those with scope shared.
 	InvalidRequests int `json:"invalid_requests"`
-	// Identifies and Resumes count how many identifies and resumes succeeded. RefusedResumes counts resumes whose response
-	// was that the session is invalid.
+	// Identifies and Resumes count the identifies and resumes that succeeded. RefusedResumes counts the resumes that the
+	// gateway answered with Invalid Session.
 	Identifies     int `json:"identifies"`
 	Resumes        int `json:"resumes"`
 	RefusedResumes int `json:"refused_resumes"`
-	// ResumesElsewhere counts resumes at another URL than resume_gateway_url.
+	// ResumesElsewhere counts resumes for which the client did not use resume_gateway_url.
 	ResumesElsewhere int `json:"resumes_elsewhere"`
 	// Replayed counts events that a resume sent again.
 	Replayed int `json:"replayed"`
-	// Heartbeats counts received heartbeats.
+	// Heartbeats counts the heartbeats of clients.
 	Heartbeats int `json:"heartbeats"`
 	// Connections is the number of open connections to the gateway.
 	Connections int        `json:"connections"`

@@ -13,10 +13,10 @@ import (
 // maxName is the maximum length of a thread's name in characters.
 const maxName = 100
 
-// startThread answers POST /channels/{channel}/threads. It creates a thread that starts at no message.
+// startThread answers POST /channels/{channel}/threads. It creates a thread that does not start at a message.
 func (s *Server) startThread(r *request, c *channel) any {
 	f := r.form()
-	kind := PrivateThread // the platform's default for historical reasons
+	kind := PrivateThread // Discord's default, for historical reasons
 	if f.has("type") {
 		kind = f.integer("type")
 		f.badIf(kind != PublicThread && kind != PrivateThread, "BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
@@ -47,7 +47,8 @@ func (s *Server) startThreadFrom(r *request, c *channel) any {
 	return created{s.wireChannel(t)}
 }
 
-// threadParent returns the channel of the call, in which the bot may create threads.
+// threadParent returns the channel in the path of the call. It refuses the call if the bot may not create threads
+// there.
 func (s *Server) threadParent(r *request) *channel {
 	c := s.channelOf(r)
 	rig.RefuseIf(c.info.Type != GuildText, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type"))
@@ -70,7 +71,7 @@ func (s *Server) openThread(parent *channel, info Channel, minutes int) *channel
 	return t
 }
 
-// newThread is a new thread in the gateway's form.
+// newThread is a new thread in the form in which the gateway reports it.
 type newThread struct {
 	*wireChannel
 	New bool `json:"newly_created"`
@@ -83,7 +84,7 @@ func (s *Server) linkThread(c *channel, m *Message, t *channel) {
 	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
-// unarchive reopens a thread, as a new message does.
+// unarchive reopens an archived thread. It is called for each new message in a thread.
 func (s *Server) unarchive(c *channel) {
 	if c.info.Archived {
 		c.info.Archived = false
@@ -114,8 +115,8 @@ func (s *Server) setThread(c *channel, name string, archived, locked bool) {
 	s.dispatchTo(c, intentGuilds, "THREAD_UPDATE", s.wireChannel(c))
 }
 
-// StartThread creates a thread in a channel as a person, at a message, or at none if message is "". It returns the
-// thread's id.
+// StartThread creates a thread in a channel as a person, and returns the thread's id. The thread starts at message, or
+// at no message if message is "".
 func (s *Server) StartThread(channelID, message, name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +139,7 @@ func (s *Server) StartThread(channelID, message, name string) (string, error) {
 	return t.info.ID, nil
 }
 
-// Archive archives a thread or reopens it. A locked thread stays archived.
+// Archive archives a thread or reopens it. If the thread is locked, messages of the bot do not reopen it.
 func (s *Server) Archive(thread string, archived, locked bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

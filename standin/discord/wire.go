@@ -7,10 +7,10 @@ import (
 	"telex/standin/rig"
 )
 
-// allPermissions are all permissions of the platform.
+// allPermissions is the bit set of all of Discord's permissions.
 const allPermissions = "2251799813685247"
 
-// wireTime formats a time as the platform does.
+// wireTime formats a time in Discord's form.
 func wireTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000-07:00") }
 
 type wireMessage struct {
@@ -57,8 +57,8 @@ type wireReference struct {
 	GuildID   string `json:"guild_id,omitempty"`
 }
 
-// wireSnapshot is a message at the time when somebody forwarded it. It does not name the author. Source:
-// https://docs.discord.com/developers/resources/message#message-snapshot-object
+// wireSnapshot is a copy of a message from the time when somebody forwarded it. The copy does not contain the author.
+// Source: https://docs.discord.com/developers/resources/message#message-snapshot-object
 type wireSnapshot struct {
 	Message snapshot `json:"message"`
 }
@@ -149,7 +149,7 @@ func (s *Server) wireGuild(g *guild) map[string]any {
 	}
 }
 
-// wire returns a message in the form of the REST API. gatewayMessage returns it in the form of the gateway.
+// wire returns a message in the form in which the REST API sends it. gatewayMessage returns the form of the gateway.
 func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	v := m.Last()
 	w := &wireMessage{
@@ -198,8 +198,9 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	return w
 }
 
-// gatewayMessage returns a message in the gateway's form. If content is false, it leaves out what a bot may not read
-// without the privileged intent. This also applies to the message replied to.
+// gatewayMessage returns a message in the form in which the gateway sends it. If content is false, it leaves out the
+// text that a bot may not read without the message content intent, also the text of the message to which this one
+// replies.
 func (s *Server) gatewayMessage(c *channel, m *Message, content bool) *wireMessage {
 	w := s.wire(c, m)
 	w.GuildID, w.ChannelType = m.Guild, &c.info.Type
