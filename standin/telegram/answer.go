@@ -20,7 +20,7 @@ func badRequest(text string) *apiError {
 	return &apiError{code: http.StatusBadRequest, description: "Bad Request: " + text}
 }
 
-// badRequestIf refuses the call if a rule is broken.
+// badRequestIf refuses the call with a 400 if broken is true.
 func badRequestIf(broken bool, format string, args ...any) {
 	if broken {
 		panic(badRequest(fmt.Sprintf(format, args...)))
@@ -43,7 +43,7 @@ func tooMany(seconds int) *apiError {
 	}
 }
 
-// proxyServer is the server in front of the platform. It responds when the platform has an outage.
+// proxyServer is the name of the proxy in front of Telegram, which sends the error pages during an outage.
 const proxyServer = "nginx/1.18.0"
 
 type wireParameters struct {
@@ -80,7 +80,7 @@ func resultAnswer(v any) rig.Answer {
 	return rig.JSON(http.StatusOK, wireResult{OK: true, Result: v})
 }
 
-// withoutMessageID removes the message's id from a result, as a gateway in front of the platform may do.
+// withoutMessageID removes the message's id from a response, as a faulty proxy between a bot and Telegram may do.
 func withoutMessageID(body []byte) []byte {
 	var w struct {
 		OK     bool                       `json:"ok"`

@@ -21,33 +21,34 @@ type Attachment struct {
 	// Media is photo, document, voice, audio, video or sticker.
 	Media    string `json:"media"`
 	FileName string `json:"file_name"`
-	// MimeType is the type that the person's client claims.
+	// MimeType is the content type that the person's client states.
 	MimeType string `json:"mime_type"`
-	// Content is the content of the file, as base64 in JSON. Without Content, the bot can't fetch the file.
+	// Content is the content of the file, as base64 in JSON. Without Content, the bot can't download the file.
 	Content []byte `json:"content"`
-	// FileSize is the size in bytes that the platform announces, right or wrong. 0 means the length of Content. -1 means
-	// that the platform announces no size, neither in the message nor in the headers of the download.
+	// FileSize is the size in bytes that the bot is told, which may be wrong on purpose. 0 means the length of Content. -1
+	// means that neither the message nor the headers of the download contain a size.
 	FileSize int64 `json:"file_size"`
-	// Width and Height are in pixels; 0 means the size of Content, or a usual size if Content is no image.
+	// Width and Height are in pixels. 0 means the size of the picture in Content, or a usual size if Content is not
+	// a picture.
 	Width  int `json:"width"`
 	Height int `json:"height"`
 	// Duration is in seconds; 0 means 3.
 	Duration int `json:"duration"`
 }
 
-// Forward says where a forwarded message comes from: a person with an id, a person with only a name because the id is
-// hidden, or a channel.
+// Forward is the origin of a forwarded message: a person with an id, a person whose id is hidden and who has only a
+// name, or a channel.
 type Forward struct {
 	User      int64  `json:"user,omitempty"`
-	Name      string `json:"name,omitempty"`    // of the person or the channel
+	Name      string `json:"name,omitempty"`    // name of the person or the channel
 	Channel   int64  `json:"channel,omitempty"` // the channel's id
 	MessageID int    `json:"message_id,omitempty"`
 }
 
-// maxThumbPixels is the maximum number of pixels of a photo for which a thumbnail is made.
+// maxThumbPixels is the maximum number of pixels of a photo for which the server makes a thumbnail.
 const maxThumbPixels = 40_000_000
 
-// parsedFile is an attachment, completed from its content.
+// parsedFile is an attachment with the fields that the server derived from its content.
 type parsedFile struct {
 	Attachment
 	thumb *thumbnail
@@ -63,7 +64,7 @@ type thumbnail struct {
 type parsedIncoming struct {
 	text     formatted
 	files    []parsedFile // empty for a text; several for an album
-	external parsedFile   // the file of the message in another chat to which this message replies; Media is "" if there is none
+	external parsedFile   // if this message replies to a message in another chat: the file of that message; else Media is ""
 }
 
 // parse validates a person's message and inspects its files.
@@ -104,8 +105,8 @@ func (in Incoming) parse() (parsedIncoming, error) {
 	return said, nil
 }
 
-// check returns what is wrong with an attachment. An album consists of photos and videos, or only of documents, or only
-// of audio files.
+// check returns an error if an attachment is invalid. An album consists of photos and videos, or only of documents, or
+// only of audio files; first is the kind of its first file.
 func (a Attachment) check(album bool, first string) error {
 	visual := func(media string) bool { return media == "photo" || media == "video" }
 	switch a.Media {
@@ -144,8 +145,8 @@ func (a Attachment) inspect() parsedFile {
 	return f
 }
 
-// makeThumbnail returns a copy of an image whose longer side has 90 pixels. It returns nil if the image is invalid or
-// not larger than that.
+// makeThumbnail returns a smaller copy of an image, with 90 pixels on the longer side. It returns nil if the image is
+// invalid or already that small.
 func makeThumbnail(content []byte) *thumbnail {
 	const side = 90
 	full, _, err := image.Decode(bytes.NewReader(content))
@@ -181,7 +182,7 @@ func (f parsedFile) addTo(m *Message) {
 // fileID returns the id of the message's file.
 func (m *Message) fileID() string { return fmt.Sprintf("%s-%d-%d", m.Media, m.Chat, m.ID) }
 
-// wireMedia returns the message's file in the API's form.
+// wireMedia returns the message's file in the form of the Bot API.
 func (m *Message) wireMedia() (w wireMedia) {
 	f := &wireFile{
 		FileID: m.fileID(), FileUniqueID: "u-" + m.fileID(), FileSize: m.FileSize, FileName: m.FileName, MimeType: m.MimeType,
@@ -216,7 +217,8 @@ func (m *Message) wireMedia() (w wireMedia) {
 	return w
 }
 
-// wireOrigin returns where a forwarded message comes from. Source: https://core.telegram.org/bots/api#messageorigin
+// wireOrigin returns the origin of a forwarded message in the form of the Bot API, or nil if the message was not
+// forwarded. Source: https://core.telegram.org/bots/api#messageorigin
 func (m *Message) wireOrigin() *wireOrigin {
 	f := m.Forward
 	if f == nil {
@@ -234,7 +236,7 @@ func (m *Message) wireOrigin() *wireOrigin {
 	return o
 }
 
-// storeFile makes the message's files available to getFile.
+// storeFile stores the message's files, so that the bot can download them with getFile.
 func (s *Server) storeFile(m *Message) {
 	if m.Media == "" {
 		return

@@ -44,14 +44,15 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 		aerr := badRequest("can't parse request: " + err.Error())
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			aerr = tooLarge()
-			_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
+			_, _ = io.Copy(io.Discard, r.Body) // read the body to its end, because the client may lose the response otherwise
 		}
 		refused = new(aerr.answer())
 	}
 	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(r.Context(), p, call, cut) })
 }
 
-// checkToken distinguishes an invalid token from an unknown one, as the platform does.
+// checkToken returns an error if the token is wrong. Like Telegram, it distinguishes an invalid token from an unknown
+// one.
 func (s *Server) checkToken(token string) *apiError {
 	switch {
 	case token == s.Token():
@@ -62,7 +63,7 @@ func (s *Server) checkToken(token string) *apiError {
 	return &apiError{code: http.StatusUnauthorized, description: "Unauthorized"}
 }
 
-// invoke runs a method. All methods except getUpdates run with s.mu held.
+// invoke runs a method of the API. It holds s.mu during all methods except getUpdates, which waits.
 func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan struct{}) rig.Answer {
 	if call.Method == pollMethod {
 		result, refused := rig.Run[apiError](func() any { return s.getUpdates(ctx, p, cut) })

@@ -16,8 +16,8 @@ type chat struct {
 	typing []Period
 	drafts []Draft
 
-	blocked     bool // a private chat whose person blocked the bot
-	deactivated bool // a private chat whose person's account was deleted
+	blocked     bool // private chat: the person has blocked the bot
+	deactivated bool // private chat: the person's account was deleted
 	kicked      bool // the bot was removed from the group
 	migratedTo  int64
 	admin       bool           // the bot is an administrator: it sees all messages and may delete messages of others
@@ -32,7 +32,7 @@ const (
 	Channel    = "channel"
 )
 
-// supergroupIDs is the greatest id of supergroups and channels.
+// supergroupIDs is the greatest id of a supergroup or a channel. Basic groups have greater negative ids.
 const supergroupIDs = -1_000_000_000_000
 
 func chatTypeOf(id int64) string {
@@ -48,7 +48,7 @@ func chatTypeOf(id int64) string {
 // private reports whether the chat is private.
 func (c *chat) private() bool { return c.info.Type == Private }
 
-// chatFor returns the chat. It creates the chat if it does not exist.
+// chatFor returns the chat with this id. It creates the chat if necessary.
 func (s *Server) chatFor(id int64, kind string) *chat {
 	if c, ok := s.chats[id]; ok {
 		return c
@@ -62,7 +62,7 @@ func (s *Server) chatFor(id int64, kind string) *chat {
 }
 
 // nextMessageID returns the id of the next message in the chat. Each supergroup and channel has its own sequence of
-// ids. All other chats of an account have one common sequence.
+// ids. All other chats share one sequence.
 func (s *Server) nextMessageID(c *chat) int {
 	if c.info.Type == Supergroup || c.info.Type == Channel {
 		c.lastID++
@@ -72,7 +72,7 @@ func (s *Server) nextMessageID(c *chat) int {
 	return s.nextShared
 }
 
-// add stores a new message. A message of the bot ends the chat actions and drafts that are shown in its thread.
+// add adds a new message to a chat. A message of the bot ends the chat actions and drafts that its thread shows.
 func (s *Server) add(c *chat, m *Message) {
 	m.ID = s.nextMessageID(c)
 	m.Chat = c.info.ID
@@ -102,7 +102,7 @@ func (c *chat) endDrafts(at time.Time, thread int) {
 	}
 }
 
-// message returns the message with an id, or nil if the message or its chat is deleted or never existed.
+// message returns the message with this id, or nil if the message or the chat does not exist or was deleted.
 func (c *chat) message(id int) *Message {
 	if c == nil || c.byID[id] == nil || !c.byID[id].Alive() {
 		return nil
@@ -110,8 +110,8 @@ func (c *chat) message(id int) *Message {
 	return c.byID[id]
 }
 
-// wire returns the message in the API's form. In this form, the message that it replies to does not contain the message
-// to which that one replies.
+// wire returns the message in the form of the Bot API. With withReply, this form contains the message to which m
+// replies, but no further messages of the chain of replies.
 func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	v := m.Last()
 	from := m.From

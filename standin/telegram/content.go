@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// content reads text, parse_mode and entities of a call. The text may be empty only if emptyOK is set.
+// content reads the parameters text, parse_mode and entities of a call. The text may be empty only if emptyOK is set.
 func (s *Server) content(r *request, emptyOK bool) formatted {
 	return s.contentOf(r, "text", "entities", emptyOK)
 }
@@ -26,8 +26,8 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	return f
 }
 
-// readMarkup reads reply_markup. keyboard is an inline keyboard. fixed says that there is another kind of markup, which
-// makes the message uneditable.
+// readMarkup reads the parameter reply_markup. It returns the inline keyboard. fixed means that there is another kind
+// of markup, because of which the bot can't edit the message later.
 func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`
@@ -61,8 +61,8 @@ func checkButton(b Button) {
 
 func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
 
-// linkPreview reads link_preview_options or its older form, and returns whether previews are off, and the URL for the
-// preview.
+// linkPreview reads the parameter link_preview_options or its older form. It returns whether previews are off, and the
+// URL for the preview.
 func linkPreview(r *request) (off bool, url string) {
 	var options wireLinkPreview
 	if !r.object("link_preview_options", &options, badRequest("can't parse link preview options JSON object")) {
@@ -71,7 +71,7 @@ func linkPreview(r *request) (off bool, url string) {
 	return options.IsDisabled, options.URL
 }
 
-// hasLink reports whether a version has a link, which may have a preview.
+// hasLink reports whether a version contains a link, which Telegram may show with a preview.
 func hasLink(v Version) bool {
 	link := func(e Entity) bool { return e.Type == "url" || e.Type == "text_link" }
 	return slices.ContainsFunc(v.Entities, link) || slices.ContainsFunc(v.Detected, link)

@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// info returns what a program must know to use the stand-in, such as ids and the time.
+// info returns the data that a program needs to use the stand-in, such as ids and the time.
 func (s *Server) info() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,8 @@ func (s *Server) info() any {
 	}{s.me, s.started, time.Now()}
 }
 
-// number reads an id from a query. If it is missing, number reads the value of otherwise instead.
+// number reads an id from the parameter name of a query. If the parameter is missing, number uses the value of
+// otherwise.
 func number(query url.Values, name, otherwise string) (int64, error) {
 	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Server) controlView(query url.Values) (any, error) {
 	return s.Screen(chat, at), nil
 }
 
-// controlRequest has the fields of all controls that have no request type of their own.
+// controlRequest contains the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Chat      int64  `json:"chat"`
 	User      int64  `json:"user"`

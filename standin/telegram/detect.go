@@ -7,7 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// Patterns of what the platform finds in every text by itself. They find what the platform finds, except in rare cases.
+// These patterns match the links, mentions, commands and hashtags that Telegram itself detects in every text. In rare
+// cases, Telegram's detection differs.
 var (
 	mentionPattern = regexp.MustCompile(`(?:^|[^\w@/])(@\w{3,32})\b`)
 	commandPattern = regexp.MustCompile(`(?:^|[^\w/<>@])(/\w{1,64}(?:@\w{3,32})?)\b`)
@@ -16,7 +17,8 @@ var (
 		`(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|me|info|de|fr|uk|eu|ru|gov|edu|app|ai)\b(?:[/?#][^\s<>"'` + "`" + `]*)?)`)
 )
 
-// detect finds links, mentions, commands and hashtags outside of the given entities.
+// detect returns entities for the links, mentions, commands and hashtags in a text. It ignores the ranges of the
+// entities in given.
 func detect(text string, given []Entity) []Entity {
 	var found []Entity
 	if strings.ContainsAny(text, ".:") {
@@ -47,7 +49,7 @@ func detect(text string, given []Entity) []Entity {
 	})
 }
 
-// matches returns entities with offsets in bytes.
+// matches returns an entity for each match of a pattern, with offsets in bytes.
 func matches(text string, pattern *regexp.Regexp, kind string) []Entity {
 	var found []Entity
 	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
@@ -65,7 +67,7 @@ func matches(text string, pattern *regexp.Regexp, kind string) []Entity {
 	return found
 }
 
-// toUTF16 converts offsets from bytes to UTF-16 units.
+// toUTF16 converts the offsets of entities from bytes to UTF-16 units.
 func toUTF16(text string, list []Entity) {
 	units := make([]int, len(text)+1)
 	n := 0

@@ -1,9 +1,9 @@
 // Package telegram is a strict local imitation of the Telegram Bot API, for tests, for the demo, and for any bot in any
-// language. It serves one bot at /bot<token>/<method>. Through it, programs can act as people. It records everything
-// that a person saw and when.
+// language. It serves one bot at /bot<token>/<method>. Tests can write messages and press buttons as people. The
+// package records what people saw, and when.
 //
-// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
-// the same misreading of the platform.
+// This package was written only from Telegram's documentation, and shares no code with telex's Telegram adapter. So it
+// is unlikely that both contain the same mistake about Telegram.
 //
 // # In Go
 //
@@ -20,16 +20,17 @@
 //
 // # What is enforced
 //
-// The stand-in checks tokens, and the rules for texts and entities. It cleans, trims and normalizes them as Telegram
-// does. Message ids are one sequence for private chats and basic groups, and one sequence for each supergroup. The
-// rules of privacy mode and of topics apply. Only one poll may run at a time, and calls are limited by Limits. A call
-// beyond a limit gets 429, and closes its scope (a chat, or everything) until retry_after is over. Further calls in the
-// scope get 429 as well. Stats counts both as violations, with details. A correct client causes none. Chat actions and
-// deletions count towards no limit, but a closed scope refuses them.
+// The stand-in checks tokens, and the rules for texts and entities. It cleans, trims and normalizes texts and entities
+// as Telegram does. All private chats and basic groups share one sequence of message ids; each supergroup has its own.
+// The stand-in follows the rules of privacy mode and of topics. It allows only one poll at a time. A call that exceeds
+// one of the Limits gets 429, and so does each further call in the same scope (the chat, or all chats) until
+// retry_after is over. Stats counts and describes all of these calls as violations. A correct client causes no
+// violations. No limit counts chat actions and deletions, but they also get 429 while a scope is closed.
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
+// Besides the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events), the
+// stand-in has these:
 //
 //	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
 //	                            fields: Incoming; content is base64; for an album, also → "message_ids"
@@ -56,18 +57,19 @@
 //
 // # Webhooks
 //
-// After setWebhook, updates are posted with the secret in X-Telegram-Bot-Api-Secret-Token. The updates of one chat are
-// posted one after the other, and those of different chats in parallel. An update that does not get a 2xx response
-// within a minute is posted again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo
-// returns the reason. While a webhook is set, getUpdates gets 409. Without Options.Dial, only addresses on this machine
-// are reached. The webhook needs neither HTTPS nor one of the ports that Telegram allows.
+// After setWebhook, the stand-in posts updates to the webhook, with the secret in the header
+// X-Telegram-Bot-Api-Secret-Token. It posts the updates of one chat one after the other, and updates of different chats
+// in parallel. If an update does not get a 2xx response within a minute, the stand-in posts it again after 1 s, 2 s, 4
+// s and so on, or after the time in Retry-After. getWebhookInfo returns the reason of the failure. While a webhook is
+// set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on this machine. Unlike
+// Telegram, it accepts a webhook without HTTPS and on any port.
 //
 // # Buttons
 //
-// A message may have an inline keyboard (reply_markup). An edit replaces the keyboard as it replaces the text, so an edit
-// without a keyboard removes the buttons. A press sends a callback_query to the bot. The bot must answer it with
-// answerCallbackQuery once, within 15 minutes. Until then, the person's client shows that it waits. People can press
-// only the buttons of the newest version.
+// A message may have an inline keyboard (reply_markup). An edit replaces the text and the keyboard, so an edit without a
+// keyboard removes the buttons. A press sends a callback_query to the bot. The bot must answer each callback_query once with
+// answerCallbackQuery, within 15 minutes. Until the answer arrives, the person's client shows that it waits. People can press
+// only the buttons of a message's newest version.
 //
 // # Replies
 //
@@ -84,24 +86,24 @@
 //	{"chat":1001,"album":[{"media":"photo","content":"…"},{"media":"video","content":"…"}]}
 //	{"chat":1001,"media":"document","file_name":"film.mkv","file_size":3000000000}
 //
-// The bot gets file_ids; for a large photo, also the file_id of a small copy. It downloads a file with getFile and GET
-// /file/bot<token>/<file_path>. Files above 20 MB are refused, and links expire after an hour. With file_size, the
-// platform reports that size instead of the true one. With file_size -1, it reports no size, not even in the headers of
-// the download. In faults, downloads are the method "file":
+// The bot receives file_ids; for a large photo, also the file_id of a small copy. The bot downloads a file with getFile
+// and GET /file/bot<token>/<file_path>. getFile refuses files above 20 MB, and a link expires after an hour. With
+// file_size, the stand-in reports that size instead of the true one. With file_size -1, it reports no size, not even in
+// the headers of the download. In faults, downloads have the method "file":
 //
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content
 //
-// A call may take effect after its connection was cut:
+// With this fault, a call takes effect after its connection was cut:
 //
 //	{"method":"sendMessage","action":"late","delay_ms":4000}
 //
-// To imitate a server from before 2026, which has no drafts:
+// This fault imitates a server from before 2026, which has no drafts:
 //
 //	{"method":"sendMessageDraft","action":"status","status":404,"description":"Not Found: method not found"}
 //
 // # The page
 //
-// GET / is a chat page on which one can write as a person, reply, edit and attach files, and watch the bot's messages
-// grow as Telegram shows them. Drafts have a dashed border.
+// GET / returns a chat page. On this page, you can write, reply, edit and attach files as a person, and watch the bot's
+// messages grow as Telegram shows them. Drafts have a dashed border.
 package telegram

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// maxDownload is the maximum size of a file that a bot may fetch, in bytes. Source:
+	// maxDownload is the maximum size in bytes of a file that a bot can download. Source:
 	// https://core.telegram.org/bots/api#getfile
 	maxDownload = 20 << 20
-	// linkLifetime is how long a link is valid. The platform guarantees at least this time. The stand-in's links expire
-	// exactly then.
+	// linkLifetime is how long a link to a file is valid. Telegram guarantees at least this time. The stand-in's links
+	// expire exactly after it.
 	linkLifetime = time.Hour
 	// downloadMethod is the method name of downloads in records and faults.
 	downloadMethod = "file"
 )
 
-// storedFile is a file that getFile finds.
+// storedFile is a file that the bot can download by its file_id.
 type storedFile struct {
 	folder, extension string
 	data              []byte
-	size              int64 // as the platform announces it; 0: not announced
-	silent            bool  // the headers of the download do not announce the size
+	size              int64 // the size that the bot is told; 0: none
+	silent            bool  // the headers of the download do not contain the size
 	path              string
 	until             time.Time // when the link to the file expires
 }
@@ -74,7 +74,7 @@ func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request, cut <-cha
 
 func noFile() *apiError { return &apiError{code: http.StatusNotFound, description: "Not Found"} }
 
-// answer returns the complete file.
+// answer returns the response that contains the complete file.
 func (f *storedFile) answer() rig.Answer {
 	return rig.Answer{Status: http.StatusOK, ContentType: "application/octet-stream", Body: f.data, Unsized: f.silent}
 }

@@ -13,9 +13,9 @@ const (
 	maxText = 4096
 	// maxSource is the maximum length of a text in bytes before parsing.
 	maxSource = 32768
-	// maxEntities is how many entities a message keeps, as observed by the community.
+	// maxEntities is the number of entities that Telegram keeps in a message, as users of the API have observed.
 	maxEntities = 100
-	// maxOffset is the maximum of an offset or length, whatever the text is.
+	// maxOffset is the maximum of an entity's offset or length, independent of the length of the text.
 	maxOffset = 1_000_000
 )
 
@@ -26,7 +26,7 @@ const (
 	rankPre
 	rankCode
 	rankData     // entities with a URL, a user or a time
-	rankDetected // entities that the platform finds by itself and never accepts from a client
+	rankDetected // entities that only Telegram itself creates, such as hashtags
 	rankBold
 	rankItalic
 	rankUnderline
@@ -35,7 +35,8 @@ const (
 	rankEmoji
 )
 
-// entityRank returns a number by which entities with the same range are ordered, outermost first.
+// entityRank returns the rank of a kind of entity. Of entities with the same range, the one with the smallest rank
+// comes first and is the outermost.
 func entityRank(kind string) int {
 	switch kind {
 	case "blockquote", "expandable_blockquote":
@@ -64,7 +65,8 @@ func entityRank(kind string) int {
 	return rankUnknown
 }
 
-// isSplittable reports whether entities of a kind may overlap others. They are split where they cross another entity.
+// isSplittable reports whether entities of a kind may overlap others. Telegram splits such an entity where it crosses
+// another one.
 func isSplittable(kind string) bool {
 	rank := entityRank(kind)
 	return rank >= rankBold && rank <= rankSpoiler
@@ -74,8 +76,8 @@ func isQuote(kind string) bool { return entityRank(kind) == rankQuote }
 
 func isCode(kind string) bool { return kind == "code" || kind == "pre" }
 
-// hasHiddenData reports whether entities of a kind contain data besides their text. White space is not removed from
-// such entities.
+// hasHiddenData reports whether entities of a kind contain data besides their text. Telegram does not trim white space
+// at the edges of such entities.
 func hasHiddenData(kind string) bool {
 	rank := entityRank(kind)
 	return rank == rankData || rank == rankEmoji
@@ -88,7 +90,7 @@ func sortEntities(list []Entity) {
 	})
 }
 
-// check validates those parts of an entity that do not depend on the text.
+// check refuses the call if an entity is invalid for every text.
 func (e Entity) check() {
 	missing := func(absent bool, field string) {
 		badRequestIf(absent, `can't parse MessageEntity: Can't find field "%s"`, field)
@@ -103,7 +105,7 @@ func (e Entity) check() {
 	missing(e.Type == "custom_emoji" && e.CustomEmojiID == "", "custom_emoji_id")
 }
 
-// keepFields removes the fields that the entity's type does not have.
+// keepFields returns the entity with only the fields that its type has.
 func keepFields(e Entity) Entity {
 	k := Entity{Type: e.Type, Offset: e.Offset, Length: e.Length}
 	switch e.Type {
@@ -121,8 +123,8 @@ func keepFields(e Entity) Entity {
 	return k
 }
 
-// validLink reports whether the platform accepts the URL of a text_link: a URL with one of its schemes, or a host with
-// a dot.
+// validLink reports whether Telegram accepts the URL of a text_link. It accepts URLs with certain schemes, and hosts
+// with a dot.
 func validLink(link string) bool {
 	scheme, rest, found := strings.Cut(link, "://")
 	switch {
@@ -148,14 +150,14 @@ func validLink(link string) bool {
 	return strings.Contains(strings.Trim(host, "."), ".") && !strings.ContainsAny(host, " \n\t<>\"'`{}|\\^%")
 }
 
-// formatted is a text with its entities, as the platform shows it.
+// formatted is a text with its entities in the form in which Telegram shows them.
 type formatted struct {
 	text     string
 	entities []Entity
 }
 
-// fixText cleans a text, validates its entities, removes white space at the ends of both, and normalizes the entities.
-// If nothing visible is left, the text of the result is empty.
+// fixText cleans a text and validates its entities. It trims white space at the ends of the text and of the entities,
+// and normalizes the entities. If no visible character is left, the text of the result is empty.
 func fixText(text string, entities []Entity) formatted {
 	badRequestIf(!utf8.ValidString(text), "strings must be encoded in UTF-8")
 	kept := make([]Entity, 0, len(entities))
@@ -176,9 +178,9 @@ func fixText(text string, entities []Entity) formatted {
 	return formatted{text: result, entities: kept}
 }
 
-// normalizeFully trims and normalizes entities until nothing changes. One pass may not be enough: normalizing splits
-// entities, and a piece may begin with white space that must be trimmed. This ends, because entities only become
-// shorter or fewer.
+// normalizeFully trims and normalizes entities until nothing changes. One pass may not be enough: normalize splits
+// entities, and a piece may begin with white space that must be trimmed. The loop ends, because each pass makes
+// entities shorter or fewer.
 func normalizeFully(units []uint16, entities []Entity) []Entity {
 	for {
 		before := slices.Clone(entities)
@@ -188,7 +190,8 @@ func normalizeFully(units []uint16, entities []Entity) []Entity {
 	}
 }
 
-// cleanText replaces control characters and moves the entities accordingly. It refuses entities that exceed the text.
+// cleanText replaces control characters and adapts the offsets of the entities. It refuses the call if an entity ends
+// after the text.
 func cleanText(text string, entities []Entity) []uint16 {
 	out := make([]uint16, 0, len(text))
 	moved := make([]int, 0, len(text)+1) // the new offset for each old offset; -1 inside a surrogate pair

@@ -7,7 +7,7 @@ type Event struct {
 	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, reaction, action, draft, update, violation, chat, answer.
 
 	Chat int64 `json:"chat,omitempty"`
-	// Message is the message after a message, edit, delete or reaction event.
+	// Message is the new state of the message in an event of kind message, edit, delete or reaction.
 	Message   *Message        `json:"message,omitempty"`
 	Draft     *Draft          `json:"draft,omitempty"`
 	Action    *Period         `json:"action,omitempty"`
@@ -16,12 +16,12 @@ type Event struct {
 	Answer    *CallbackAnswer `json:"answer,omitempty"`
 }
 
-// copyEvent copies what an event's pointers refer to.
+// copyEvent copies the values to which an event's pointers refer, so that a watcher shares no memory with the server.
 func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
 	}
 }
 
-// setEventChat sets the chat of an event to that of a call.
+// setEventChat sets the chat of an event to the chat of a call.
 func setEventChat(e *Event, c *Call) { e.Chat = c.Chat }

@@ -12,22 +12,23 @@ import (
 	"telex/standin/rig"
 )
 
-// ActNoMessageID is an additional action of faults. It removes message_id from the response.
+// ActNoMessageID is an action of faults that only this stand-in has. It removes message_id from the response.
 const ActNoMessageID = "no_message_id"
 
-// ActLate is an additional action of faults. The connection is closed, and the call takes effect after Delay (or
-// DelayMS). Limits count the call when it arrives.
+// ActLate is an action of faults that only this stand-in has. It closes the connection without a response, and the call
+// takes effect after Delay (or DelayMS). The limits count the call when it arrives.
 const ActLate = "late"
 
-// Fault is a rule: which calls it hits, and what happens to them. Chat selects calls by their chat, and Contains by
-// their text or caption. Downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat.
-// RetryAfter is in whole seconds. A response with a Status of 500 or more has an HTML body, unless Description is set.
+// Fault is a rule that determines which calls are hit, and what happens to them. Chat selects calls by their chat, and
+// Contains by their text or caption. Downloads have the method "file". Scope is the scope that a 429 closes: "global"
+// for all chats, or "" for the call's chat. RetryAfter is in whole seconds. A response with a Status of 500 or more has
+// an HTML body, except if Description is set.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault pauses.
+// Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// checkFault returns what is wrong with a fault.
+// checkFault returns an error if a fault is invalid.
 func checkFault(f *Fault) error {
 	switch {
 	case (f.Action == fault.CutMiddle || f.Action == fault.Drip) && !strings.EqualFold(f.Method, downloadMethod):
@@ -46,7 +47,7 @@ func faultMatches(f *Fault, call *Call) bool {
 		fault.Named(f.Method, call.Method)
 }
 
-// applyFault applies a fault instead of a call's effect or after it.
+// applyFault applies a fault in place of a call's effect, or after the effect.
 func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:
@@ -67,7 +68,7 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return rig.Answer{}, false
 }
 
-// applyLateFault counts a call and lets it take effect later. The client gets no response: its connection is closed.
+// applyLateFault counts a call, closes its connection without a response, and lets the call take effect later.
 func (s *Server) applyLateFault(f *Fault, call *Call) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,12 +87,12 @@ func (s *Server) applyLateFault(f *Fault, call *Call) rig.Answer {
 	return rig.Answer{}
 }
 
-// runLate runs a call after its connection was closed. This works only for calls without files, because the content of
-// files is not kept.
+// runLate runs a call after its connection was closed. It supports only calls without files, because records of calls
+// do not contain files.
 func (s *Server) runLate(call *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = rig.Run[apiError](func() any { // nobody gets the error of a refused call
+	_, _ = rig.Run[apiError](func() any { // the error of a refused call is lost, because the client has no connection
 		return s.dispatch(&request{params: params{rig.Form{Values: call.Params}}, now: time.Now(), call: call})
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // a possible format of photos
+	_ "image/jpeg" // registers the format
 	_ "image/png"
 	"net/http"
 	"net/url"
@@ -23,20 +23,20 @@ const (
 	maxCaption = 1024
 	// maxUpload is the maximum size of a file that a bot may send, in bytes.
 	maxUpload = 50 << 20
-	// maxPhoto is the maximum size of a photo in bytes, and maxPhotoSides the maximum sum of its width and height in
-	// pixels. maxPhotoRatio is the maximum ratio of the longer to the shorter side. Source:
+	// maxPhoto is the maximum size of a photo in bytes. maxPhotoSides is the maximum sum of a photo's width and height in
+	// pixels. maxPhotoRatio is the maximum ratio of the longer side to the shorter side. Source:
 	// https://core.telegram.org/bots/api#sendphoto
 	maxPhoto      = 10 << 20
 	maxPhotoSides = 10_000
 	maxPhotoRatio = 20
 )
 
-// checkPhoto refuses files that can't be shown as photos.
+// checkPhoto refuses the call if Telegram would not accept the file as a photo.
 func checkPhoto(data []byte) {
 	rig.RefuseIf(len(data) > maxPhoto, tooLarge())
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if len(data) > 12 && string(data[8:12]) == "WEBP" {
-		return // the dimensions of a WebP image are not checked
+		return // the stand-in can't read the dimensions of a WebP image
 	}
 	badRequestIf(err != nil, "IMAGE_PROCESS_FAILED")
 	badRequestIf(c.Width+c.Height > maxPhotoSides || c.Width > maxPhotoRatio*c.Height || c.Height > maxPhotoRatio*c.Width, "PHOTO_INVALID_DIMENSIONS")
@@ -46,8 +46,8 @@ func tooLarge() *apiError {
 	return &apiError{code: http.StatusRequestEntityTooLarge, description: "Request Entity Too Large"}
 }
 
-// cleanFileName returns a file name as clients show it. It is the last part of a path, without characters that a file
-// system may refuse. It is shortened if it is too long. Source: clean_filename in
+// cleanFileName returns a file name as clients show it: the last part of a path, without characters that a file system
+// may refuse. It shortens long names. Source: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 func cleanFileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

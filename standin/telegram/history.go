@@ -8,23 +8,23 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a chat with everything that a person saw of it.
+// Message is one message of a chat, with every version that people saw.
 type Message struct {
 	ID       int    `json:"id"`
 	Chat     int64  `json:"chat"`
 	ThreadID int    `json:"thread_id,omitempty"`
-	Topic    bool   `json:"topic,omitempty"` // in a forum topic; a message in a thread of replies has only a ThreadID
+	Topic    bool   `json:"topic,omitempty"` // the message is in a forum topic; in a thread of replies, only ThreadID is set
 	From     User   `json:"from"`
 	FromBot  bool   `json:"from_bot"`
 	ReplyTo  int    `json:"reply_to,omitempty"`
-	Quote    string `json:"quote,omitempty"` // the quoted part of the message replied to
+	Quote    string `json:"quote,omitempty"` // the quoted part of the message to which this one replies
 	Silent   bool   `json:"silent,omitempty"`
 	Service  string `json:"service,omitempty"` // the text of a service message, or ""
 	Media    string `json:"media,omitempty"`   // as in Attachment, or "" for a message without a file
 	FileName string `json:"file_name,omitempty"`
 	MimeType string `json:"mime_type,omitempty"`
-	FileSize int64  `json:"file_size,omitempty"` // bytes, as the platform announces it
-	File     []byte `json:"-"`                   // the content; the server's own slice, so the caller must not change it
+	FileSize int64  `json:"file_size,omitempty"` // the size in bytes that the bot is told
+	File     []byte `json:"-"`                   // the content; not a copy, so the caller must not change it
 	Width    int    `json:"width,omitempty"`     // pixels
 	Height   int    `json:"height,omitempty"`    // pixels
 	Duration int    `json:"duration,omitempty"`  // seconds
@@ -35,12 +35,12 @@ type Message struct {
 	Reaction string `json:"reaction,omitempty"`
 	rig.Seen[Version]
 
-	external    *Message // the message of another chat that this one replies to
+	external    *Message // the message of another chat to which this one replies
 	thumb       *thumbnail
 	fixedMarkup bool // the message has a reply keyboard, so it can't be edited
 }
 
-// Version is what a message showed from At until the next version.
+// Version is the content that a message showed from the time At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
 	// Method is the API method that made the version, or "person".
@@ -51,17 +51,18 @@ type Version struct {
 	Entities []Entity `json:"entities,omitempty"`
 	// Detected are the entities that Telegram found by itself: links, mentions, commands.
 	Detected []Entity `json:"detected,omitempty"`
-	// LinkPreviewOff says that link previews were disabled.
+	// LinkPreviewOff means that the bot disabled link previews.
 	LinkPreviewOff bool `json:"link_preview_off,omitempty"`
-	// LinkPreviewURL is the requested URL for the preview.
+	// LinkPreviewURL is the URL that the bot requested for the preview.
 	LinkPreviewURL string `json:"link_preview_url,omitempty"`
-	// Rich holds the blocks of a rich message. Text is then its plain text. Rich is nil for other messages.
+	// Rich contains the blocks of a rich message, of which Text is then the plain text. Rich is nil for other
+	// messages.
 	Rich     []RichBlock `json:"rich,omitempty"`
 	Keyboard [][]Button  `json:"keyboard,omitempty"`
 }
 
-// Opened returns the URL that the platform opens by itself to show a preview below the text: the requested URL, or else
-// the first one in the text. It returns "" if there is no preview. Captions have no previews. Source:
+// Opened returns the URL that Telegram itself fetches to show a preview below the text: the requested URL, or else the
+// first one in the text. It returns "" if there is no preview. Captions have no previews. Source:
 // https://core.telegram.org/bots/api#linkpreviewoptions
 func (v Version) Opened() string {
 	switch {
@@ -89,7 +90,7 @@ func (m Message) Text() string { return m.Last().Text }
 // Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
-// clone returns a copy that the server does not change.
+// clone returns a copy of the message that does not change when the server changes the message.
 func (m *Message) clone() Message {
 	c := *m
 	c.Seen = m.Copy()
@@ -105,14 +106,15 @@ type Draft struct {
 	Entities []Entity    `json:"entities,omitempty"`
 	Rich     []RichBlock `json:"rich,omitempty"`
 	CanStop  bool        `json:"can_stop,omitempty"`
-	// KeepOnStop says that the text stays after a press on the stop button, until it expires or a message arrives.
+	// KeepOnStop means that the draft's text stays visible after a person presses the stop button, until the draft
+	// expires or a message arrives.
 	KeepOnStop bool `json:"keep_on_stop,omitempty"`
-	// Ended is when this state disappeared: it was replaced or expired, or a message arrived. While the draft is shown,
-	// Ended is in the future.
+	// Ended is when this state of the draft disappeared, because another state replaced it, it expired, or a message
+	// arrived. While clients show this state, Ended is in the future.
 	Ended time.Time `json:"ended"`
 }
 
-// Period is a span of time in which a chat action was shown.
+// Period is a span of time in which clients showed a chat action.
 type Period struct {
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
@@ -126,7 +128,7 @@ type Screen struct {
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
 	Drafts   []Draft   `json:"drafts,omitempty"`
-	// Action is the shown chat action, or "".
+	// Action is the chat action that clients show, or "".
 	Action string `json:"action,omitempty"`
 }
 
@@ -138,10 +140,10 @@ type ChatHistory struct {
 	Drafts   []Draft   `json:"drafts,omitempty"`
 }
 
-// History returns all messages of a chat, including deleted ones, in the order of sending. It is a copy.
+// History returns a copy of all messages of a chat, including deleted ones, in the order of sending.
 func (s *Server) History(chat int64) []Message { return s.Chronicle(chat).Messages }
 
-// Chronicle returns the messages, chat actions and drafts of a chat. It is a copy.
+// Chronicle returns a copy of the messages, chat actions and drafts of a chat.
 func (s *Server) Chronicle(chat int64) ChatHistory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +159,7 @@ func (s *Server) Chronicle(chat int64) ChatHistory {
 }
 
 // View returns the messages that a person saw in a chat at a moment, each with its versions up to then. The last
-// version was on the screen.
+// version of each message is the one that the person saw.
 func (s *Server) View(chat int64, at time.Time) []Message { return s.Screen(chat, at).Messages }
 
 // Screen returns everything that a person saw in a chat at a moment.
@@ -206,11 +208,11 @@ func (s *Server) Chats() []Chat {
 type Call struct {
 	rig.Call
 	Chat int64 `json:"chat,omitempty"`
-	// MessageID is the message that the call created or addressed.
+	// MessageID is the id of the message that the call created, edited or deleted.
 	MessageID   int    `json:"message_id,omitempty"`
 	Description string `json:"description,omitempty"` // of an error response
 	// Params are the received parameters without files.
 	Params map[string]string `json:"params,omitempty"`
 
-	late bool // the connection was closed before the call took effect, and limits counted it then
+	late bool // a fault with ActLate delayed the call; the limits counted it when it arrived
 }

@@ -17,7 +17,7 @@ type htmlParser struct {
 
 type htmlTag struct {
 	name    string
-	entity  Entity // Type is "" for a tag that formats nothing by itself
+	entity  Entity // Type is "" for a tag that alone formats nothing
 	units   int    // start offset in the output, in UTF-16 units
 	bytes   int    // start offset in the output, in bytes
 	natural bool   // a link whose text is its URL
@@ -47,7 +47,7 @@ func (p *htmlParser) parse() (string, []Entity) {
 	return p.out.text.String(), joinCode(p.out.entities)
 }
 
-// joinCode joins the two entities of <pre><code class="language-…"> into one.
+// joinCode joins the two entities that <pre><code class="language-…"> creates into one.
 func joinCode(list []Entity) []Entity {
 	kept := make([]Entity, 0, len(list))
 	for _, e := range list {
@@ -63,7 +63,7 @@ func joinCode(list []Entity) []Entity {
 	return kept
 }
 
-// htmlEntity decodes a character reference at pos. If there is none, it returns a literal "&".
+// htmlEntity decodes the character reference at pos. If the "&" begins no reference, it returns "&".
 func htmlEntity(s string, pos int) (rune, int) {
 	end := strings.IndexByte(s[pos:], ';')
 	if end < 0 || end > 10 {

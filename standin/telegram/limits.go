@@ -8,25 +8,25 @@ import (
 	"telex/standin/quota"
 )
 
-// Limits are the rates that the platform enforces on calls that show something. Each send, edit and draft counts as one
-// call. A zero field means the published value (in Options.Hidden: no limit), and a negative field disables the limit.
+// Limits are the rate limits on calls that change what people see: each send, edit and draft counts as one call. A zero
+// field means the published value, or in Options.Hidden no limit. A negative field disables the limit.
 //
 // The numbers are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this. TDLib's
-// maintainers state that edits in groups count like messages. The FAQ says that bursts in private chats are tolerated,
-// but not how long they may be.
+// maintainers state that edits in groups count like messages. According to the FAQ, Telegram tolerates bursts in
+// private chats; it does not publish their length.
 type Limits struct {
 	// PrivatePerSecond and PrivateBurst define a token bucket per private chat.
 	PrivatePerSecond float64 `json:"private_per_second"`
 	PrivateBurst     int     `json:"private_burst"`
-	// GroupPerMinute is how many calls a group allows in a sliding window of a minute.
+	// GroupPerMinute is the number of calls to a group that are allowed in any minute.
 	GroupPerMinute int `json:"group_per_minute"`
-	// GlobalPerSecond is how many calls all chats together allow in a sliding window of a second.
+	// GlobalPerSecond is the number of calls to all chats together that are allowed in any second.
 	GlobalPerSecond int `json:"global_per_second"`
-	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
-	// others. Published: 20 ms.
+	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
+	// others. The default is 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the minimum retry_after of a 429 in seconds. Published: 1. In real groups, retry_after is 18 to 35
-	// seconds.
+	// MinRetryAfter is the minimum retry_after of a 429 in seconds. The default is 1. In real groups, retry_after is 18 to
+	// 35 seconds.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 
@@ -72,19 +72,19 @@ func (l *limiter) chat(c *chat) *quota.Scope {
 	})
 }
 
-// seconds rounds a wait up to whole seconds.
+// seconds returns the retry_after for a wait: whole seconds, rounded up, and at least MinRetryAfter.
 func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces both sets of limits. It resets the counters but keeps blocked scopes.
+// SetLimits replaces the published and the hidden limits. It resets the counters, but blocked scopes stay blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limiter.Renew(effectiveLimits(published, hidden))
 }
 
-// checkBlocked responds with 429 while a scope of the chat is blocked, because the client must wait.
+// checkBlocked returns a 429 while a scope of the chat is blocked by an earlier 429.
 func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
 	r := s.limiter.Closed(now, s.limiter.global(), s.limiter.chat(c))
 	if r == nil {
@@ -94,8 +94,8 @@ func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
 	return tooMany(s.limiter.seconds(r.Wait))
 }
 
-// charge counts a call in its scopes, which are its chat and all chats. If the call exceeds the limit of a scope,
-// charge responds with 429 and blocks that scope.
+// charge counts a call in two scopes: its chat, and all chats together. If the call exceeds the limit of a scope,
+// charge refuses it with 429 and blocks that scope.
 func (s *Server) charge(now time.Time, c *chat, call *Call) {
 	if call.late {
 		return

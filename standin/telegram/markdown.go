@@ -40,7 +40,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 			p.pos += 2
 			lineStart = rest[1] == '\n'
 		case c == '\n':
-			// The quote ends if the next line does not continue it.
+			// The quote ends here if the next line does not begin with a quote mark.
 			if !strings.HasPrefix(p.source[p.pos+1:], ">") {
 				p.endQuote()
 			}
@@ -63,7 +63,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 	return p.out.text.String(), p.out.entities
 }
 
-// startLine begins or continues a quote if the line has a quote mark. It reports whether there was one.
+// startLine begins or continues a quote if the line begins with a quote mark. It reports whether the line does.
 func (p *markdownParser) startLine(rest string) bool {
 	separated := strings.HasPrefix(rest, "**>")
 	switch {
@@ -111,7 +111,7 @@ func (s markdownSpan) unfinished() *apiError {
 	return unparsable("Can't find end of %s entity at byte offset %d", s.label, s.offset)
 }
 
-// mark handles a reserved character, which ends the innermost span, begins a new span, or is an error.
+// mark handles a reserved character. It may end the innermost span or begin a new one; anywhere else it is an error.
 func (p *markdownParser) mark(rest string) {
 	if n := len(p.open); n > 0 && p.ends(p.open[n-1], rest) {
 		p.end(p.open[n-1])
@@ -141,8 +141,8 @@ func (p *markdownParser) mark(rest string) {
 	panic(unparsable(`Character '%c' is reserved and must be escaped with the preceding '\'`, rest[0]))
 }
 
-// ends reports whether rest begins with the mark that ends the span. "__" always belongs to an underline, so its first
-// "_" does not end an italic span.
+// ends reports whether rest begins with the mark that ends the span. "__" always belongs to an underline, so the first
+// "_" of "__" does not end an italic span.
 func (p *markdownParser) ends(s markdownSpan, rest string) bool {
 	if s.mark == "_" && strings.HasPrefix(rest, "__") {
 		return false
@@ -163,7 +163,7 @@ func (p *markdownParser) end(s markdownSpan) {
 	p.out.add(e, s.units)
 }
 
-// setLinkTarget sets the target of a link. It returns false if the target is invalid.
+// setLinkTarget stores the target of a link in its entity. It returns false if the target is invalid.
 func (p *markdownParser) setLinkTarget(e *Entity, target string, found bool) bool {
 	if e.Type == "text_link" {
 		e.URL = target
@@ -233,7 +233,7 @@ func (p *markdownParser) code(s markdownSpan) {
 	panic(s.unfinished())
 }
 
-// language parses the word after "```" and the following line break.
+// language parses the name of a language after "```", and the line break after the name.
 func (p *markdownParser) language(e *Entity) {
 	rest := p.source[p.pos:]
 	n := 0

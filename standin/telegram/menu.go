@@ -40,7 +40,7 @@ var (
 	languageCodeRE = regexp.MustCompile(`^([a-z]{2})?$`)
 )
 
-// menuKey identifies a list of commands by where and to whom it is shown.
+// menuKey identifies a list of commands by the chats and people that see it.
 type menuKey struct {
 	scope    string
 	chat     int64 // only for the scopes of one chat
@@ -61,7 +61,7 @@ func (s *Server) setMyCommands(r *request) any {
 	return true
 }
 
-// clean trims a command as the platform does, and validates it.
+// clean trims a command as Telegram does, and refuses the call if the command is invalid.
 func (c *Command) clean() {
 	c.Command = strings.TrimPrefix(strings.TrimSpace(c.Command), "/")
 	c.Description = strings.TrimSpace(c.Description)
@@ -83,7 +83,8 @@ func (s *Server) deleteMyCommands(r *request) any {
 	return true
 }
 
-// menuKey reads the parameters scope and language_code. Source: https://core.telegram.org/bots/api#botcommandscope
+// menuKey reads the parameters scope and language_code of a call. Source:
+// https://core.telegram.org/bots/api#botcommandscope
 func (s *Server) menuKey(r *request) menuKey {
 	var scope struct {
 		Type   string          `json:"type"`
@@ -131,7 +132,7 @@ func idText(raw json.RawMessage) string {
 	return ""
 }
 
-// Commands returns the commands for the default scope and no language.
+// Commands returns the commands that the bot has set for the default scope without a language.
 func (s *Server) Commands() []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +140,8 @@ func (s *Server) Commands() []Command {
 }
 
 // Menu returns the commands that a person sees in a chat. It tries the scopes from the narrowest to the widest, each
-// first with the person's language and then without a language. The first list that is not empty counts. If userID is
-// 0, the person is the one of the private chat, or the default person in other chats. Source:
+// first with the person's language and then without a language. It returns the first list that is not empty. If userID
+// is 0, Menu takes the person of the private chat, or the default person in other chats. Source:
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) Menu(chatID, userID int64) []Command {
 	s.mu.Lock()

@@ -8,11 +8,11 @@ import (
 	"telex/standin/rig"
 )
 
-// deleteWindow is the maximum age of a message that can be deleted.
+// deleteWindow is the maximum age of a message that the bot can delete.
 const deleteWindow = 48 * time.Hour
 
-// target returns the chat of a call, and checks that the bot may write there. Before that check, it responds with 429
-// if the chat is blocked.
+// target returns the chat of a call. It refuses the call with 429 if a scope of the chat is blocked, and then with
+// another error if the bot may not write in the chat.
 func (s *Server) target(r *request) *chat {
 	id := strings.TrimSpace(r.text("chat_id"))
 	badRequestIf(id == "", "chat_id is empty")
@@ -53,7 +53,8 @@ func (s *Server) sendMessage(r *request, c *chat) any {
 	return s.post(r, c, f, func(*Message) {})
 }
 
-// post counts a send, and stores its message. complete may set further fields of the message.
+// post counts a call that sends a message, and adds the message to the chat. complete may set further fields of the
+// message before.
 func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message)) any {
 	m := s.outgoing(r, c, f)
 	s.charge(r.now, c, r.call)
@@ -64,7 +65,8 @@ func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message))
 	return s.wire(c, m, true)
 }
 
-// requestedVersion returns the version that a call asks for. fixed says that its message can't be edited later.
+// requestedVersion returns the message version that a call sends. fixed means that the bot can't edit the message
+// later.
 func requestedVersion(r *request, f formatted) (v Version, fixed bool) {
 	keyboard, fixed := readMarkup(r)
 	off, link := linkPreview(r)
@@ -74,7 +76,7 @@ func requestedVersion(r *request, f formatted) (v Version, fixed bool) {
 	}, fixed
 }
 
-// outgoing creates the message of a send from its parameters.
+// outgoing creates the message that a call sends, from the parameters of the call.
 func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	v, fixed := requestedVersion(r, f)
 	thread, topic := threadOf(r, c)
@@ -85,8 +87,8 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	}
 }
 
-// threadOf checks message_thread_id. It may be a topic of a forum or of a private chat, or the first message of a
-// thread of replies in a supergroup. A forum's general topic has no id.
+// threadOf reads and checks message_thread_id. The id may be a topic of a forum or of a private chat, or the first
+// message of a thread of replies in a supergroup. A forum's general topic has no id.
 func threadOf(r *request, c *chat) (thread int, topic bool) {
 	id := int(r.integer("message_thread_id"))
 	switch {
@@ -113,8 +115,8 @@ func (s *Server) editMessageCaption(r *request) any {
 	})
 }
 
-// edit replaces a message's content. fits reports whether the method can edit this kind of message; if not, the error
-// is otherKind.
+// edit replaces a message's content. fits reports whether the called method can edit this kind of message. If it can't,
+// the error is otherKind.
 func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wanted func(*request) (v Version, fixed bool)) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")
@@ -136,8 +138,8 @@ func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wa
 	return s.wire(c, m, true)
 }
 
-// editedVersion returns the version that an edit asks for: a text, or a rich message if the server supports rich
-// messages.
+// editedVersion returns the message version that an edit requests: a text, or a rich message if the server supports
+// rich messages.
 func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
 	if !r.has("rich_message") || s.richUnsupported {
 		f := s.content(r, false)
@@ -150,7 +152,8 @@ func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
 	return v, fixed
 }
 
-// isUnchanged reports whether an edit would change nothing. Preview settings count only if the text has a link.
+// isUnchanged reports whether an edit would change nothing. It compares the settings of link previews only if the text
+// contains a link.
 func isUnchanged(old, fresh Version) bool {
 	return old.Text == fresh.Text && equalRich(old.Rich, fresh.Rich) && equalEntities(old.Entities, fresh.Entities) &&
 		equalKeyboards(old.Keyboard, fresh.Keyboard) &&
@@ -166,8 +169,8 @@ func (s *Server) deleteMessage(r *request, c *chat) any {
 	return true
 }
 
-// canDelete reports whether the bot may delete a message that is less than 48 hours old. It may delete its own
-// messages, all messages in private chats, and all messages in groups in which it is an administrator.
+// canDelete reports whether the bot may delete a message. The message must be less than 48 hours old. It must be the
+// bot's own, or be in a private chat or in a group in which the bot is an administrator.
 func (s *Server) canDelete(c *chat, m *Message, now time.Time) bool {
 	return (m.FromBot || c.private() || c.admin) && now.Sub(m.Versions[0].At) < deleteWindow
 }
@@ -177,7 +180,7 @@ func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 	s.Publish("delete", Event{Chat: c.info.ID, Message: m})
 }
 
-// deleteMessages skips messages that the bot can't delete, as the platform does.
+// deleteMessages deletes the given messages. Like Telegram, it skips messages that the bot can't delete.
 func (s *Server) deleteMessages(r *request, c *chat) any {
 	var ids []int
 	none := badRequest("message identifiers are not specified")

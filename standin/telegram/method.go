@@ -40,12 +40,13 @@ func methods() map[string]func(*Server, *request) any {
 	}
 }
 
-// sendingMethod returns the method that sends a kind of media.
+// sendingMethod returns the method that sends files of a kind of media.
 func sendingMethod(media string) func(*Server, *request, *chat) any {
 	return func(s *Server, r *request, c *chat) any { return s.sendFile(r, c, media) }
 }
 
-// canonicalName returns the method's documented name, or method if it is unknown. The platform ignores the case.
+// canonicalName returns the documented name of a method, because Telegram ignores upper and lower case. It returns an
+// unknown name unchanged.
 func canonicalName(method string) string {
 	if strings.EqualFold(method, pollMethod) {
 		return pollMethod

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// typingLifetime is the maximum time for which a chat action is shown.
+	// typingLifetime is the maximum time for which clients show a chat action.
 	typingLifetime = 5 * time.Second
-	// draftLifetime is how long a draft is shown if it is not sent again.
+	// draftLifetime is how long clients show a draft if the bot does not send it again.
 	draftLifetime = 30 * time.Second
-	// queryLifetime is how long a callback query can be answered.
+	// queryLifetime is how long the bot can answer a callback query.
 	queryLifetime = 15 * time.Minute
 )
 
@@ -34,9 +34,9 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 	return true
 }
 
-// sendMessageDraft shows an ephemeral preview in a private chat. The call counts like the send of a message. The next
-// draft replaces this one, whatever its id is. A draft without a text shows the placeholder "Thinking…". Source:
-// https://core.telegram.org/bots/api#sendmessagedraft
+// sendMessageDraft shows an ephemeral preview in a private chat. The limits count a draft like the send of a message.
+// The next draft replaces this one, even if it has another id. A draft without a text shows the placeholder
+// "Thinking…". Source: https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {
 		f := s.content(r, true)
@@ -45,7 +45,7 @@ func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// draft shows a draft. content returns its content.
+// draft shows the draft that content returns.
 func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	badRequestIf(!c.private(), "TEXTDRAFT_PEER_INVALID")
 	id := r.integer("draft_id")
@@ -62,7 +62,7 @@ func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	return true
 }
 
-// sendFile sends a file of this kind of media: an upload, or an existing file by its id.
+// sendFile sends a file of the kind media. The call either uploads the file or names an existing file by its file_id.
 func (s *Server) sendFile(r *request, c *chat, media string) any {
 	file, uploaded := r.Files[media]
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
@@ -95,7 +95,7 @@ func (s *Server) getChat(r *request) any {
 	}{Chat: c.info, MaxReactionCount: 11}
 }
 
-// CallbackAnswer is what a person saw after pressing a button.
+// CallbackAnswer is the bot's answer to a press of a button, as the person saw it.
 type CallbackAnswer struct {
 	At    time.Time `json:"at"`
 	Query string    `json:"query"`

@@ -2,9 +2,9 @@ package telegram
 
 import "slices"
 
-// normalize brings sorted entities into the platform's normal form. In this form, entities with the same format neither
-// touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. Bold and
-// similar formats are split where they cross the border of another entity.
+// normalize converts sorted entities to Telegram's normal form. In this form, entities with the same format neither
+// touch nor overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. An entity of
+// bold or a similar format is split where it crosses the border of another entity.
 func normalize(entities []Entity) []Entity {
 	var quotes, solid, splits []Entity
 	for _, e := range entities {
@@ -35,7 +35,7 @@ func overlaps(a, b Entity) bool { return a.Offset < b.end() && b.Offset < a.end(
 // isInside reports whether a is inside b.
 func isInside(a, b Entity) bool { return a.Offset >= b.Offset && a.end() <= b.end() }
 
-// dropOverlapping removes each entity that overlaps an earlier one.
+// dropOverlapping removes each entity that overlaps an earlier entity of the list.
 func dropOverlapping(sorted []Entity) []Entity {
 	kept, end := sorted[:0], 0
 	for _, e := range sorted {
@@ -61,7 +61,8 @@ func joinSame(sorted []Entity) []Entity {
 	return kept
 }
 
-// cutAt removes the parts of e inside code, and splits the rest where it crosses a quote or a link.
+// cutAt removes the parts of the entity e that are inside code. It splits the remaining parts where they cross the
+// border of a quote or a link.
 func cutAt(e Entity, quotes, solid []Entity) []Entity {
 	pieces := []Entity{e}
 	for _, other := range slices.Concat(quotes, solid) {
@@ -91,7 +92,7 @@ func cutOne(p, other Entity) []Entity {
 	return append(span(p, p.Offset, other.end()), span(p, other.end(), p.end())...)
 }
 
-// span returns e limited to start and end, or nothing if this range is empty.
+// span returns the entity e limited to the range from start to end, or nil if this range is empty.
 func span(e Entity, start, end int) []Entity {
 	if end <= start {
 		return nil

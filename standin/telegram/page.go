@@ -9,8 +9,8 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// servePage serves the chat page. The page loads nothing from other servers, and its headers tell the browser to
-// enforce that.
+// servePage serves the chat page. The page loads nothing from other servers. Its Content-Security-Policy makes the
+// browser enforce this.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the maximum size of a request in bytes: that of the largest upload and of the form around it.
+// maxBody is the maximum size of a request in bytes: the size of the largest upload, and 1 MiB for the form around it.
 const maxBody = maxUpload + 1<<20
 
 // params are the parameters of a call.
@@ -19,13 +19,13 @@ func (p *params) text(name string) string { return p.Values[name] }
 
 func (p *params) has(name string) bool { return p.Values[name] != "" }
 
-// integer parses a number as leniently as the platform: an invalid number is 0.
+// integer parses a number as leniently as Telegram: it returns 0 for an invalid number.
 func (p *params) integer(name string) int64 {
 	n, _ := strconv.ParseInt(strings.TrimSpace(p.Values[name]), 10, 64)
 	return n
 }
 
-// flag parses a boolean as the platform does.
+// flag parses a boolean with the words that Telegram accepts.
 func (p *params) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(p.Values[name])) {
 	case "true", "yes", "1":
@@ -34,7 +34,8 @@ func (p *params) flag(name string) bool {
 	return false
 }
 
-// object decodes a nested value, or refuses the call. It returns false if the value is absent.
+// object decodes a parameter that contains JSON. If the JSON is invalid, it refuses the call with refusal. It returns
+// false if the parameter is absent.
 func (p *params) object(name string, into any, refusal *apiError) bool {
 	text := p.Values[name]
 	if strings.TrimSpace(text) == "" {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseMarkup converts text in a parse mode to plain text with entities. It refuses the old "Markdown" mode, because a
-// new client has no reason to use it. Source: https://core.telegram.org/bots/api#formatting-options
+// parseMarkup converts text in a parse mode to plain text with entities. It refuses Telegram's old mode "Markdown",
+// because a new client has no reason to use it. Source: https://core.telegram.org/bots/api#formatting-options
 func parseMarkup(text, mode string) (string, []Entity) {
 	switch strings.ToLower(mode) {
 	case "", "none":
@@ -28,7 +28,7 @@ func unparsable(format string, args ...any) *apiError {
 	return badRequest("can't parse entities: " + fmt.Sprintf(format, args...))
 }
 
-// output collects plain text and counts its UTF-16 units.
+// output collects the plain text and the entities of a parsed text, and counts UTF-16 units.
 type output struct {
 	text     strings.Builder
 	units    int
@@ -46,12 +46,12 @@ func next(text string, pos int) (rune, int) {
 	return r, pos + n
 }
 
-// add adds an entity from start to the current end, unless it is empty.
+// add adds an entity that begins at start and ends at the end of the text so far. It ignores an empty entity.
 func (o *output) add(e Entity, start int) {
 	if e.Offset, e.Length = start, o.units-start; e.Length > 0 {
 		o.entities = append(o.entities, e)
 	}
 }
 
-// from returns the text since an offset in bytes.
+// from returns the text from the byte offset start on.
 func (o *output) from(start int) string { return o.text.String()[start:] }

@@ -13,39 +13,40 @@ import (
 
 // Incoming is a message of a person.
 type Incoming struct {
-	// Chat is the chat's id; 0 means the private chat with User. As on the platform, negative ids are groups, and ids of
-	// -1000000000000 and less are supergroups.
+	// Chat is the chat's id; 0 means the private chat with User. As in the Bot API, groups have negative ids, and
+	// supergroups have ids of -1000000000000 and less.
 	Chat int64 `json:"chat"`
-	// ChatType overrides the type that the id implies; see the constants.
+	// ChatType replaces the chat type that follows from the id. It is one of the constants Private, Group,
+	// Supergroup and Channel.
 	ChatType string `json:"chat_type"`
-	Title    string `json:"title"` // of a group
+	Title    string `json:"title"` // title of a group
 	// User is the writer's id. 0 means the chat's id in private chats, and 1001 in other chats.
 	User      int64  `json:"user"`
 	Username  string `json:"username"`
 	FirstName string `json:"first_name"`
-	// IsBot makes the writer another bot. The bot under test sees only those of that bot's messages that are replies to it
-	// or commands for it.
+	// IsBot means that the writer is a bot, but not the tested one. Of its messages, the tested bot receives only replies
+	// to the tested bot and commands for it.
 	IsBot bool `json:"is_bot"`
 
 	Text string `json:"text"`
-	// Entities are the person's formatting. Links, mentions and commands are detected.
+	// Entities are the person's formatting. The server itself detects links, mentions and commands.
 	Entities []Entity `json:"entities"`
-	// ThreadID is the forum topic. The topic and the forum are created if they don't exist.
+	// ThreadID is the id of a forum topic. Say creates the topic, and makes the chat a forum, if necessary.
 	ThreadID int `json:"thread_id"`
-	// ReplyTo is the message that this one replies to, and Quote is the part of that message's text that the person
+	// ReplyTo is the message to which this one replies. Quote is the part of that message's text that the person
 	// selected.
 	ReplyTo int    `json:"reply_to"`
 	Quote   string `json:"quote"`
-	// External is a message of another chat that this one replies to.
+	// External is a message of another chat to which this message replies.
 	External *External `json:"external"`
-	// EditOf makes this an edit of the person's message with that id. A file in that message stays.
+	// If EditOf is set, Say edits the person's message with this id. A file of that message stays.
 	EditOf int `json:"edit_of"`
-	// Attachment is a file. Text is then its caption.
+	// Attachment is the file of the message. If there is a file, Text is its caption.
 	Attachment
-	// Album is several files. Each becomes a message, and all messages have the same media_group_id. The first one has the
-	// caption.
+	// Album contains several files. Each file becomes a message, and all of these messages have the same media_group_id.
+	// The first message has the caption.
 	Album []Attachment `json:"album"`
-	// Forward makes this a forwarded message.
+	// If Forward is set, the message is a forwarded one, and Forward is its origin.
 	Forward *Forward `json:"forward"`
 	// LanguageCode is the language of the writer's client; for a new person, "" means "en".
 	LanguageCode string `json:"language_code"`
@@ -54,8 +55,8 @@ type Incoming struct {
 const defaultUser = 1001
 
 // Say sends a message of a person and returns its id. For an album, it returns the id of the first message. It returns
-// 0 if the message to edit does not exist. Chats, people and topics are created when a message first names them. Say
-// panics on entities that exceed the text and on invalid files.
+// 0 if the message to edit does not exist. Say creates the chat, the person and the topic if necessary. It panics if an
+// entity ends after the text or a file is invalid.
 func (s *Server) Say(in Incoming) int {
 	said, err := in.parse()
 	if err != nil {
@@ -69,8 +70,8 @@ func (s *Server) Say(in Incoming) int {
 	return 0
 }
 
-// say returns the ids of the messages. The list is empty if the message to edit is not the person's or the quoted part
-// is not in the message replied to.
+// say sends one message, or several for an album, and returns their ids. It returns no ids if the message to edit is
+// not the person's own, or if the message that is replied to does not contain the quote.
 func (s *Server) say(in Incoming, said parsedIncoming) []int {
 	c, user := s.setSender(&in)
 	now, f := time.Now(), said.text
@@ -113,7 +114,7 @@ func (s *Server) say(in Incoming, said parsedIncoming) []int {
 		s.setThread(c, m, in.ThreadID)
 		s.add(c, m)
 		if x := m.external; x != nil {
-			x.Chat, x.ID = m.Chat, -m.ID // a separate id for the file
+			x.Chat, x.ID = m.Chat, -m.ID // a negative id gives the file a file_id of its own
 			s.storeFile(x)
 		}
 		if s.botSees(c, m) {
@@ -124,7 +125,7 @@ func (s *Server) say(in Incoming, said parsedIncoming) []int {
 	return ids
 }
 
-// setSender sets the writer and the chat of a message, and creates both if they are new.
+// setSender returns the chat and the writer of a message, and creates both if necessary.
 func (s *Server) setSender(in *Incoming) (*chat, User) {
 	if in.Chat == 0 {
 		in.Chat = cmp.Or(in.User, defaultUser)
@@ -161,8 +162,8 @@ func (s *Server) setSender(in *Incoming) (*chat, User) {
 	return c, user
 }
 
-// setThread puts a message into a topic. In a supergroup without topics, the ThreadID of a reply is the id of the first
-// message in the thread of replies, and Topic is false.
+// setThread sets the ThreadID and the Topic of a message. In a supergroup without topics, the ThreadID of a reply is
+// the id of the first message in the thread of replies, and Topic is false.
 func (s *Server) setThread(c *chat, m *Message, thread int) {
 	if thread != 0 {
 		c.topics[thread] = true
@@ -177,7 +178,7 @@ func (s *Server) setThread(c *chat, m *Message, thread int) {
 	}
 }
 
-// botSees reports whether the bot receives a message, by the rules of privacy mode. Source:
+// botSees reports whether the bot receives a message according to the rules of privacy mode. Source:
 // https://core.telegram.org/bots/features#privacy-mode
 func (s *Server) botSees(c *chat, m *Message) bool {
 	if c.kicked {
@@ -210,8 +211,8 @@ func (s *Server) botSees(c *chat, m *Message) bool {
 	return false
 }
 
-// Press presses the button with that callback data under a message. It returns the query's id, or "" if there is no
-// such button.
+// Press presses the button with this callback data below a message as a person. It returns the id of the callback
+// query, or "" if the message has no such button.
 func (s *Server) Press(chatID int64, user int64, message int, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +242,8 @@ func hasButton(keyboard [][]Button, data string) bool {
 	return false
 }
 
-// Delete deletes a message as a person, who may also delete the bot's messages. The bot is not notified.
+// Delete deletes a message as a person, who may also delete the bot's messages. As on Telegram, the bot receives no
+// update about it.
 func (s *Server) Delete(chatID int64, message int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,14 +285,15 @@ func (s *Server) setBlocked(c *chat, blocked bool) {
 	}})
 }
 
-// Deactivate deletes the account of a private chat's person.
+// Deactivate deletes the account of the person in a private chat.
 func (s *Server) Deactivate(chatID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chatFor(chatID, "").deactivated = true
 }
 
-// SetAdmin makes the bot an administrator of a group: it sees all messages and may delete them.
+// SetAdmin makes the bot an administrator of a group, or takes this role away. An administrator sees all messages and
+// may delete them.
 func (s *Server) SetAdmin(chatID int64, admin bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +307,8 @@ func (s *Server) SetPersonAdmin(chatID, userID int64, admin bool) {
 	s.chatFor(chatID, "").admins[userID] = admin
 }
 
-// Migrate turns a group into a supergroup and returns its new id. Later calls with the old id get migrate_to_chat_id.
+// Migrate turns a group into a supergroup and returns the new id. A later call with the old id gets an error with
+// migrate_to_chat_id.
 func (s *Server) Migrate(chatID int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -335,7 +339,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	return id
 }
 
-// StopDraft presses the stop button of a draft as a person. It returns false if no such button is shown.
+// StopDraft presses the stop button of a draft as a person. It returns false if the chat shows no such button.
 func (s *Server) StopDraft(chatID, draft int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

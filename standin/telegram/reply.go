@@ -12,22 +12,22 @@ import (
 // https://core.telegram.org/bots/api#replyparameters
 const maxQuote = 1024
 
-// External is a message of another chat that a person replies to. The bot gets its author and its file, but only a
-// quote of its text.
+// External is a message of another chat to which a person replies. The bot receives the author and the file of this
+// message, but only a quote of its text.
 type External struct {
 	Forward
 	Attachment
 	Text string `json:"text"`
 }
 
-// message returns the message of the other chat, with its file.
+// message returns x as a Message with its file.
 func (x *External) message(f parsedFile, at time.Time) *Message {
 	m := &Message{Forward: &x.Forward, Seen: rig.Seen[Version]{Versions: []Version{{At: at, Method: "person", Text: x.Text}}}}
 	f.addTo(m)
 	return m
 }
 
-// quotes reports whether the person's quote is a part of the message replied to.
+// quotes reports whether the message that is replied to contains the person's quote.
 func (in *Incoming) quotes(c *chat) bool {
 	switch target := c.message(in.ReplyTo); {
 	case in.Quote == "":
@@ -39,13 +39,13 @@ func (in *Incoming) quotes(c *chat) bool {
 	}
 }
 
-// canQuote reports whether a reply may quote this part of a text.
+// canQuote reports whether a reply may quote part: text must contain it, and it must not be too long.
 func canQuote(text, part string) bool {
 	return strings.Contains(text, part) && textLength(part) <= maxQuote
 }
 
-// replyTarget reads reply_parameters or its older form. It returns the id of the message to reply to, and the quote. A
-// missing target is an error unless the call allows it.
+// replyTarget reads the parameter reply_parameters or its older form. It returns the id of the message to reply to, and
+// the quote. If this message does not exist, replyTarget refuses the call, except if the call allows it.
 func replyTarget(r *request, c *chat) (id int, quote string) {
 	var p wireReplyParameters
 	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
@@ -68,8 +68,8 @@ func replyTarget(r *request, c *chat) (id int, quote string) {
 	return p.MessageID, p.Quote
 }
 
-// wireReply adds the message that m replies to, and the quote. A reply to a message of another chat always has a quote:
-// if the person quotes nothing, it is the beginning of that message's text.
+// wireReply adds to w the message to which m replies, and the quote. A reply to a message of another chat always has a
+// quote: if the person selected nothing, the quote is the beginning of that message's text.
 func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 	text := ""
 	if target := c.message(m.ReplyTo); target != nil {
@@ -91,8 +91,8 @@ func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 " +
 	"👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
-// setMessageReaction replaces the bot's reaction to a message: one emoji, or none. No published limit counts the call.
-// Source: https://core.telegram.org/bots/api#setmessagereaction
+// setMessageReaction replaces the bot's reaction to a message by one emoji or none. No published limit counts this
+// call. Source: https://core.telegram.org/bots/api#setmessagereaction
 func (s *Server) setMessageReaction(r *request, c *chat) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")

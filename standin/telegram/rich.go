@@ -22,7 +22,7 @@ const (
 type RichBlock struct {
 	Type       string       `json:"type"`
 	Text       *RichText    `json:"text,omitempty"`
-	Size       int          `json:"size,omitempty"` // of a heading: 1 to 6
+	Size       int          `json:"size,omitempty"` // level of a heading: 1 to 6
 	Language   string       `json:"language,omitempty"`
 	Blocks     []RichBlock  `json:"blocks,omitempty"`
 	Items      []RichItem   `json:"items,omitempty"`
@@ -67,7 +67,7 @@ type wireRichText struct {
 	Expression string    `json:"expression,omitempty"`
 }
 
-// UnmarshalJSON decodes any of the three forms.
+// UnmarshalJSON decodes a string, a list of texts, or a text with a format.
 func (t *RichText) UnmarshalJSON(data []byte) error {
 	switch data = bytes.TrimSpace(data); data[0] {
 	case '"':
@@ -81,7 +81,7 @@ func (t *RichText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON encodes the form that t has.
+// MarshalJSON encodes t in the same form from which UnmarshalJSON decodes it.
 func (t RichText) MarshalJSON() ([]byte, error) {
 	switch {
 	case t.Type != "":
@@ -92,8 +92,8 @@ func (t RichText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.Plain)
 }
 
-// richContent reads rich_message. It supports only blocks, because the grammars of the two other forms are not
-// documented well enough.
+// richContent reads the parameter rich_message. It supports only blocks, because the documentation of the two other
+// forms is not exact enough for a strict stand-in.
 func (s *Server) richContent(r *request) ([]RichBlock, Version) {
 	var in struct {
 		Blocks   []RichBlock `json:"blocks"`
@@ -214,7 +214,7 @@ func (t *RichText) plain() string {
 	return s.String()
 }
 
-// plainBlocks returns the text of blocks. It has a blank line between blocks, a line for each row and item, and two
+// plainBlocks returns the plain text of blocks, with a blank line between blocks, a line for each row and item, and two
 // spaces between cells.
 func plainBlocks(list []RichBlock) string {
 	var out []string
@@ -258,7 +258,7 @@ func (s *Server) sendRichMessage(r *request, c *chat) any {
 	})
 }
 
-// sendRichMessageDraft is like sendMessageDraft, with blocks. Source:
+// sendRichMessageDraft shows a draft like sendMessageDraft, but with blocks in place of a text. Source:
 // https://core.telegram.org/bots/api#sendrichmessagedraft
 func (s *Server) sendRichMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {
@@ -267,8 +267,8 @@ func (s *Server) sendRichMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// SetRich sets whether the server supports rich messages, as it does by default. A server that does not responds with
-// 404 to their methods and ignores the parameter rich_message.
+// SetRich sets whether the server supports rich messages. The default is true. A server without rich messages responds
+// with 404 to the methods for them, and ignores the parameter rich_message.
 func (s *Server) SetRich(known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,36 +21,37 @@ const DefaultToken = "1234567890:AAStandInTokenForLocalUseOnly0000000"
 
 // Options configures a Server. The zero value is a bot with DefaultToken, the published limits, and no latency.
 type Options struct {
-	// Token is the only valid token; DefaultToken if empty.
+	// Token is the only token that the server accepts; DefaultToken if empty.
 	Token string
 	// Username is the bot's username without "@"; "telex_bot" if empty.
 	Username string
 	// Name is the bot's first name; "Telex" if empty.
 	Name string
-	// BotID is the bot's user id; the number in Token if 0.
+	// BotID is the bot's user id. 0 means the number in Token.
 	BotID int64
-	// Limits are the published limits. A call beyond them gets 429 and is a violation. A zero field means the value in
-	// PublishedLimits.
+	// Limits are the published limits. A call that exceeds them gets 429 and counts as a violation. A zero field means the
+	// value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 but is
-	// not a violation. A zero field means no limit.
+	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them gets 429,
+	// but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call; half of it passes before the call takes effect. A long poll takes this time in
-	// addition to its wait.
+	// Latency is the duration of each call. The call takes effect after half of it. A long poll takes this time in addition
+	// to the time for which it waits for updates.
 	Latency time.Duration
 	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool
-	// GrowingIDs derives the first ids of updates and messages from the clock. So no id is used again after Reset or a
-	// restart of the stand-in's process. Without GrowingIDs, the first ids are always the same.
+	// GrowingIDs means that the server derives the first ids of updates and messages from the clock. Then it uses no id
+	// again after Reset, or after a restart of the stand-in's process. Without GrowingIDs, the first ids are always the
+	// same.
 	GrowingIDs bool
-	// Dial connects to a webhook; nil: only to this machine.
+	// Dial opens connections to webhooks. If Dial is nil, the server connects only to webhooks on this machine.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
-// Server imitates the Bot API for one bot. It is an http.Handler. Serve lets it answer on a listener, real or in
-// memory. All methods are safe for concurrent use.
+// Server imitates the Bot API for one bot. It is an http.Handler. Serve answers requests on a listener, which may be a
+// real one or one in memory. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -63,10 +64,10 @@ type Server struct {
 
 	chats      map[int64]*chat
 	users      map[int64]User
-	firstID    int // the first message in a chat has the next number as its id
+	firstID    int // the first message has the id firstID+1
 	nextShared int // the last message id in private chats and basic groups, which have one common sequence
 	nextQuery  int
-	queries    map[string]time.Time // unanswered callback queries
+	queries    map[string]time.Time // callback queries that the bot has not answered yet
 	answers    []CallbackAnswer
 	commands   map[menuKey][]Command
 
@@ -119,7 +120,7 @@ func New(opts Options) *Server {
 // Token returns the valid token.
 func (s *Server) Token() string { return *s.token.Load() }
 
-// SetToken replaces the bot's token, as @BotFather does. The API then refuses the old token.
+// SetToken replaces the bot's token, as @BotFather can do. From then on, the API refuses the old token.
 func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
 // Bot returns the bot's user.

@@ -9,15 +9,15 @@ import (
 
 // Kinds of violations.
 const (
-	// OverLimit is a call beyond the published limits.
+	// OverLimit is a call that exceeds a published limit.
 	OverLimit = "over_limit"
-	// BlockedCall is a call in a scope that a 429 had blocked.
+	// BlockedCall is a call in a scope that an earlier 429 had blocked.
 	BlockedCall = "blocked_call"
 	// SurplusEntities is a message with more than 100 entities.
 	SurplusEntities = "surplus_entities"
 )
 
-// Violation is an action of a client that the platform punishes.
+// Violation is an action of a client that Telegram refuses or punishes, such as a call beyond a limit.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -37,10 +37,10 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
 
-// Stats holds the counters since the start or the last Reset.
+// Stats contains the counters. They count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// Messages, Edits, Drafts, Deletes, Actions and Reactions count calls that took effect.
+	// Messages, Edits, Drafts, Deletes, Actions and Reactions count the bot's calls that took effect.
 	Messages  int `json:"messages"`
 	Edits     int `json:"edits"`
 	Drafts    int `json:"drafts"`
@@ -51,7 +51,8 @@ type Stats struct {
 	NotModified int `json:"not_modified"`
 	// Conflicts counts responses with status 409.
 	Conflicts int `json:"conflicts"`
-	// Pending is the number of updates that no poll has confirmed and no webhook has accepted.
+	// Pending is the number of updates that the bot has not received yet: no poll has confirmed them, and no
+	// webhook has accepted them.
 	Pending    int        `json:"pending_updates"`
 	Violations Violations `json:"violations"`
 }

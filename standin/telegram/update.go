@@ -12,15 +12,15 @@ import (
 const (
 	// maxPoll is the longest time that a getUpdates waits.
 	maxPoll = 50 * time.Second
-	// updateLifetime is how long an update is kept.
+	// updateLifetime is how long the server keeps an update that the bot does not fetch.
 	updateLifetime = 24 * time.Hour
-	// maxUpdates is the maximum number of updates in one getUpdates.
+	// maxUpdates is the maximum number of updates in one response to getUpdates.
 	maxUpdates = 100
-	// firstUpdate is the id of the first update. Like real ids, it is not 1.
+	// firstUpdate is the id of the first update. As on Telegram, the ids of updates do not begin at 1.
 	firstUpdate = 700_000_001
 )
 
-// queue holds the unconfirmed updates. Server.mu guards it.
+// queue contains the updates that the bot has not confirmed. Server.mu guards the queue.
 type queue struct {
 	next    int64
 	pending []pendingUpdate
@@ -32,28 +32,28 @@ type queue struct {
 type pendingUpdate struct {
 	at     time.Time
 	update *wireUpdate
-	// These fields are for a webhook: whether the update is being delivered, how many attempts have failed, and when to
-	// try again.
+	// These fields are for deliveries to a webhook: whether a delivery of the update is running, how many attempts have
+	// failed, and the time of the next attempt.
 	busy     bool
 	failures int
 	due      time.Time
 }
 
-// poll is a waiting getUpdates.
+// poll is a call of getUpdates that waits for updates.
 type poll struct {
 	wake     chan struct{} // signals that updates arrived; capacity 1
 	replaced chan struct{} // closed when another poll replaces this one
 }
 
-// idEpoch is when growing ids begin. If they grow by idsASecond ids per second, they stay within 31 bits for 17 years,
-// as clients in some languages require. Ids are used again after a restart only if a process used more than idsASecond
-// ids per second over its whole life.
+// With Options.GrowingIDs, the first id is the number of seconds since idEpoch, multiplied by idsASecond. Such ids fit
+// into 31 bits for 17 years, as clients in some languages require. Ids can repeat after a restart only if a process
+// used more than idsASecond ids per second on average.
 const (
 	idEpoch    = 1767225600 // 2026-01-01, in Unix seconds
 	idsASecond = 4
 )
 
-// initialState returns the number before the first message's id, and an empty queue of updates.
+// initialState returns an empty queue of updates, and the number before the id of the first message.
 func (s *Server) initialState() (before int, q queue) {
 	if !s.opts.GrowingIDs {
 		return 0, queue{next: firstUpdate}
@@ -65,7 +65,7 @@ func (s *Server) initialState() (before int, q queue) {
 	return before, queue{next: int64(before) + 1}
 }
 
-// hiddenByDefault reports whether a bot receives a kind of update only if it requests it by name.
+// hiddenByDefault reports whether a bot receives a kind of update only if it requests this kind by name.
 func hiddenByDefault(kind string) bool {
 	return kind == "chat_member" || kind == "message_reaction" || kind == "message_reaction_count"
 }
@@ -77,7 +77,7 @@ func (q *queue) allows(kind string) bool {
 	return slices.Contains(q.allowed, kind)
 }
 
-// deliver queues an update for the bot if it requested its kind.
+// deliver queues an update for the bot, if the bot requested this kind of update.
 func (s *Server) deliver(u *wireUpdate) {
 	q := &s.updates
 	if !q.allows(u.kind()) {
@@ -97,8 +97,8 @@ func (s *Server) deliver(u *wireUpdate) {
 	}
 }
 
-// confirm removes the updates below offset. A negative offset counts from the end of the queue: all updates before that
-// position are removed.
+// confirm removes the updates whose ids are less than offset. A negative offset is a position from the end of the
+// queue; confirm then removes all updates before this position.
 func (q *queue) confirm(offset int64, now time.Time) {
 	n := 0
 	switch {
@@ -123,8 +123,8 @@ func (q *queue) firstUpdates(limit int) []*wireUpdate {
 	return list
 }
 
-// getUpdates is the only method that waits. Only one call may wait: a second call replaces the first one, which gets an
-// error.
+// getUpdates returns pending updates, and waits if there are none. Only one call may wait: if a second call arrives,
+// the first one gets an error.
 func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) any {
 	limit := int(p.integer("limit"))
 	if limit < 1 || limit > maxUpdates {
@@ -190,7 +190,7 @@ func (s *Server) endPoll(self *poll) {
 	}
 }
 
-// abandonPoll ends a poll whose client has left.
+// abandonPoll ends a poll whose client has disconnected.
 func (s *Server) abandonPoll(self *poll) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,8 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 	return &apiError{code: rig.Gone}
 }
 
-// readAllowed reads allowed_updates. It returns nil if the parameter is absent, and the last setting then stays.
+// readAllowed reads the parameter allowed_updates. It returns nil if the parameter is absent, which means that the last
+// setting stays.
 func readAllowed(p params) *[]string {
 	list := []string{}
 	if !p.object("allowed_updates", &list, badRequest("can't parse allowed updates: JSON array of strings expected")) {

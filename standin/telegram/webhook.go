@@ -20,15 +20,16 @@ import (
 )
 
 const (
-	// webhookMethod is the method name of deliveries in faults. The action fault.CutAfter loses the bot's response.
+	// webhookMethod is the method name of deliveries to the webhook in faults. With the action fault.CutAfter, the
+	// bot receives the update, but its response is lost.
 	webhookMethod = "webhook"
-	// webhookTimeout is how long the bot may take to respond.
+	// webhookTimeout is how long the bot may take to respond to a delivery.
 	webhookTimeout = time.Minute
-	// firstRedelivery is the wait after the first failed attempt. It doubles with each further failed attempt, up to
-	// maxRedelivery.
+	// firstRedelivery is the wait after the first failed attempt to deliver an update. The wait doubles with each further
+	// failed attempt, up to maxRedelivery.
 	firstRedelivery = time.Second
 	maxRedelivery   = time.Minute
-	// maxRetryAfter is the longest wait that a bot can request by Retry-After.
+	// maxRetryAfter is the longest wait that a bot can request with the header Retry-After.
 	maxRetryAfter = time.Hour
 	// defaultConnections and maxConnections are the default and the maximum of max_connections.
 	defaultConnections = 40
@@ -43,7 +44,7 @@ type webhook struct {
 	busy        int             // number of running deliveries
 	ctx         context.Context //nolint:containedctx // the context of deliveries, which ends when the webhook is deleted.
 	end         context.CancelFunc
-	wake        chan struct{} // signals that runDeliveries must check again what can be delivered; capacity 1
+	wake        chan struct{} // signals that runDeliveries must look for deliverable updates again; capacity 1
 	failed      string        // the error of the last failed delivery
 	failedAt    time.Time
 }
@@ -57,15 +58,15 @@ type Delivery struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// Deliveries returns all attempts to deliver updates to webhooks. It is a copy.
+// Deliveries returns a copy of the records of all attempts to deliver updates to webhooks.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.deliveries)
 }
 
-// setWebhook replaces the webhook. Updates of one chat are delivered one after the other, and those of different chats
-// in parallel. Source: https://core.telegram.org/bots/api#setwebhook
+// setWebhook replaces the webhook. The server delivers updates of one chat one after the other, and updates of
+// different chats in parallel. Source: https://core.telegram.org/bots/api#setwebhook
 func (s *Server) setWebhook(r *request) any {
 	address := r.text("url")
 	if address == "" {
@@ -73,7 +74,7 @@ func (s *Server) setWebhook(r *request) any {
 	}
 	u, err := url.Parse(address)
 	badRequestIf(err != nil || u.Hostname() == "", "bad webhook: invalid webhook URL specified")
-	if !isLocal(u.Hostname()) { // without Dial, only this machine can be reached
+	if !isLocal(u.Hostname()) { // without Options.Dial, the server connects only to this machine
 		badRequestIf(u.Scheme != "https", "bad webhook: An HTTPS URL must be provided for webhook")
 		badRequestIf(!slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()),
 			"bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
@@ -115,8 +116,8 @@ func (s *Server) deleteWebhook(r *request) any {
 	return true
 }
 
-// dropWebhook removes the webhook. Updates that are being delivered stay in the queue, unless pending is true: then it
-// removes all pending updates.
+// dropWebhook removes the webhook. If pending is true, it also removes all pending updates. If not, updates whose
+// delivery is under way stay in the queue.
 func (s *Server) dropWebhook(pending bool) {
 	if s.updates.hook != nil {
 		s.updates.hook.end()
@@ -170,7 +171,8 @@ func (s *Server) runDeliveries(h *webhook) {
 	}
 }
 
-// deliverable returns the updates that can be delivered now, and the latest time to check again.
+// deliverable returns the updates that the server can deliver now, and the time at which the caller must check again at
+// the latest.
 func (q *queue) deliverable(h *webhook, now time.Time) (list []*wireUpdate, next time.Time) {
 	if h.ctx.Err() != nil {
 		return nil, now
@@ -205,7 +207,7 @@ func (s *Server) deliverOnce(h *webhook, u *wireUpdate) {
 	s.mu.Unlock()
 	status, wait, err := s.postUpdate(h, u)
 	if err == nil && rule != nil && rule.Action == fault.CutAfter {
-		status, err = 0, errors.New("Webhook connection closed") //nolint:staticcheck // the platform's own text.
+		status, err = 0, errors.New("Webhook connection closed") //nolint:staticcheck // Telegram's own text
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +236,7 @@ func (s *Server) deliverOnce(h *webhook, u *wireUpdate) {
 	h.signal()
 }
 
-// signal makes runDeliveries check again.
+// signal makes runDeliveries look for deliverable updates again.
 func (h *webhook) signal() {
 	select {
 	case h.wake <- struct{}{}:
@@ -242,7 +244,8 @@ func (h *webhook) signal() {
 	}
 }
 
-// postUpdate sends an update to the bot. If this fails, wait is how long the bot asks to wait before the next attempt.
+// postUpdate posts an update to the bot's webhook. If this fails, wait is the time that the bot's response requests
+// before the next attempt.
 func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(h.ctx, webhookTimeout)
 	defer cancel()
@@ -257,9 +260,9 @@ func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Du
 	resp, err := s.bot.Do(req)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return 0, 0, errors.New("Read timeout expired") //nolint:staticcheck // the platform's own text.
+		return 0, 0, errors.New("Read timeout expired") //nolint:staticcheck // Telegram's own text
 	case err != nil:
-		return 0, 0, errors.New("Connection refused") //nolint:staticcheck // the platform's own text.
+		return 0, 0, errors.New("Connection refused") //nolint:staticcheck // Telegram's own text
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // only the status matters
 	_ = resp.Body.Close()
@@ -271,7 +274,7 @@ func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Du
 	return resp.StatusCode, 0, nil
 }
 
-// dialLocal connects only to this machine, because a stand-in calls no other machines.
+// dialLocal connects only to this machine, so that a stand-in never sends requests to other machines.
 func dialLocal(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || !isLocal(host) {

@@ -1,6 +1,6 @@
 package telegram
 
-// The types that the Bot API sends and accepts, with the fields that this stand-in supports. Source:
+// These are the types that the Bot API sends and accepts, with the fields that this stand-in supports. Source:
 // https://core.telegram.org/bots/api#available-types
 
 // User is a person or a bot.
@@ -20,7 +20,7 @@ type wireMe struct {
 	HasTopicsEnabled        bool `json:"has_topics_enabled"`
 }
 
-// Chat is a chat in the API's form.
+// Chat is a chat in the form of the Bot API.
 type Chat struct {
 	ID        int64  `json:"id"`
 	Type      string `json:"type"` // private, group, supergroup or channel.
@@ -123,7 +123,7 @@ type wireOrigin struct {
 	MessageID      int    `json:"message_id,omitempty"`
 }
 
-// wireQuote is the quoted part of the message replied to. Offsets are in UTF-16 units. Source:
+// wireQuote is the quoted part of the message that is replied to. Offsets are in UTF-16 units. Source:
 // https://core.telegram.org/bots/api#textquote
 type wireQuote struct {
 	Text     string `json:"text"`
@@ -131,8 +131,8 @@ type wireQuote struct {
 	IsManual bool   `json:"is_manual,omitempty"`
 }
 
-// wireExternal is a message of another chat to which a person replies. Its text is not included: the bot gets only the
-// quote. Source: https://core.telegram.org/bots/api#externalreplyinfo
+// wireExternal is a message of another chat to which a person replies. It does not contain the message's text, because
+// Telegram sends a bot only the quote. Source: https://core.telegram.org/bots/api#externalreplyinfo
 type wireExternal struct {
 	Origin *wireOrigin `json:"origin"`
 	wireMedia
@@ -152,7 +152,7 @@ type wireUpdate struct {
 	Stopped       *wireStopDraft `json:"stopped_message_generation,omitempty"`
 }
 
-// kind returns the name of the update's kind in allowed_updates.
+// kind returns the name by which allowed_updates selects this kind of update.
 func (u *wireUpdate) kind() string {
 	switch {
 	case u.EditedMessage != nil:
@@ -167,8 +167,8 @@ func (u *wireUpdate) kind() string {
 	return "message"
 }
 
-// orderKey identifies the updates that a webhook receives one after the other: the updates of a chat, or the button
-// presses of a person.
+// orderKey returns the id of the chat of an update, or of the person who pressed a button. The server delivers updates
+// with the same key one after the other.
 func (u *wireUpdate) orderKey() int64 {
 	switch {
 	case u.EditedMessage != nil:
