@@ -20,8 +20,8 @@ func (a *adapter) Profile(chat.Target) chat.Profile { return a.l.w.s.profile }
 
 func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.dialect() }
 
-// Run passes people's updates to accept, and repeats each one until it is accepted. It begins with some older updates,
-// as platforms do.
+// Run passes the updates with people's messages to accept. Like a real platform, it begins with some older updates, and
+// delivers an update again if the gateway did not accept it.
 func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	a.l.learn(from.Sent)
@@ -72,7 +72,7 @@ func (a *adapter) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (ch
 	return a.create(ctx, &call{op: chat.OpSend, to: to, m: m}, nil)
 }
 
-// create makes a call that creates a message.
+// create makes a call that creates a message on the simulated platform.
 func (a *adapter) create(ctx context.Context, c *call, f *chat.File) (chat.Receipt, error) {
 	w := a.l.w
 	r := chat.Receipt{Ref: chat.MessageRef{Target: c.to}}
@@ -199,7 +199,7 @@ func (f finding) Find(ctx context.Context, to chat.Target, create chat.Create, _
 	return chat.Found{Ref: r}, nil
 }
 
-// partOf returns the number of the part in the key of a create.
+// partOf returns the number of the part from the idempotency key of a create call.
 func partOf(key string) int {
 	if apart(key) {
 		return -1
@@ -211,7 +211,7 @@ func partOf(key string) int {
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// String describes a call in the story of a failed schedule.
+// String describes a call for the log of a failed schedule.
 func (c *call) String() string {
 	name := map[chat.Op]string{
 		chat.OpSend: "send", chat.OpEdit: "edit", chat.OpDelete: "delete", chat.OpTyping: "type",

@@ -8,11 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// A simulation runs on one clock, but each process adds an offset to the times that it writes and reads. The store
-// converts the times in its own columns. It can't convert the times inside JSON that the gateway encodes, so only those
-// times show the offset.
+// The clocks of the simulated processes differ: each process adds its own offset to the times that it writes and reads.
+// The store converts the times in its own columns to one clock. The store can't convert the times inside JSON that the
+// gateway encodes, so the simulation adds the offset only to those times.
 
-// instant matches a time in JSON.
+// instant matches a timestamp in JSON.
 var instant = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
 
 // clock returns how far the process's clock is ahead of the simulation's clock.
@@ -23,7 +23,7 @@ func (l *life) clock() time.Duration {
 	return 0
 }
 
-// moved returns JSON in which every time is moved by the given duration.
+// moved returns body, which is JSON, with by added to every timestamp.
 func moved(body []byte, by time.Duration) []byte {
 	if by == 0 {
 		return body
@@ -37,10 +37,10 @@ func moved(body []byte, by time.Duration) []byte {
 	})
 }
 
-// written returns JSON as a process with its own clock encodes it.
+// written returns JSON with the timestamps that the process k would write, according to its own clock.
 func (k *keeper) written(body []byte) []byte { return moved(body, k.l.clock()) }
 
-// readTurns returns turns as a process with its own clock reads them.
+// readTurns returns turns with the timestamps that the process k would read, according to its own clock.
 func (k *keeper) readTurns(turns []chat.Turn) []chat.Turn {
 	for i := range turns {
 		t := &turns[i]

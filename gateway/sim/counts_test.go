@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// counts has the number of occurrences of each situation.
+// counts contains the number of occurrences of each situation.
 type counts map[string]int
 
 func (c counts) add(what string, n int) { c[what] += n }
@@ -37,8 +37,8 @@ func (t *total) String() string {
 	return b.String()
 }
 
-// situations returns the situations that a large set of schedules must contain. If a situation is missing, the set
-// proves nothing about that situation.
+// situations returns the situations that must occur in a large set of schedules. If a situation never occurs, the
+// schedules do not test it.
 func situations() []string {
 	return []string{
 		"tool calls: " + look, "tool calls: " + change, "tool calls: " + alter,
@@ -55,8 +55,9 @@ func situations() []string {
 	}
 }
 
-// rareSituations returns the situations that a full set of schedules must contain. The small set of CI contains each
-// about ten times, and the exact number depends on the order in which goroutines run.
+// rareSituations returns the situations that must occur in a full set of schedules, but may be missing in the small set
+// of CI. In the small set, each occurs only about ten times, and the exact number depends on the order in which
+// goroutines run.
 func rareSituations() []string {
 	return []string{
 		"kill: " + beforeDeed, "kill: " + afterDeed,
@@ -75,15 +76,16 @@ func situationsOfReplicas() []string {
 	}
 }
 
-// enough is the number of schedules that contain every situation that is not rare.
+// enough is the number of schedules from which each situation must have occurred, except rare ones.
 const enough = 800
 
-// all is the number of schedules that also contain the rare situations and use every exception. An exception that no
-// schedule needs would hide real faults.
+// all is the number of schedules from which each rare situation must have occurred and the judge must have used each
+// exception. An exception that no schedule needs could hide real faults.
 const all = 22_500
 
-// missing returns the situations that no schedule contained. With replicas, it also looks for the situations of
-// replicas. It returns nothing if too few schedules were played, or not on every kind of platform.
+// missing returns the situations that should have occurred and did not. If replicas is true, it also checks the
+// situations of replicas. It returns nothing if fewer than enough schedules were played, or if a kind of platform had
+// no schedule.
 func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +113,7 @@ func (t *total) missing(replicas bool) (none []string) {
 	return none
 }
 
-// summarize counts the situations of a schedule.
+// summarize counts situations of the schedule after it was played.
 func (w *world) summarize() {
 	w.counts.add("schedules", 1)
 	w.counts.add("schedules: "+w.s.kind.name, 1)

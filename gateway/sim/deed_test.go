@@ -14,12 +14,12 @@ import (
 // turn.
 const restartGrace = time.Minute
 
-// inTime reports whether a message came before the question's time limit ended. Only a process that lived until then
-// can end a question.
+// inTime reports whether message m arrived before the time limit of question q ended. The time limit counts only if a
+// process was running when it ended, since only a running process can end a question.
 func (w *world) inTime(m *written, q *question) bool {
 	for i, b := range q.turn.begun {
 		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
-			continue // the question was asked after the message
+			continue // the question was stored only after the next process had begun
 		}
 		until := q.filed.Add(w.s.approval)
 		if grace := b.at.Add(restartGrace); i > 0 && !b.at.Before(q.filed) && grace.After(until) {
@@ -33,8 +33,8 @@ func (w *world) inTime(m *written, q *question) bool {
 	return true
 }
 
-// cutShort reports whether somebody may have ended a turn while it waited for an answer to a question. Then no process
-// watched the question's time limit.
+// cutShort reports whether somebody may have ended a turn before the time until, while the turn waited for an answer to
+// question q. After that, no process checks the question's time limit.
 func (w *world) cutShort(q *question, until time.Time) bool {
 	if w.editedBefore(q, until) {
 		return true
@@ -50,14 +50,14 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 	return false
 }
 
-// editedBefore reports whether the message that the question's turn answers was edited before a time, and the turn had
-// not restarted when the question was stored. The edit either ended the question or arrived too late: the platform may
-// deliver it long after it was written.
+// editedBefore reports whether a person edited the message that the question's turn answers, and the turn had not
+// restarted because of that edit when the question was stored. Such an edit either ended the question, or arrived too
+// late because the platform delivered it late.
 func (w *world) editedBefore(q *question, until time.Time) bool {
 	return w.edits(q.turn, until) > q.revised
 }
 
-// edits returns the number of edits of a turn's messages until a time.
+// edits returns how often people edited the messages of a turn until the given time.
 func (w *world) edits(t *turnLog, until time.Time) (n int) {
 	for _, m := range t.messages {
 		for _, at := range w.messages[m].edits {
@@ -77,9 +77,10 @@ type standingApproval struct {
 	at    time.Time
 }
 
-// noteConsent checks that a person with the right to do so gave a standing approval.
+// noteConsent checks that a standing approval, which the gateway has stored, was given by a person who had the right to
+// do so.
 func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
-	tool, _, _ = strings.Cut(tool, "@") // tools do not change in a simulation
+	tool, _, _ = strings.Cut(tool, "@") // the version behind the @ does not matter, since tools do not change in a simulation
 	approval := standingApproval{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
 	w.consents = append(w.consents, approval)
 	w.note("all calls of %s by %s are approved in place %d", tool, u, approval.place)
@@ -102,7 +103,7 @@ func (w *world) hasStandingApproval(t *turnLog, tool string) bool {
 	})
 }
 
-// questionAbout returns the question about a call, or nil if nobody was asked.
+// questionAbout returns the question for approval about a tool call, or nil if nobody was asked.
 func (w *world) questionAbout(key string) *question {
 	for _, q := range w.questions {
 		if q.key == key {
@@ -112,7 +113,7 @@ func (w *world) questionAbout(key string) *question {
 	return nil
 }
 
-// judgeEffect checks that a call may take effect now.
+// judgeEffect checks that tool call d may take effect now.
 func (w *world) judgeEffect(d *deed) {
 	t := w.turns[d.turn]
 	if t == nil || t.over() {
@@ -149,7 +150,7 @@ func (w *world) judgeEffect(d *deed) {
 	}
 }
 
-// stoppedBefore reports whether the answering process had received a command that stops a turn before a time.
+// stoppedBefore reports whether, before the given time, the process that runs turn t received a command that stops it.
 func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(memoryMoved)
@@ -161,8 +162,8 @@ func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	})
 }
 
-// judgeAnswers checks that each tool call in a history has exactly one result, right after it, and that the result is
-// true.
+// judgeAnswers checks that each tool call in a history is followed by exactly one result, and that the result says
+// truly what the call did.
 func (w *world) judgeAnswers(history []agent.Message, what string) {
 	for i := 0; i < len(history); i++ {
 		m := history[i]
@@ -180,7 +181,7 @@ func (w *world) judgeAnswers(history []agent.Message, what string) {
 	}
 }
 
-// judgeToldResult checks that the result of a call is true.
+// judgeToldResult checks that the result of a tool call in the history says truly what the call did.
 func (w *world) judgeToldResult(key, text, what string) {
 	d := w.deeds[key]
 	if d == nil {
@@ -231,7 +232,7 @@ func (w *world) judgeToldResult(key, text, what string) {
 	}
 }
 
-// decisionFor returns the message that approved a call.
+// decisionFor returns the message with which a person approved a tool call, or nil.
 func (w *world) decisionFor(d *deed) *written {
 	if q := w.questionAbout(d.key); q != nil {
 		return w.decider(q, agent.Approved)
@@ -239,13 +240,14 @@ func (w *world) decisionFor(d *deed) *written {
 	return nil
 }
 
-// notDone records that a result says that a call was not made.
+// notDone records that the model was told that a tool call was not made.
 func (w *world) notDone(d *deed, how string) {
 	d.undone = d.undone || d.tool != look
 	w.counts.add("answers: "+how, 1)
 }
 
-// judgeDeeds checks at the end what became of the questions and the calls.
+// judgeDeeds checks, at the end of the schedule, that messages about questions were used and that approved tool calls
+// were made.
 func (w *world) judgeDeeds() {
 	for _, q := range w.questions {
 		d, t := w.deeds[q.key], q.turn
@@ -264,16 +266,16 @@ func (w *world) judgeDeeds() {
 	}
 }
 
-// broken reports whether a turn may have ended in any way other than by its own result.
+// broken reports whether a turn may have ended without its own result, for example because somebody stopped it.
 func (w *world) broken(t *turnLog) bool {
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
-// hadTime reports whether an approved call had time to be made. The process in which it was approved must have begun
-// the turn and lived long enough, and nothing may have ended the turn in between.
+// hadTime reports whether there was enough time to make a tool call after its approval. The process that ran the turn
+// at the approval must have run long enough afterwards, and nothing may have ended the turn meanwhile.
 func (w *world) hadTime(q *question) bool {
 	if !slices.ContainsFunc(q.turn.begun, func(b beginning) bool { return !b.at.After(q.ruled) && !b.life.diedAt(q.ruled) }) {
-		return false // the turn waited behind another turn of a chat that moved
+		return false // no process ran the turn, because it waited for another turn of a chat that moved
 	}
 	slack := 10 * time.Second
 	for _, d := range w.deeds {
@@ -295,8 +297,8 @@ func (w *world) hadTime(q *question) bool {
 	return true
 }
 
-// judgeHeard checks that no message about an undecided question was lost. A message was lost if a process accepted it,
-// lived on, and did not use it.
+// judgeHeard checks that no message that decides question q was lost. A message was lost if a process accepted it, kept
+// running, and dropped it without storing a decision.
 func (w *world) judgeHeard(q *question) {
 	if w.broken(q.turn) {
 		return
@@ -309,8 +311,8 @@ func (w *world) judgeHeard(q *question) {
 	}
 }
 
-// judgeKnown checks that the history of a place contains the calls that took effect there, unless they were removed
-// from it.
+// judgeKnown checks that the history of a conversation contains every tool call that took effect there, unless it was
+// removed from the history.
 func (w *world) judgeKnown(place int, history []agent.Message) {
 	var keys []string
 	for _, m := range history {
@@ -327,7 +329,8 @@ func (w *world) judgeKnown(place int, history []agent.Message) {
 	}
 }
 
-// wiped reports whether the entries of a turn may have been removed from the history, or summarized.
+// wiped reports whether the history may no longer contain the entries of a turn, because they were removed or
+// summarized.
 func (w *world) wiped(t *turnLog) bool {
 	if t.void || t.undone || t.ended.IsZero() || w.lost(t) || slices.ContainsFunc(w.order, func(o *turnLog) bool { return o.replaces == t.id }) {
 		return true
@@ -342,7 +345,8 @@ func (w *world) wiped(t *turnLog) bool {
 	})
 }
 
-// judgeScreen checks that only the reply of an ended turn is visible: no question, no button, no line about tools.
+// judgeScreen checks that the messages of an ended turn show only its reply: no question for approval, no button, no
+// line about tools.
 func (w *world) judgeScreen(t *turnLog) {
 	for _, m := range w.standing(t) {
 		text, signs := m.text(), false

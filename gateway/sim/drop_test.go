@@ -8,11 +8,12 @@ import (
 	"telex/gateway"
 )
 
-// mostLines is the number of fixed lines that one conversation may have in delivery. Further lines are dropped.
+// mostLines is the number of fixed lines that the gateway delivers at the same time in one conversation. It drops
+// further lines.
 const mostLines = 5
 
-// mayDrop reports whether message n may stay without an answer. In that case, a later command cancelled it, or the line
-// that answers it was sent a moment before.
+// mayDrop reports whether message n may stay without an answer, for example because a later command cancelled it, or
+// because the bot had sent the line that would answer it a moment before.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
@@ -24,20 +25,22 @@ func (w *world) mayDrop(n int) bool {
 	}
 	switch m.kind {
 	case "press":
-		return true // the button shows the outcome, and judgeHeard checks that
+		return true // the message with the button shows the outcome, and judgeHeard checks the decision
 	case "text", "big":
 		return w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
 	case "retry":
-		again := slices.ContainsFunc(w.order, func(t *turnLog) bool { // the store may fail between the two writes
+		again := slices.ContainsFunc(w.order, func(t *turnLog) bool {
+			// The store may fail after it released the old turn and before it dropped the command.
 			return t.place == m.place && !t.released.Before(m.accepted) && !t.released.After(m.dropped)
 		})
-		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m) // if again is true, its question is asked again anyway
+		// If again is true, the old turn's question will be answered again anyway.
+		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m)
 	case "yes", "no":
 		return w.decidesAny(m) || w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
 	case "approve", "deny":
 		return w.decidesAny(m) || w.saidLately(m, gateway.TextNotYours, false)
 	case "stop":
-		late := m.stops != "" // pressing a button has no effect when its answer is over
+		late := m.stops != "" // the button of a draft has no effect when its answer has ended
 		return late || w.droppedBy(n, "stop", "new", "forget", "undo") || w.stopsVisibly(m)
 	default:
 		return false
@@ -61,8 +64,8 @@ func (w *world) decidesAny(m *written) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return w.decides(m, q, m.decides-1) })
 }
 
-// stopsVisibly reports whether a command stopped a reply with visible text. The mark below that text then answers the
-// command.
+// stopsVisibly reports whether command m stopped a reply with visible text. The mark that is then shown below the text
+// is the answer to the command.
 func (w *world) stopsVisibly(m *written) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		runs := !t.begun[0].at.After(m.accepted) && (t.ended.IsZero() || !t.ended.Before(m.accepted))
@@ -70,13 +73,13 @@ func (w *world) stopsVisibly(m *written) bool {
 	})
 }
 
-// wasToldLately reports whether the writer of m was told a moment before that they write too much.
+// wasToldLately reports whether the bot told the writer of m a moment before that they write too many messages.
 func (w *world) wasToldLately(m *written) bool {
 	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
 }
 
-// saidLately reports whether the bot began to send a line at about the time of m, in the conversation of m. The line
-// must be for the writer of m or, with everybody, for anybody.
+// saidLately reports whether the bot began to send a certain fixed line at about the time of m. If everybody is true,
+// the line may be for anybody in the conversation of m; if it is false, the line must be for the writer of m.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user
@@ -88,7 +91,7 @@ func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool
 	})
 }
 
-// linesUnderWay returns the number of fixed lines that are being delivered in a place.
+// linesUnderWay returns the number of fixed lines that the gateway was delivering in a conversation at the given time.
 func (w *world) linesUnderWay(place int, at time.Time) (n int) {
 	for _, t := range w.order {
 		if t.place == place && len(t.runs) == 0 && !t.begun[0].at.After(at) && (t.ended.IsZero() || !t.ended.Before(at)) {

@@ -8,7 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// at plays a schedule with many different times, because the situation occurs only at some of them.
+// at plays a schedule many times, each time with another time of an event, because the tested situation occurs only at
+// some of these times.
 func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when time.Duration)) {
 	t.Helper()
 	t.Parallel()
@@ -20,15 +21,16 @@ func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when
 	}
 }
 
-// probed is a schedule on a platform where creates may take effect late and must be searched for.
+// probed returns a schedule on a platform on which create calls may take effect late, so that their messages must be
+// searched for.
 func probed(answers ...answer) schedule {
 	s := story("edit-and-probe", answers...)
 	s.profile.LateFor = lateFor
 	return s
 }
 
-// D2: a question is edited, and somebody stops the answer before the turn restarts. The visible text must not be sent
-// again.
+// D2: a person edits a question, and somebody stops the answer before the turn restarts. The visible text must not be
+// sent again.
 func TestRegressionEditedAndStopped(t *testing.T) {
 	at(t, 100*time.Millisecond, 2*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)))
@@ -40,8 +42,8 @@ func TestRegressionEditedAndStopped(t *testing.T) {
 	})
 }
 
-// D9: a search for a create finds nothing, and the next question interrupts the answer before the answer has another
-// message. The message that appears later must not keep a cursor.
+// D9: the bot searches for the message of a create call and finds nothing. The next question interrupts the answer
+// before another message of the answer is sent. The first message, which appears later, must not keep its cursor.
 func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := probed(talk(numbered(60)))
@@ -53,8 +55,8 @@ func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	})
 }
 
-// D1: a process dies while it shows the final text in the messages of an earlier answer. A person then erases the
-// history before the next process starts. At the end, all visible messages must belong to the same answer.
+// D1: a process dies while it replaces the text of an earlier answer by the final text of a new one. A person then
+// erases the history before the next process starts. At the end, all visible messages must belong to the same answer.
 func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -70,13 +72,13 @@ func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 	}
 }
 
-// D1: a question is edited right after its answer's message was edited, and the process dies before the new answer
-// shows a text. The record of that message edit is discarded with the old answer. The next process starts too late to
-// run the turn again. It must leave the visible text as it is.
+// D1: a person edits a question right after the bot edited the message with its answer, and the process dies before the
+// new answer shows a text. The record of the bot's edit is discarded with the old answer. The next process starts too
+// late to run the turn again, and must leave the visible text as it is.
 func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	at(t, 1050*time.Millisecond, 2500*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)), talk("a1w0x a1w1x"))
-		s.answers[0].deltas = s.answers[0].deltas[:24] // then the model sends nothing
+		s.answers[0].deltas = s.answers[0].deltas[:24] // the model sends nothing after these deltas
 		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond
 		s.accidents = []accident{{at: when, kind: "edit"}}
 		s.kills = []kill{{where: atTime, at: when + 95*time.Millisecond, down: 20 * time.Minute}}
@@ -84,8 +86,8 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	})
 }
 
-// D1: a stop arrives while the final text replaces a longer preview. A draft that still waits must not be sent, because
-// it belongs to the discarded text.
+// D1: a person stops an answer while its final text replaces a longer preview. A draft that still waits for the budget
+// must not be sent, because it belongs to the discarded text.
 func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
 	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {
