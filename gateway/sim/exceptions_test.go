@@ -11,9 +11,9 @@ import (
 	"telex/gateway"
 )
 
-// exception is a deviation that the judge accepts, although a person would call it wrong. Each exception is listed in
-// this file with the reason why no program could do better. If the reason is a weakness of telex, it is a bug and not
-// an exception.
+// exception is behaviour that the judge accepts, although a person would call it wrong. This file lists each exception
+// with the reason why no program could do better. Behaviour that a better program could avoid is a bug and must not be
+// listed here.
 type exception string
 
 // Exceptions for messages beside a reply.
@@ -85,7 +85,7 @@ func exceptions() map[exception]string {
 	}
 }
 
-// except counts a use of an exception.
+// except records that the judge accepted behaviour because of an exception.
 func (w *world) except(e exception) {
 	if exceptions()[e] == "" {
 		w.complain("an exception without a reason: %s", e)
@@ -93,7 +93,8 @@ func (w *world) except(e exception) {
 	w.counts.add("exception: "+string(e), 1)
 }
 
-// Each exception has a reason and is used by the judge, and the judge uses no other.
+// TestEachExceptionHasAReason checks that each exception has a reason, that the judge uses it, and that the judge uses
+// no exception outside the list.
 func TestEachExceptionHasAReason(t *testing.T) {
 	t.Parallel()
 	constants := regexp.MustCompile(`(?m)^\t(\w+) +exception = "(.*)"$`)
@@ -133,7 +134,7 @@ func TestEachExceptionHasAReason(t *testing.T) {
 	}
 }
 
-// rareExceptions returns schedules that need an exception which random schedules rarely need.
+// rareExceptions returns, for each exception that random schedules rarely need, a schedule that needs it.
 func rareExceptions() map[exception]schedule {
 	crowd := story("edit", talk(token(0, 0)))
 	for i := range 8 {
@@ -154,8 +155,10 @@ func rareExceptions() map[exception]schedule {
 	again := story("edit", talk(numbered(17)))
 	again.profile.TextLimit, again.real = 60, 60
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
-	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // only the second message fails; the first one can be made final
-	// The create of the second message of the first answer fails: it takes effect late, or never.
+	// Only the second message fails; the first one can show the final text.
+	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}}
+	// In these schedules, the create call for the second message of the first answer fails. It takes effect late, or
+	// never.
 	stopped := func(create fault, says ...time.Duration) schedule {
 		s := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
 		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond
@@ -170,7 +173,8 @@ func rareExceptions() map[exception]schedule {
 	}
 	late := stopped(fault{kind: cutLate, after: 8 * time.Second}, 2500*time.Millisecond)
 	twins := stopped(fault{kind: cutBefore}, 2500*time.Millisecond, 5*time.Second)
-	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}} // the third create takes effect while the process dies
+	// The third create call takes effect, but the process dies before it gets the response.
+	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}}
 	return map[exception]schedule{tookEffectLate: late, crowded: crowd, deletedBetween: between, editedAgain: again, mixedUp: twins, editedBySeveral: lateEdit()}
 }
 

@@ -10,9 +10,10 @@ import (
 	"telex/gateway"
 )
 
-// The judge once reported these schedules as violations by mistake.
+// In the schedules of this file, the gateway behaves correctly, but the judge once reported a violation by mistake.
 
-// D14: an answer can't be searched for while another search in its chat hangs. The next answer overtakes it.
+// D14: the bot must search for an answer, but can't while another search in the same chat hangs. The next answer is
+// shown first.
 func TestFairSearchThatHasToWait(t *testing.T) {
 	t.Parallel()
 	s := probed(talk("a0w0x a0w1x"), talk("a1w0x a1w1x"))
@@ -25,9 +26,9 @@ func TestFairSearchThatHasToWait(t *testing.T) {
 	}
 }
 
-// D14: the platform refuses an answer for a moment, and the conversation continues. When the message can be created,
-// the text turns out to be too long for one message. The rest appears below the next answer, which begins at that
-// moment.
+// D14: the platform refuses an answer for a moment, and the conversation continues with the next answer. When the
+// platform accepts the first answer, its text is too long for one message. The second message of the first answer
+// appears below the next answer, which was sent at the same moment.
 func TestFairTooLongBehindTrouble(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys", talk(numbered(8)), talk("a1w0x a1w1x"))
@@ -38,8 +39,8 @@ func TestFairTooLongBehindTrouble(t *testing.T) {
 	perform(t, s)
 }
 
-// D6: a person deletes a message. The line below the answer then takes up two messages: the deleted one and the one
-// after it. The part of the line in the deleted message is missing.
+// D6: a person deletes a message, and an error line below the answer would take up this message and the next one.
+// People see only the part of the line in the next message.
 func TestFairLineAcrossADeletedMessage(t *testing.T) {
 	at(t, 0, 3*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(30)), failing(talk("a1w0x a1w1x")))
@@ -51,11 +52,11 @@ func TestFairLineAcrossADeletedMessage(t *testing.T) {
 	})
 }
 
-// A tool call that only reads fails at the moment at which its turn is interrupted, and then the process dies. The next
-// process makes the call again.
+// A tool call that only reads fails at the same moment at which its turn is interrupted, and then the process dies. The
+// next process makes the call again, which is harmless.
 func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 	t.Parallel()
-	for n := range 40 { // either event may come first
+	for n := range 40 { // repeated, since either event may come first
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := story("edit", calling("a0w0x", "a0w1x", look))
@@ -69,10 +70,10 @@ func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 	}
 }
 
-// A "yes" arrives at the moment at which the question's time limit ends.
+// A person answers a question for approval with "yes" at the moment at which the question's time limit ends.
 func TestFairYesInTheLastMoment(t *testing.T) {
 	t.Parallel()
-	for n := range 300 { // the race is rare
+	for n := range 300 { // repeated, because the race is rare
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := story("send-only", calling("a0w0x", "a0w1x", change, change))
@@ -83,8 +84,8 @@ func TestFairYesInTheLastMoment(t *testing.T) {
 	}
 }
 
-// The platform can't delete messages. A message that the final text does not need stays. Its text is repeated in
-// another message that replaced an uneditable one.
+// The platform can't delete messages. A surplus message of the preview stays, and a new message, which replaces one
+// that can't be edited, repeats words of the surplus message.
 func TestFairWordsOfALongerPreview(t *testing.T) {
 	t.Parallel()
 	all := strings.Fields(numbered(16))
@@ -92,15 +93,16 @@ func TestFairWordsOfALongerPreview(t *testing.T) {
 	s.tools, s.approval, s.goesOn = true, time.Hour, doApprove
 	s.profile.TextLimit, s.real = 60, 60
 	s.answers[0].deltas[15].after = 3 * time.Second
-	s.faults = each(isFrozen, 8) // the second edit for the final text
+	s.faults = each(isFrozen, 8) // call 8 is the second edit for the final text
 	w := perform(t, s)
 	if w.counts["exception: "+string(sentAnewBelow)] == 0 {
 		t.Errorf("every message could be edited\nwhat happened:\n%s", strings.Join(w.story(), "\n"))
 	}
 }
 
-// A process that becomes the receiver gets messages again that were ignored before. If such a message follows the first
-// piece of a split message, it counts as the rest of that message.
+// When a process becomes the receiver, the platform delivers some messages again that the gateway ignored before. If
+// such a message arrives after the first piece of a message that a client split, the gateway takes it for the next
+// piece.
 func TestFairIgnoredUntilAPieceCame(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk("a0w0x a0w1x"))

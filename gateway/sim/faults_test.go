@@ -8,12 +8,12 @@ import (
 	"telex/internal/chat"
 )
 
-// fault is a fault of one call. The zero value is no fault.
+// fault is a fault that the platform injects into one call. The zero value means that the call has no fault.
 type fault struct {
 	kind  string
-	scope chat.Scope // for the kind limited: the scope that is blocked
-	named bool       // for the kind limited: the response names the blocked scope
-	told  bool       // for the kind limited: the response contains the limit
+	scope chat.Scope // if kind is limited: the scope that the platform blocks
+	named bool       // if kind is limited: the response names the blocked scope
+	told  bool       // if kind is limited: the response contains the limit
 	after time.Duration
 }
 
@@ -31,10 +31,10 @@ const (
 	tooLong     = "too long"
 	nameless    = "no message id"
 	isFrozen    = "can't be edited"
-	isForbidden = "forbidden"    // one call only
-	isAuth      = "unauthorized" // one call only
+	isForbidden = "forbidden"    // affects one call only
+	isAuth      = "unauthorized" // affects one call only
 	cutLate     = "cut, and the effect comes later"
-	isBad       = "server error for this message" // only this message is affected, for the duration of the fault
+	isBad       = "server error for this message" // affects all calls for this message, for the duration of the fault
 )
 
 func (k kind) faults() []string {
@@ -48,17 +48,17 @@ func (k kind) faults() []string {
 	return list
 }
 
-// kill is a kill of the process, or a graceful stop.
+// kill kills a process or stops it gracefully.
 type kill struct {
 	where string
 	n     int           // number of the call or the write, counted from the start of the schedule
-	at    time.Duration // only if where is atTime or inOrder
+	at    time.Duration // time of the kill, if where is atTime or inOrder
 	down  time.Duration
-	ghost bool // calls that are on their way still arrive
-	slot  int  // of the process; only if where is atTime or inOrder
+	ghost bool // calls that were already sent still arrive after the kill
+	slot  int  // slot of the killed process, if where is atTime or inOrder
 }
 
-// Moments at which a process dies.
+// The moments at which a process can die.
 const (
 	atTime      = "at an instant"
 	inOrder     = "stopped in good order"
@@ -75,7 +75,7 @@ func killPlaces() []string {
 	return []string{atTime, atTime, inOrder, beforeCall, afterCall, afterAnswer, beforeWrite, afterWrite}
 }
 
-// drawEdits draws which questions people edit, mostly while they are being answered.
+// drawEdits chooses at random which questions people edit and when, mostly while the bot answers them.
 func (s *schedule) drawEdits(t *rapid.T) {
 	for range rapid.IntRange(0, 2).Draw(t, "edits") {
 		of := rapid.SampledFrom(s.says).Draw(t, "edited")
@@ -83,9 +83,10 @@ func (s *schedule) drawEdits(t *rapid.T) {
 	}
 }
 
-// drawTrouble draws the faults. Some schedules lack certain kinds of faults, so that each kind also occurs alone.
+// drawTrouble chooses the faults, kills and outages at random. Each of these three groups is left out of half of the
+// schedules, so that each group also occurs alone.
 func (s *schedule) drawTrouble(t *rapid.T) {
-	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // a set of bits
+	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // one bit for each group: faults, kills, outages
 	if sorts&1 != 0 {
 		for range rapid.IntRange(1, 5).Draw(t, "faults") {
 			s.faults[rapid.IntRange(0, 25).Draw(t, "call")] = drawFault(t, s.kind.faults())

@@ -5,36 +5,39 @@ import (
 	"time"
 )
 
-// private reports whether only one person writes in a place.
+// private reports whether only one person writes in a conversation. place is the number of the conversation.
 func (s schedule) private(place int) bool { return place != 1 && place != 2 }
 
 // judgeDeletion checks that the bot never deletes all visible messages of a reply (F05).
 func (w *world) judgeDeletion(gone *message) {
-	said := questionID.ReplaceAllString(gone.text(), "") // an id may look like a word of an answer: a9w5x
+	// The id of a question may look like a word of an answer, such as a9w5x.
+	said := questionID.ReplaceAllString(gone.text(), "")
 	if apart(gone.key()) || w.s.tools && !words.MatchString(said) {
-		return // neither a question nor a line about tools is part of the reply
+		return // a message with only a question or a line about tools is not part of the reply
 	}
 	for _, m := range w.person.of(gone.turn) {
-		if m.stands() || m.deletedBy == "person" { // the platform does not report the person's deletions to the bot
+		if m.stands() || m.deletedBy == "person" {
+			// A message that a person deleted counts as visible, because the platform does not tell the bot about it.
 			return
 		}
 	}
-	if gone.mixed == takenByOther { // the reply whose message it was sends it again
+	if gone.mixed == takenByOther { // the reply to which the message belonged sends it again
 		w.except(mixedUp)
 		return
 	}
 	w.complain("F05: the bot deletes all that a person sees of turn %s", gone.turn)
 }
 
-// patience is the maximum age of a preview without faults. The strictest limits allow a few calls per 20 seconds, and
-// two conversations may share them.
+// patience is how long text of the model may stay invisible in a schedule without faults. The time is long because the
+// strictest limits allow only a few calls per 20 seconds, which two conversations may have to share.
 const patience = time.Minute
 
-// draftLife is how long clients show a draft.
+// draftLife is how long people see a draft after the bot sent it.
 const draftLife = 30 * time.Second
 
-// judgeFresh checks that the model's text is visible after a while, except for its last word. Text that no later delta
-// follows must be shown by a timer, and no conversation may starve (D12).
+// judgeFresh checks that the model's text is visible when the model has paused for the time patience. Only the last
+// word may be missing. So the gateway must show new text even if no delta follows, and must not neglect a conversation
+// (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,10 +47,10 @@ func (w *world) judgeFresh(r *run) {
 	}
 	t := w.turns[r.turn]
 	if c.Draft && !w.s.private(t.place) {
-		return // a chat shows only one draft
+		return // a chat shows only one draft, which may belong to another conversation in the chat
 	}
 	if c.Stream && w.s.measure.length(r.said[0]) > w.s.profile.TextLimit*4/5 {
-		return // text that may belong in the next part is held back, because a stream can't remove text
+		return // the gateway holds text back that may belong to the next part, because a stream can't remove text
 	}
 	if w.interrupted(t, r) || len(t.begun) > 1 {
 		return

@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// left returns the ids of unfinished turns and unanswered messages in the store.
+// left returns the ids of the turns in the store that have not ended, and of the messages that were not answered.
 func (w *world) left() (ids []string) {
 	turns, _ := w.store.Unfinished(nil) //nolint:staticcheck // a Memory needs no context
 	pending, _ := w.store.Pending(nil)  //nolint:staticcheck // a Memory needs no context
@@ -24,7 +24,7 @@ func (w *world) left() (ids []string) {
 	return ids
 }
 
-// working reports whether a turn in the call's chat is running.
+// working reports whether a turn is running in the chat of call c.
 func (w *world) working(c *call) bool {
 	home := strings.TrimSuffix(string(c.to.Chat), "moved")
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
@@ -32,7 +32,8 @@ func (w *world) working(c *call) bool {
 	})
 }
 
-// judge checks the visible messages at the end, and the outcome of every question.
+// judge makes all checks at the end of a schedule: it checks the visible messages, the stored history, and what became
+// of every message that people wrote.
 func (w *world) judge() {
 	if left := w.left(); len(left) > 0 {
 		w.complain("left in the store: %v", left)
@@ -55,7 +56,7 @@ func (w *world) judge() {
 	w.summarize()
 }
 
-// judgeMessages checks each message that people wrote: no accepted message is lost, and none is answered twice.
+// judgeMessages checks that the gateway lost no accepted message of a person, and answered none twice.
 func (w *world) judgeMessages() {
 	for i, m := range w.messages {
 		var answers []*turnLog
@@ -66,7 +67,8 @@ func (w *world) judgeMessages() {
 		}
 		switch {
 		case m.unnamed && !w.judgeUnnamed(m):
-		case m.user == stranger && m.accepted.IsZero(): // a stranger may be ignored; judgeStored checks whether one may get a pairing code
+		case m.user == stranger && m.accepted.IsZero():
+			// The gateway may ignore strangers; judgeStored checks whether a stranger may get a pairing code.
 		case m.accepted.IsZero():
 			w.complain("F43: m%d was never accepted", i)
 		case len(answers) > 1:
@@ -79,8 +81,8 @@ func (w *world) judgeMessages() {
 	}
 }
 
-// judgeOrder checks that questions are answered in the order of arrival (F39), and that the answers appear in that
-// order.
+// judgeOrder checks that the gateway answers the questions of a conversation in the order of their arrival (F39), and
+// that the answers appear in this order.
 func (w *world) judgeOrder() {
 	for place := range w.s.places {
 		last := time.Time{}
@@ -91,7 +93,9 @@ func (w *world) judgeOrder() {
 			}
 			for _, n := range t.messages[:t.first] {
 				switch at := w.messages[n].accepted; {
-				case w.messages[n].joined: // a message that joined a running turn counts with that turn, even if the turn was withdrawn later
+				case w.messages[n].joined:
+					// The order of a message that joined a running turn is that of the turn, even if the turn was
+					// withdrawn later.
 				case at.Before(last) && !w.disturbed(t):
 					w.complain("m%d is answered after a later one", n)
 				default:
@@ -106,7 +110,7 @@ func (w *world) judgeOrder() {
 	}
 }
 
-// judgePlace checks that one answer appears above the other.
+// judgePlace checks that the messages of the earlier answer are above those of the later answer.
 func (w *world) judgePlace(above, below *turnLog) {
 	for _, a := range w.standing(above) {
 		for _, b := range w.standing(below) {
@@ -127,15 +131,15 @@ func (w *world) judgePlace(above, below *turnLog) {
 }
 
 const (
-	// overtakenAfter is how many calls of a reply must fail in a row before the next reply no longer waits.
+	// overtakenAfter is how many calls of a reply must fail in a row before the next reply no longer waits for it.
 	overtakenAfter = 4
 	// hung is the minimum duration of a call that counts as hanging.
 	hung = 3 * time.Second
 )
 
-// overtaken reports whether the next reply may appear before a reply that could not be shown. Either the platform
-// refused the reply again and again (D14), or one of its messages could not be changed to its final text, and another
-// message replaced it.
+// overtaken reports whether the next reply may appear above the earlier one. It may if the platform refused the earlier
+// reply again and again (D14), or if a message of the earlier reply could not show its final text and another message
+// replaced it.
 func (w *world) overtaken(above, below *turnLog) bool {
 	all := w.standing(below)
 	if len(all) == 0 {
@@ -169,14 +173,16 @@ func (w *world) overtaken(above, below *turnLog) bool {
 			}
 		}
 		if !c.learned().After(below.begun[0].at) {
-			parked = failures > 0 // the next reply began after failures of this one, so it may come first even if the failures are over when it appears
+			// The later reply began after failures of the earlier one, so it may come first, even if the failures have
+			// ended when it appears.
+			parked = failures > 0
 		}
 	}
 	return false
 }
 
-// tries returns the calls of a reply, and the calls that may have tested for it whether the platform responds. A create
-// with only one attempt left waits until the platform responds.
+// tries returns the calls of a reply, and the typing indicators in its chat, with which the reply may have tested
+// whether the platform responds. The gateway makes this test before the last permitted create call for a message.
 func (w *world) tries(t *turnLog) []*call {
 	if len(t.calls) == 0 {
 		return nil
@@ -192,8 +198,8 @@ func (w *world) tries(t *turnLog) []*call {
 	})
 }
 
-// disturbed reports whether a person or the platform removed messages of a turn. Then the order of its messages proves
-// nothing.
+// disturbed reports whether the order of a turn's messages proves nothing, because a person deleted some of them, the
+// platform refused edits, or the chat moved.
 func (w *world) disturbed(t *turnLog) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(orderMoved)
@@ -206,7 +212,7 @@ func (w *world) disturbed(t *turnLog) bool {
 	return taken
 }
 
-// standing returns the undeleted messages of a turn's reply, without those that the design excuses.
+// standing returns the messages of a turn's reply that are in the chat, without excused ones.
 func (w *world) standing(t *turnLog) (out []*message) {
 	for _, m := range w.person.of(t.id) {
 		if m.stands() && !w.excused(m) {
@@ -216,7 +222,8 @@ func (w *world) standing(t *turnLog) (out []*message) {
 	return out
 }
 
-// excused reports whether a message may stay beside the reply, because no process can know of it or change it.
+// excused reports whether message m may stay in the chat beside the correct reply, because no process can know that it
+// exists, or because the platform allows no change.
 func (w *world) excused(m *message) bool {
 	switch {
 	case w.moved[m.chat] != "" && (w.follows(m) || m.preview() || w.releasedSince(m)):
@@ -237,14 +244,14 @@ func (w *world) excused(m *message) bool {
 	return true
 }
 
-// refusesFinal reports whether the platform refused the text that should replace m.
+// refusesFinal reports whether the platform refused the final text of m's reply.
 func (w *world) refusesFinal(m *message) bool {
 	return slices.ContainsFunc(w.calls, func(c *call) bool { return c.turn == m.turn && c.fault == badContent && !c.m.Preview })
 }
 
-// refusesAll reports whether the platform refused both the final text for m and an edit that only removes the cursor of
-// m. If a message shows no text of the reply, or is surplus and can't be deleted, only the edit that removes the cursor
-// counts.
+// refusesAll reports whether the platform refused both an edit of m to the final text and an edit that only removes the
+// cursor of m. If m shows no text of the reply, or is surplus and can't be deleted, the gateway makes only the second
+// edit.
 func (w *world) refusesAll(m *message) bool {
 	times := 0
 	for _, c := range w.calls {
@@ -257,30 +264,30 @@ func (w *world) refusesAll(m *message) bool {
 	return times > 1 && w.refusesFinal(m)
 }
 
-// stuckAbove reports whether a message of m's reply could not be edited any more. Such a message is sent again, and
-// therefore all messages after it.
+// stuckAbove reports whether a message of m's reply could not be edited any more. The gateway sends such a message
+// again, and all later messages of the reply too.
 func (w *world) stuckAbove(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }
 
-// follows reports whether the reply of m continues in the new chat after a move.
+// follows reports whether the reply of m continues under the new id of its chat.
 func (w *world) follows(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.chat == w.moved[m.chat] })
 }
 
-// releasedSince reports whether the reply of m was withdrawn after its chat had moved.
+// releasedSince reports whether the turn of m was withdrawn after its chat had moved.
 func (w *world) releasedSince(m *message) bool {
 	t := w.turns[m.turn]
 	return t != nil && t.released.After(w.movedAt)
 }
 
-// resumedBy reports whether the turn of m is now continued by a process other than the one that created m.
+// resumedBy reports whether another process than the one that created m continued the turn of m.
 func (w *world) resumedBy(m *message) bool {
 	t := w.turns[m.turn]
 	return t != nil && t.begun[len(t.begun)-1].life != m.by.life
 }
 
-// judgeTurn checks the visible messages of one reply.
+// judgeTurn checks that the visible messages of a turn show one of the replies that are allowed.
 func (w *world) judgeTurn(t *turnLog) {
 	if !t.released.IsZero() {
 		if got := w.standing(t); len(got) > 0 && !w.waived(t) {
@@ -328,7 +335,8 @@ func (w *world) judgeTurn(t *turnLog) {
 	w.complain("D1: of turn %s the person sees\n\t%q\nand in a file %q\nallowed is\n\t%s", t.id, r.text, r.file, strings.Join(allowed, "\n\t"))
 }
 
-// rendered returns the visible text of Markdown in one message, without white space.
+// rendered returns the text that people would see if src, which is Markdown, were shown in one message, without white
+// space.
 func (w *world) rendered(src string, cut bool) string {
 	var text strings.Builder
 	for _, p := range markup.Layout(src, markup.Options{Dialect: w.s.measure.dialect(), Limit: 1 << 30, Open: cut}) {
@@ -337,10 +345,10 @@ func (w *world) rendered(src string, cut bool) string {
 	return squeeze(text.String())
 }
 
-// words matches the complete words of answers.
+// words matches the complete words of the model's answers.
 var words = regexp.MustCompile(`a\d+w\d+x`)
 
-// texts returns the fixed lines. They are short, so that a schedule needs no extra messages for them.
+// texts returns the fixed lines of the gateway. They are short, so that no line needs more than one message.
 func texts() gateway.Texts {
 	own := map[string]string{}
 	for k, line := range map[gateway.TextKey]string{
@@ -353,7 +361,7 @@ func texts() gateway.Texts {
 	return gateway.DefaultTexts().With(own)
 }
 
-// fixed returns the texts of fixed lines.
+// fixed returns the beginnings of fixed lines up to the first variable part, without white space.
 func fixed(keys ...gateway.TextKey) (lines []string) {
 	all := texts()
 	for _, k := range keys {

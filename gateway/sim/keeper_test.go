@@ -11,8 +11,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// keeper is the store as one process uses it. It ends with the process, which may die exactly before or after a write.
-// It records the stored data for the judge.
+// keeper is the store as one simulated process uses it. After the death of the process, its keeper stores nothing. A
+// schedule can kill the process exactly before or after a write. The keeper also records the stored data for the judge.
 type keeper struct {
 	l     *life
 	store *memory.Store
@@ -25,11 +25,11 @@ type turnLog struct {
 	id       string
 	place    int
 	messages []int // the messages that the turn answers
-	first    int   // how many of these it began with; later ones joined it and overtook other people's questions
+	first    int   // number of messages with which the turn began; later ones joined the running turn
 	replaces string
-	void     bool // its messages were erased while it ran
-	undone   bool // it was removed from the history
-	undoneBy int  // number of the message with /undo
+	void     bool // a person erased the turn's messages while it ran
+	undone   bool // the turn was removed from the history
+	undoneBy int  // number of the message with the command /undo that removed the turn
 	begun    []beginning
 	runs     []*run
 	decided  time.Time
@@ -39,17 +39,17 @@ type turnLog struct {
 	calls    []*call
 	edited   chat.MessageID // the message that the newest preview edited
 	lastEdit time.Time
-	lastRun  int  // the run of the turn in which that edit was made
-	asks     bool // people were asked about a call
-	steps    int  // number of stored steps with calls
+	lastRun  int  // the run of the turn that made the newest preview edit
+	asks     bool // people were asked to approve a tool call of the turn
+	steps    int  // number of stored steps with tool calls
 	revised  int  // how often an edited question restarted the turn
 	usage    []chat.Usage
 	line     string
-	states   map[partOfLife]chat.PartState // the state that each process stored last
+	states   map[partOfLife]chat.PartState // the state of each message that each process stored last
 	taken    map[*life][]time.Time         // when each replica took the turn over
 }
 
-// partOfLife is one message of the reply and the process that handled it.
+// partOfLife identifies one message of a reply and the process that stored its state.
 type partOfLife struct {
 	life *life
 	key  string
@@ -62,7 +62,8 @@ type beginning struct {
 
 func (t *turnLog) over() bool { return !t.ended.IsZero() || !t.released.IsZero() }
 
-// write makes one write. It fails if the process is dead or dies in the write.
+// write makes one write to the store. It fails if the process is dead, or if the schedule kills the process at this
+// write.
 func (k *keeper) write(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
 	if err := k.reach(ctx); err != nil {
@@ -90,7 +91,8 @@ func (k *keeper) write(ctx context.Context, do func() error, note func()) error 
 	return err
 }
 
-// read makes one read. With a shared store, a process may also die in a read.
+// read makes one read from the store. If several processes share the store, a schedule can kill a process at a read,
+// too.
 func read[T any](ctx context.Context, k *keeper, do func() (T, error)) (v T, err error) {
 	if k.l.w.s.replicas > 0 {
 		err = k.write(ctx, func() error {
@@ -140,7 +142,7 @@ func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
 	return k.write(ctx, func() error { return k.store.Begin(ctx, stored) }, func() { k.begun(t) })
 }
 
-// begun records that a turn has begun.
+// begun records for the judge that a process has begun a turn.
 func (k *keeper) begun(t chat.Turn) {
 	w := k.l.w
 	tl := w.turns[t.ID]
@@ -196,7 +198,7 @@ func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) e
 	return k.write(ctx, func() error { return k.store.Release(ctx, turn, used...) }, func() {
 		t := k.l.w.turns[turn]
 		if !t.ended.IsZero() {
-			return // another process ended the turn before, so the store releases nothing
+			return // another process has already ended the turn, so the store releases nothing
 		}
 		t.usage = append(t.usage, used...)
 		t.released = time.Now()
@@ -223,7 +225,7 @@ func (k *keeper) Record(ctx context.Context, turn string, parts ...chat.Part) er
 			for _, p := range parts {
 				t.states[partOfLife{k.l, p.Key}] = p.State
 			}
-			if !t.over() { // otherwise the store only records that the message exists
+			if !t.over() { // after the end of the turn, the store only records that the message exists
 				k.judgeWrite(t)
 			}
 		}
@@ -278,7 +280,7 @@ func (k *keeper) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, e
 
 var _ gateway.Store = (*keeper)(nil)
 
-// saved reports whether a block was stored, so that the next process knows it.
+// saved reports whether a rate-limit block was stored, so that the next process must obey it.
 func (w *world) saved(b block) bool {
 	return slices.ContainsFunc(w.blocks, func(s chat.Block) bool {
 		if s.Until.Before(b.until) {

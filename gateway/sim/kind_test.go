@@ -11,12 +11,12 @@ import (
 	"telex/platforms/telegram"
 )
 
-// kind describes what a platform can do.
+// kind describes which calls a simulated platform supports.
 type kind struct {
 	name      string
 	caps      chat.Capabilities
-	keyed     bool // a create repeated with its key creates no second message
-	probes    bool // a message is found by an edit that tests whether it has the content of its create
+	keyed     bool // the platform creates no second message when a create call is repeated with its key
+	probes    bool // the bot finds a message by an edit that tests whether the message has the content of a create call
 	transport preview.Transport
 }
 
@@ -48,10 +48,10 @@ func kinds() []kind {
 	}
 }
 
-// reconciles reports whether the bot can eventually learn the outcome of every create.
+// reconciles reports whether the bot can learn the outcome of every create call in the end.
 func (k kind) reconciles() bool { return k.keyed || k.caps.Find }
 
-// build returns an adapter with exactly the methods that the kind's capabilities promise.
+// build returns an adapter with exactly those methods that the capabilities of the kind allow.
 func (k kind) build(a *adapter) gateway.Platform {
 	c := k.caps
 	c.Delete, c.Typing = false, false
@@ -142,7 +142,7 @@ func (k kind) build(a *adapter) gateway.Platform {
 	}
 }
 
-// measure is a platform's unit of length and its way of formatting.
+// measure is the unit in which a platform measures the length of texts, and the way in which it formats them.
 type measure string
 
 // The units of length.
@@ -151,12 +151,13 @@ const (
 	units    measure = "UTF-16"
 	bytes    measure = "bytes"
 	entities measure = "UTF-16 and entities"
-	blocks   measure = "UTF-16, entities and blocks" // rich messages, for formats that entities can't show
+	blocks   measure = "UTF-16, entities and blocks" // rich messages for formats that entities can't express
 )
 
 func measures() []measure { return []measure{points, units, bytes, entities, blocks} }
 
-// length counts as the platform does. It does not use the dialects.
+// length returns the length of a text as the platform measures it. It does not use the code of the dialects, so that it
+// can detect their errors.
 func (m measure) length(s string) int {
 	switch m {
 	case points:
@@ -179,7 +180,7 @@ func (m measure) dialect() markup.Dialect {
 	}
 }
 
-// measured is the plain dialect with another unit of length.
+// measured is a dialect of plain text with a chosen unit of length.
 type measured struct{ measure }
 
 // Shape implements markup.Dialect.

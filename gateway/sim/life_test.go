@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// life is one process, from its start to its end.
+// life is one simulated process with its gateway, from its start to its end.
 type life struct {
 	w        *world
 	n        int
@@ -21,12 +21,12 @@ type life struct {
 	died     time.Time // guarded by world.mu
 	stopping time.Time // start of a graceful stop; guarded by world.mu
 	ghost    bool
-	slot     int            // of the process: 0, or the number of the replica
+	slot     int            // the number of the replica, or 0 without replicas; a new process takes over the slot of the old one
 	id       chat.ReplicaID // guarded by world.mu
-	renewed  time.Time      // time of its last lease renewal; guarded by world.mu
-	lost     bool           // it died because it lost its lease; guarded by world.mu
-	gaveUp   bool           // it gave up its lease; guarded by world.mu
-	blocks   time.Time      // when it last read the blocks; guarded by world.mu
+	renewed  time.Time      // time of the last lease renewal; guarded by world.mu
+	lost     bool           // the process died because it lost its lease; guarded by world.mu
+	gaveUp   bool           // the process gave up its lease; guarded by world.mu
+	blocks   time.Time      // time of the last read of the stored blocks; guarded by world.mu
 	ids      knowledge      // guarded by world.mu
 }
 
@@ -83,10 +83,11 @@ func (l *life) isDead() bool {
 	}
 }
 
-// diedAt reports whether the process died at or before a time. The caller holds world.mu.
+// diedAt reports whether the process died at or before the given time. The caller holds world.mu.
 func (l *life) diedAt(at time.Time) bool { return !l.died.IsZero() && !l.died.After(at) }
 
-// die kills the process. Nothing that it does has an effect from now on. Another process starts a while later.
+// die kills the process. From now on, nothing that the process does has an effect. Another process starts in its slot
+// after the time k.down.
 func (l *life) die(k *kill) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -102,7 +103,7 @@ func (l *life) dieLocked(k *kill) {
 	l.cancel()
 	l.w.note("killed %s", k.where)
 	l.w.counts.add("kill: "+k.where, 1)
-	down := max(k.down, l.w.s.latency) // calls that are on their way have arrived by then
+	down := max(k.down, l.w.s.latency) // the next process must not start before calls that were already sent have arrived
 	time.AfterFunc(down, func() { l.w.begin(l.slot) })
 	l.w.downUntil = later(l.w.downUntil, time.Now().Add(down))
 }
@@ -166,7 +167,8 @@ func (w *world) alive(slot int) *life {
 	}
 }
 
-// killAt returns the kill that is due at a call. It returns each kill only once.
+// killAt returns the kill that the schedule contains for call n at the moment where, or nil. It returns each kill only
+// once.
 func (w *world) killAt(n int, where string) *kill {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,14 +7,16 @@ import (
 	"telex/internal/chat"
 )
 
-// block is a 429 as the process learned of it.
+// block is a 429 whose response a process received, so that the process must make no calls in the scope until the given
+// time.
 type block struct {
 	scope       chat.Scope
 	call        *call
 	from, until time.Time
 }
 
-// penalty is a 429 as the platform enforces it: the platform also refuses all calls before the penalty's end.
+// penalty is a 429 as the platform enforces it: until the end of the penalty, the platform refuses all calls in the
+// scope.
 type penalty struct {
 	scope chat.Scope
 	call  *call
@@ -22,7 +24,7 @@ type penalty struct {
 	named bool
 }
 
-// shares reports whether two calls share a scope. A call without a message id counts for its whole chat.
+// shares reports whether two calls count in the same scope. A call without a message id counts for its whole chat.
 func shares(s chat.Scope, a, b *call) bool {
 	switch {
 	case s == chat.ScopeEndpoint:
@@ -34,8 +36,8 @@ func shares(s chat.Scope, a, b *call) bool {
 	}
 }
 
-// weigh reports a window with more calls of one process than the platform publishes (D3). A process can't know the
-// calls of its predecessor. If these cause a refusal, it is not a violation.
+// weigh reports a violation if one process made more calls in a window than the platform's published limit allows (D3).
+// Calls of earlier processes do not count, since a process can't know them all.
 func (w *world) weigh(c *call) {
 	w.arrivals = append(w.arrivals, c)
 	for _, l := range w.s.profile.Limits {
@@ -47,7 +49,8 @@ func (w *world) weigh(c *call) {
 	}
 }
 
-// within counts the calls in the window of a limit that ends now, including c.
+// within counts the calls, including c, in the window of limit l that ends with the arrival of c. If same is true, only
+// calls of the same process count.
 func (w *world) within(c *call, l chat.Limit, same bool) int {
 	n := 0
 	if l.Scope == chat.ScopeMessage && (c.id == "" || c.creates()) {
@@ -64,7 +67,7 @@ func (w *world) within(c *call, l chat.Limit, same bool) int {
 	return n
 }
 
-// refuses returns a rate limit error if the call's fault, a penalty or a limit in force requires one.
+// refuses returns a rate-limit error if the call's fault, a penalty or one of the platform's limits requires it.
 func (w *world) refuses(c *call, f fault) *chat.SendError {
 	if f.kind == limited {
 		w.hit(c, limited+" "+f.scope.String())
@@ -104,7 +107,7 @@ func limit429(s chat.Scope, named bool, d time.Duration) *chat.SendError {
 	return &chat.SendError{Kind: chat.RateLimited, RetryAfter: d, Scope: s}
 }
 
-// judgeDeparture checks that a call may be made at all.
+// judgeDeparture checks, when a process makes a call, that the call is allowed at this time.
 func (w *world) judgeDeparture(c *call) {
 	for _, b := range w.told { // D4
 		s := b.scope
@@ -123,7 +126,7 @@ func (w *world) judgeDeparture(c *call) {
 		return
 	}
 	if c.turn == "" {
-		return // a deletion of a message that is gone, or is not the bot's
+		return // the call deletes a message that does not exist or is not the bot's
 	}
 	t := w.turns[c.turn]
 	if t == nil {
@@ -140,7 +143,7 @@ func (w *world) judgeDeparture(c *call) {
 	w.judgePreview(t, c)
 }
 
-// judgePreview checks a call that shows an unfinished reply.
+// judgePreview checks a call that shows a preview of a reply.
 func (w *world) judgePreview(t *turnLog, c *call) {
 	if !c.m.Preview {
 		return
@@ -174,7 +177,7 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 	}
 }
 
-// knowsGone reports whether the process of c was told that m no longer exists.
+// knowsGone reports whether the platform told the process of call c that message m no longer exists.
 func (w *world) knowsGone(c *call, m *message) bool {
 	for _, old := range w.calls {
 		if old.id == m.id && old.life == c.life && old.failed(chat.Gone) {

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeHistory checks the history in the model's request (F37, F40).
+// judgeHistory checks that the model's request contains the right history (F37, F40).
 func (w *world) judgeHistory(r *run) {
 	t := w.turns[r.turn]
 	if t == nil || r.life.isOver() {
@@ -27,16 +27,16 @@ func (w *world) judgeHistory(r *run) {
 	w.judgeMemory(t, t.place, r.told, history)
 }
 
-// judgeMemory checks the history of a place, before a turn or, if t is nil, at the end. It must contain every answer
-// since the conversation began, once. It must contain nothing of an earlier conversation, and nothing that was undone
-// or erased.
+// judgeMemory checks the history of a conversation before turn t, or at the end of the schedule if t is nil. The
+// history must contain every answer since the conversation began, exactly once. It must contain nothing from before a
+// command /new, nothing of other conversations, and nothing that was undone or erased.
 func (w *world) judgeMemory(t *turnLog, place int, summary string, history []agent.Message) {
 	what := "in the end"
 	if t != nil {
 		what = "of turn " + t.id
 	}
 	if slices.ContainsFunc(w.messages, func(m *written) bool { return m.forgets(w, place, "") && m.heard.Equal(time.Now()) }) {
-		return // the order of that command and this check can't be known
+		return // the command that erases arrived at the time of this check, so it is unknown which comes first
 	}
 	known := asked(summary)
 	for _, m := range history {
@@ -69,8 +69,8 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 	}
 }
 
-// forgottenBy returns when the questions of u in a place were last erased. If u is empty, it returns when anybody's
-// questions were. A command has no effect before the owner of the chat receives it.
+// forgottenBy returns when the questions of user u in a conversation were last erased. If u is empty, it returns when
+// any user's questions were last erased. A command counts only if the owner of the chat has received it.
 func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	for _, m := range w.messages {
 		if m.forgets(w, place, u) && m.accepted.After(last) && !m.heard.IsZero() {
@@ -80,16 +80,15 @@ func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	return last
 }
 
-// forgets reports whether a message erases the questions of u in a place. If u is empty, the questions of any person
-// count.
+// forgets reports whether message m erases the questions of user u in a conversation. If u is empty, forgets reports
+// whether m erases the questions of any user.
 func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
-// remembered reports whether the model completed a turn's answer and the answer is still in the history. The answer
-// does not count if another process stored the turn's decision, since that process could not know that the model had
-// completed the answer. Nor does it count if somebody stopped the turn before the decision, which
-// settles what the reply is.
+// remembered reports whether the history must contain the answer of a turn. It must if the model completed the answer
+// and nobody removed it. Two exceptions: another process stored the result of the turn, and could not know that the
+// answer was complete; or somebody stopped the turn before its result was stored.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
@@ -98,25 +97,26 @@ func (w *world) remembered(t *turnLog) bool {
 	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) || w.stoppedUndecided(t) {
 		return false
 	}
-	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // that turn took over the question and its answer
+	return !slices.ContainsFunc(w.order, func(again *turnLog) bool {
+		// The other turn took over the question, so the answer is lost with the other turn.
 		return again.replaces == t.id && w.lost(again)
 	})
 }
 
-// stoppedUndecided reports whether somebody stopped a turn before its decision, or in the same instant.
+// stoppedUndecided reports whether somebody stopped a turn before its result was stored, or in the same instant.
 func (w *world) stoppedUndecided(t *turnLog) bool {
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
 		return m.place == t.place && w.ends(m, w.asker(t)) && !m.accepted.Before(t.begun[0].at) && !m.heard.IsZero() && !m.heard.After(t.decided)
 	})
 }
 
-// lost reports whether a turn was undone, or a turn that replaced it was lost.
+// lost reports whether /undo removed a turn, or removed a turn that replaced it.
 func (w *world) lost(t *turnLog) bool {
 	return t.undone || slices.ContainsFunc(w.order, func(again *turnLog) bool { return again.replaces == t.id && w.lost(again) })
 }
 
-// undone records that a turn was removed from the history. It must be the newest turn. One message removes at most one
-// turn, even if the process died right after.
+// undone records that a command /undo removed a turn from the history. It checks that this was the newest turn, and
+// that one command removes at most one turn, even if a process died right after the removal.
 func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	if len(entries) == 0 {
 		return
@@ -132,14 +132,15 @@ func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	w.note("turn %s is undone", gone.id)
 	w.counts.add("turns that were undone", 1)
 	for _, t := range w.order {
-		mine := w.s.private(t.place) || w.asker(t) == w.asker(gone) // whose turn the command may remove
+		mine := w.s.private(t.place) || w.asker(t) == w.asker(gone) // whether the command may remove turn t
 		if mine && t != gone && t.place == gone.place && !t.over() && t.decided.IsZero() && len(t.runs) > 0 && !t.void && len(w.moved) == 0 {
 			w.complain("turn %s is undone, though the newer turn %s is under way", gone.id, t.id)
 		}
 	}
 }
 
-// forgotten records that the questions of u in a conversation were erased. If u is empty, everybody's questions were.
+// forgotten records that the questions of user u in a conversation were erased. If u is empty, all questions in the
+// conversation were erased.
 func (w *world) forgotten(c chat.Conversation, u chat.UserID) {
 	place := w.placeOf(c.Chat, c.Thread)
 	for _, t := range w.order {
@@ -149,7 +150,7 @@ func (w *world) forgotten(c chat.Conversation, u chat.UserID) {
 	}
 }
 
-// judgeAsked checks that the model knew every message that its answer replies to.
+// judgeAsked checks that the model received every message that the turn answers.
 func (w *world) judgeAsked(t *turnLog) {
 	if len(t.runs) == 0 || t.decided.IsZero() {
 		return
@@ -166,7 +167,7 @@ func (w *world) judgeAsked(t *turnLog) {
 	}
 }
 
-// judgeRemembered checks the history and the usage at the end.
+// judgeRemembered checks the stored histories and the counted usage at the end of the schedule.
 func (w *world) judgeRemembered() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
@@ -190,7 +191,8 @@ func (w *world) judgeRemembered() {
 	}
 }
 
-// judgeEntries checks that the history has the answers in the order in which people got them, with the visible text.
+// judgeEntries checks that the history contains the answers in the order in which people received them, and with the
+// text that people see.
 func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 	newest := 0
 	for i, e := range entries {
@@ -214,7 +216,7 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		for _, m := range w.standing(t) {
 			seen.WriteString(m.text())
 			if m.file != nil {
-				return // the first line of that answer may be visible twice
+				return // the first line of the file may be visible above the file, too
 			}
 		}
 		w.counts.add("answers that are remembered as they were read", 1)
@@ -222,7 +224,9 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		got, want := words.FindAllString(said, -1), words.FindAllString(seen.String(), -1)
 		switch {
 		case slices.Equal(got, want):
-		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}): // the results of tools must be in the history, and therefore the words before them
+		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}):
+			// The history must contain the results of tools, and therefore also words before them that people did not
+			// see.
 			w.counts.add("answers of which more is remembered than was read", 1)
 		default:
 			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), said)
@@ -241,10 +245,10 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 	return strings.Join(said, "\n\n")
 }
 
-// readAsRemembered reports whether the visible text of a turn must equal the history word by word.
+// readAsRemembered reports whether the history must contain exactly the words that people see of a turn.
 func (w *world) readAsRemembered(t *turnLog) bool {
 	if (!w.s.calm() || len(t.runs) > 1) && w.finalRun(t) == nil {
-		return false // of an answer that its process did not complete, only the steps are in the history
+		return false // if no process completed the answer, the history contains only its steps
 	}
 	if w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete || w.waived(t) {
 		return false
@@ -252,11 +256,11 @@ func (w *world) readAsRemembered(t *turnLog) bool {
 	return !slices.ContainsFunc(w.person.of(t.id), func(m *message) bool { return m.deletedBy == "person" || m.stands() && w.excused(m) })
 }
 
-// stopless reports whether nobody stopped the final message of a turn during its delivery.
+// stopless reports whether nobody stopped the delivery of the turn's final text.
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
-// judgeUsage checks that each turn is counted exactly once. For a run that died while its answer was being written, the
-// next process counts an estimate. The estimate is at most the text that people had seen by then.
+// judgeUsage checks that the usage of each turn is counted exactly once. If a process died while the model wrote an
+// answer, the next process counts an estimate. This estimate must not be larger than the text that people had seen.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
 	sum := 0
@@ -292,8 +296,8 @@ func (w *world) judgeUsage(place int, c chat.Conversation) {
 	}
 }
 
-// judgeUsageOf checks that each model call of a turn is counted once, and returns their number. A killed process can't
-// say whether it had called the model, so the next process counts one call for it.
+// judgeUsageOf checks that each model call of a turn is counted once, and returns the number of counted calls. If a
+// process was killed, the next process can't know whether the killed one had called the model, so it counts one call.
 func (w *world) judgeUsageOf(t *turnLog) int {
 	got, made, killed := 0, 0, 0
 	for _, u := range t.usage {
@@ -316,7 +320,7 @@ func (w *world) judgeUsageOf(t *turnLog) int {
 	return got
 }
 
-// judgeStored checks the stored form of a message.
+// judgeStored checks what the gateway stored of message m: no text that is too long, and no text of a stranger.
 func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if m.kind == "big" && len(in.Text)+len(in.Args) > 0 {
 		w.complain("%d bytes are stored of a message that is too long", len(in.Text))
@@ -330,17 +334,18 @@ func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if !w.s.pair || !w.s.private(m.place) {
 		w.complain("a stranger is answered where none may be")
 	}
-	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 { // among several replicas, only the one that answered knows of the pairing request
+	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 {
+		// With several replicas, only the replica that answered knows of the pairing request.
 		w.complain("a stranger is given a code twice within an hour")
 	}
 	w.knocked = time.Now()
 	w.counts.add("strangers that are given a code", 1)
 }
 
-// together is the maximum time between the pieces of one message.
+// together is the maximum time between the pieces of a message that a client split.
 const together = time.Second
 
-// judgePieces checks that the pieces of a message that a client split become one question.
+// judgePieces checks that the gateway merges the pieces of a message that a client split into one question.
 func (w *world) judgePieces() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
@@ -373,7 +378,7 @@ func (w *world) judgePieces() {
 	}
 }
 
-// answer returns the turn that answers a message, or nil.
+// answer returns the turn that answers message n, or nil.
 func (w *world) answer(n int) *turnLog {
 	i := slices.IndexFunc(w.order, func(t *turnLog) bool { return t.released.IsZero() && slices.Contains(t.messages, n) })
 	if i < 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Each mutation of tools/mutate.sh matches exactly one place in the code, so none becomes outdated unnoticed. `make
-// mutate` checks whether a test catches it.
+// TestMutationsApply checks that the old lines of each mutation occur exactly once in the code, so that no mutation
+// becomes outdated unnoticed. `make mutate` checks that a test fails when a mutation is applied.
 func TestMutationsApply(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile("testdata/mutations.txt")

@@ -13,8 +13,8 @@ import (
 	"telex/internal/chat"
 )
 
-// story is a schedule without random events. One person asks one question in a private chat, and the model answers one
-// word per 100 ms.
+// story returns a schedule without random events. In it, one person asks one question in a private chat, and the model
+// answers with one word per 100 ms.
 func story(kindName string, answers ...answer) schedule {
 	all := kinds()
 	s := schedule{
@@ -54,7 +54,7 @@ func numbered(n int) string {
 	return strings.Join(list, " ")
 }
 
-// see returns the visible texts in a place, in order.
+// see returns the visible messages of a conversation, in order.
 func (w *world) see(place int) (texts []string) {
 	for _, m := range w.person.messages {
 		if m.stands() && m.chat == w.target(place).Chat {
@@ -64,7 +64,7 @@ func (w *world) see(place int) (texts []string) {
 	return texts
 }
 
-// made returns the calls of the given kinds.
+// made returns the calls to the platform whose kind is in ops.
 func (w *world) made(ops chat.Op) (calls []*call) {
 	for _, c := range w.calls {
 		if c.op&ops != 0 {
@@ -100,11 +100,11 @@ func each(kind string, calls ...int) map[int]fault {
 	return m
 }
 
-// mark is the line below the visible text of a stopped answer.
+// mark is the line that the gateway shows below the text of a stopped answer.
 const mark = "\n\n(stopped)"
 
-// TestNamed plays failures of other projects that the gateway could have, too. The judge checks them as it checks
-// random schedules, and each case adds checks of its own.
+// TestNamed plays schedules in which bots of other projects failed. The judge makes the same checks as for random
+// schedules, and each case adds checks of its own.
 func TestNamed(t *testing.T) {
 	text := numbered(30)
 	short := numbered(8)
@@ -334,7 +334,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// F42: a message that arrives at the moment at which the turn before it ends is answered.
+// F42: a message arrives at the same moment at which the turn before it ends. The gateway must answer this message.
 func TestNamedF42NothingIsStranded(t *testing.T) {
 	t.Parallel()
 	end := 8*wordTime + 50*time.Millisecond
@@ -372,7 +372,7 @@ func paced(a answer, d time.Duration) answer {
 	return a
 }
 
-// ending makes the model pause before its last word, so that a preview shows everything except that word.
+// ending makes the model pause before its last word, so that a preview shows all other words.
 func ending(a answer, d time.Duration) answer {
 	a.deltas[len(a.deltas)-1].after = d
 	return a

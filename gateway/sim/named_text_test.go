@@ -7,15 +7,15 @@ import (
 	"telex/internal/chat"
 )
 
-// marked returns an answer with its Markdown and its visible text.
+// marked returns an answer of the model with the given Markdown, and the text that people must see of it.
 func marked(src, shown string) answer {
 	a := talk(src)
 	a.shown = shown
 	return a
 }
 
-// TestNamedText plays failures of text and markup. The judge checks every version that a person saw. The expected final
-// texts are written by hand.
+// TestNamedText plays schedules in which bots of other projects failed because of texts and markup. The judge checks
+// every version that a person saw. The expected final texts are written by hand.
 func TestNamedText(t *testing.T) {
 	t.Parallel()
 	spans := func(w *world) (list []chat.Span) {

@@ -8,7 +8,7 @@ import (
 	"telex/gateway"
 )
 
-// calling returns an answer with text, tool calls and more text. Each call takes a second.
+// calling returns an answer that consists of text, tool calls and more text. Each tool call takes a second.
 func calling(before, after string, tools ...string) answer {
 	a, rest := talk(before), talk(after)
 	last := &a.deltas[len(a.deltas)-1]
@@ -22,7 +22,7 @@ func calling(before, after string, tools ...string) answer {
 	return a
 }
 
-// effects returns how often calls that change something took effect.
+// effects returns how often tool calls that change something took effect.
 func (w *world) effects() (n int) {
 	for _, d := range w.deeds {
 		if d.tool != look {
@@ -32,7 +32,7 @@ func (w *world) effects() (n int) {
 	return n
 }
 
-// TestNamedTools plays failures around a tool call that waits for approval.
+// TestNamedTools plays schedules in which something fails while a tool call waits for approval.
 func TestNamedTools(t *testing.T) {
 	t.Parallel()
 	const text = "a0w0x\n\na0w1x"
@@ -45,7 +45,7 @@ func TestNamedTools(t *testing.T) {
 		does    []reaction
 		want    []string // the visible texts in the private chat
 		effects int
-		counted string // the situation that must have occurred
+		counted string // the situation that must have been counted
 	}{
 		{
 			name: "approved", tools: []string{look, change}, does: []reaction{{kind: doApprove, after: second}}, want: []string{text}, effects: 1,

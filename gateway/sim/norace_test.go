@@ -4,6 +4,6 @@ package sim
 
 const (
 	raced = false
-	// perKind is how many schedules are played for each kind of platform.
+	// perKind is how many random schedules are played for each kind of platform.
 	perKind = "50"
 )

@@ -8,23 +8,23 @@ import (
 	"telex/internal/chat"
 )
 
-// version is the content of a message from a time on.
+// version is the content that a message has from the time at until its next version.
 type version struct {
 	chat.Outgoing
 
 	at time.Time
 }
 
-// mixUp says what the search for a message of another reply did to a message.
+// mixUp tells whether the bot took a message for one of another reply, when it searched for a message of that reply.
 type mixUp uint8
 
 const (
 	noMixUp      mixUp = iota
-	foundByOther       // both had the same text
-	takenByOther       // the search replaced the text of this one, whose id was not known yet
+	foundByOther       // the search took this message for the other reply's, because both had the same text
+	takenByOther       // the search replaced the text of this message, because its id was not known yet
 )
 
-// message is one message with all its versions, as a person sees it.
+// message is one message in a chat, with all versions that a person saw.
 type message struct {
 	id        chat.MessageID
 	chat      chat.ChatID
@@ -34,9 +34,9 @@ type message struct {
 	versions  []version
 	made      time.Time
 	deletedBy string
-	live      bool // a stream that was not stopped
+	live      bool // the message is a stream that was not stopped
 	frozen    bool
-	known     bool // a call of some process named it, so its id was known
+	known     bool // a process has made a call with the message's id, so the id was known
 	mixed     mixUp
 	file      *chat.File
 }
@@ -50,14 +50,15 @@ func (m *message) is(ref chat.MessageRef) bool {
 	return m.id == ref.ID && m.chat == ref.Target.Chat && m.stands()
 }
 
-// person looks at all chats.
+// person is the simulated person who sees all chats. It contains every message.
 type person struct {
 	messages []*message
 	drafts   map[chat.Target]version
-	ids      map[chat.Target]int64 // of the drafts
+	ids      map[chat.Target]int64 // the ids of the drafts
 }
 
-// button returns the id and the turn of a draft that a person can stop with its button. The id is 0 if no such draft is visible.
+// button returns the id and the turn of the visible draft whose button stops the turn. The id is 0 if there is no such
+// draft.
 func (p *person) button(to chat.Target) (id int64, turn string) {
 	d, shown := p.drafts[to]
 	if !shown || len(d.Actions) == 0 || time.Since(d.at) > draftLife {
@@ -67,7 +68,7 @@ func (p *person) button(to chat.Target) (id int64, turn string) {
 	return p.ids[to], turn
 }
 
-// message returns an undeleted message, or nil.
+// message returns the message ref, or nil if it does not exist or was deleted.
 func (p *person) message(ref chat.MessageRef) *message {
 	i := slices.IndexFunc(p.messages, func(m *message) bool { return m.is(ref) })
 	if i < 0 {
@@ -76,7 +77,7 @@ func (p *person) message(ref chat.MessageRef) *message {
 	return p.messages[i]
 }
 
-// keyed returns the message that a recent create with this key made, or nil.
+// keyed returns the message that a create call with this key made within the time lately, or nil.
 func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *message {
 	for _, m := range p.messages {
 		if m.chat == to && m.key() == key && time.Since(m.made) < lately {
@@ -86,7 +87,7 @@ func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *messag
 	return nil
 }
 
-// of returns the messages of a turn's reply in the order in which the person got them.
+// of returns the messages of a turn's reply in the order in which the person received them.
 func (p *person) of(turn string) (out []*message) {
 	for _, m := range p.messages {
 		if m.turn == turn && !apart(m.key()) {
@@ -96,7 +97,7 @@ func (p *person) of(turn string) (out []*message) {
 	return out
 }
 
-// apart returns the messages of a turn that are not part of its reply.
+// apart returns the separate question messages of a turn, which are not part of its reply.
 func (p *person) apart(turn string) (out []*message) {
 	for _, m := range p.messages {
 		if m.turn == turn && apart(m.key()) {
@@ -106,7 +107,7 @@ func (p *person) apart(turn string) (out []*message) {
 	return out
 }
 
-// newest returns the newest undeleted message in a chat, or nil.
+// newest returns the newest message in a chat that was not deleted, or nil.
 func (p *person) newest(to chat.ChatID) *message {
 	for _, m := range slices.Backward(p.messages) {
 		if m.chat == to && m.stands() {

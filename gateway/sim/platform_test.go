@@ -11,17 +11,17 @@ import (
 	"telex/internal/chat"
 )
 
-// call is one call to the platform.
+// call is one call of a process to the simulated platform.
 type call struct {
 	n      int
 	life   *life
 	op     chat.Op
 	to     chat.Target
-	id     chat.MessageID // of the created or changed message
+	id     chat.MessageID // id of the created or changed message
 	m      chat.Outgoing
 	turn   string
 	at     time.Time // when the process made it
-	took   time.Time // when it arrived; zero: never
+	took   time.Time // when the call arrived at the platform; zero: never
 	done   time.Time // when the process learned the result; zero: never
 	err    error
 	file   *chat.File
@@ -31,18 +31,19 @@ type call struct {
 
 func (c *call) creates() bool { return c.op == chat.OpSend || c.op == chat.OpStart }
 
-// failed reports whether the call failed with a kind of error, as the process was told.
+// failed reports whether the process received an error of kind k for the call.
 func (c *call) failed(k chat.ErrorKind) bool {
 	return c.err != nil && chat.AsSendError(c.err).Kind == k
 }
 
-// unknown reports whether the process can't know if the call took effect: no response arrived, or the process died when
-// it arrived.
+// unknown reports whether the process can't know if the call took effect, because no response arrived or the process
+// died before it could store the response.
 func (c *call) unknown() bool {
 	return c.done.IsZero() || c.failed(chat.Uncertain) || c.life.diedAt(c.done) || c.life.silent(c.done)
 }
 
-// learned returns when the process knew the result of the call; for a call without a response, when it was made.
+// learned returns when the process received the response to the call. If there was no response, learned returns when
+// the call was made.
 func (c *call) learned() time.Time {
 	if c.done.IsZero() {
 		return c.at
@@ -52,16 +53,16 @@ func (c *call) learned() time.Time {
 
 var errDead = errors.New("the process is dead")
 
-// arrival is how a call's way to the platform or back ended.
+// arrival tells whether a call arrived at the platform, or its response at the process.
 type arrival uint8
 
 const (
 	arrives arrival = iota
-	givesUp         // its context ended
-	dies            // its process died
+	givesUp         // the context of the call ended
+	dies            // the process that made the call died
 )
 
-// travel waits for half of a call's latency.
+// travel waits for d, the time that a call needs to the platform or its response needs back.
 func (l *life) travel(ctx context.Context, d time.Duration) arrival {
 	if l.isDead() {
 		return dies
@@ -81,7 +82,8 @@ func (l *life) travel(ctx context.Context, d time.Duration) arrival {
 	}
 }
 
-// serve transports a call to the platform and back, and applies its fault.
+// serve simulates a call: it waits for the latency of the network, applies the effect of the call at the platform, and
+// injects the call's fault.
 func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError) error {
 	if l.isDead() {
 		<-ctx.Done()
@@ -105,8 +107,8 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	switch l.travel(ctx, w.s.latency/2+extra) {
 	case dies:
 		if l.ghost && k == nil && f.kind == "" {
-			time.Sleep(time.Until(there))    // it was already sent, and arrives no sooner than any call
-			_ = w.arrive(c, fault{}, effect) // nobody receives the response
+			time.Sleep(time.Until(there))    // the call was already sent, so it arrives at the usual time
+			_ = w.arrive(c, fault{}, effect) // the process is dead, so nobody receives the response
 		}
 		<-ctx.Done()
 		return ctx.Err()
@@ -145,11 +147,11 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	return w.leave(c, err)
 }
 
-// mostCalls is a number of calls that no correct schedule reaches.
+// mostCalls is a number of calls that a correct gateway never reaches in a schedule.
 const mostCalls = 5000
 
-// stormy reports whether there are so many calls that a loop is likely. Further calls are not served, so that the
-// schedule ends.
+// stormy reports whether the gateway has made so many calls that it probably makes them in an endless loop. Further
+// calls are then not served, so that the schedule ends.
 func (w *world) stormy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +161,7 @@ func (w *world) stormy() bool {
 	return w.texts >= mostCalls
 }
 
-// depart records and checks a call that is being made, and returns the call's fault.
+// depart records a call when a process makes it, checks whether the call is allowed, and returns the call's fault.
 func (w *world) depart(l *life, c *call) fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,7 +179,7 @@ func (w *world) depart(l *life, c *call) fault {
 	return w.s.faults[c.n]
 }
 
-// begin records who makes a call, and for which turn. The caller holds the mutex.
+// begin records which process makes a call, and for which turn. The caller holds world.mu.
 func (c *call) begin(l *life) {
 	c.life, c.at = l, time.Now()
 	if m := l.w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
@@ -188,7 +190,8 @@ func (c *call) begin(l *life) {
 	}
 }
 
-// arrive applies the effect of a call, unless its fault or the platform's rules prevent that.
+// arrive is called when a call arrives at the platform. It applies the effect of the call, unless a fault, an outage or
+// the platform's rules prevent the effect.
 func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,7 +238,7 @@ func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
 	return nil
 }
 
-// accident returns the error that the call's fault or the state of its chat causes.
+// accident returns the error that a call gets because of its fault or because of the state of its chat.
 func (w *world) accident(c *call, f fault) *chat.SendError {
 	if to, moved := w.moved[c.to.Chat]; moved {
 		return &chat.SendError{Kind: chat.Moved, Moved: to}
@@ -278,7 +281,8 @@ func (w *world) accident(c *call, f fault) *chat.SendError {
 	return nil
 }
 
-// mostBad is how long the platform fails for one message. It is longer than the gateway tries a final message.
+// mostBad is the maximum time for which the platform fails for one message. It is longer than the time for which the
+// gateway tries to show a final.
 const mostBad = 40 * time.Minute
 
 // badName identifies the message that a call creates or edits.
@@ -289,7 +293,7 @@ func badName(c *call) string {
 	return fmt.Sprint("change ", c.op, " ", c.to.Chat, " ", c.id)
 }
 
-// leave records how a call ended for its process.
+// leave records the result that the process received for a call.
 func (w *world) leave(c *call, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,7 +304,7 @@ func (w *world) leave(c *call, err error) error {
 	return err
 }
 
-// hit counts a fault that occurred.
+// hit records that a fault of a call occurred.
 func (w *world) hit(c *call, fault string) {
 	c.fault = fault
 	w.counts.add("fault: "+fault, 1)
@@ -322,13 +326,14 @@ func (w *world) swallowed() bool {
 	return o != nil && o.hangs
 }
 
-// known reports whether the key of a create has already created a message, so that the content of the create does not
-// matter.
+// known reports whether c is a create call whose key has already created a message. The platform then ignores the
+// content of the call.
 func (w *world) known(c *call) bool {
 	return c.creates() && w.s.profile.KeyFor > 0 && w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor+keySlack) != nil
 }
 
-// create creates a message, or returns the one that the key has already created.
+// create creates a message. If the key of the call has already created a message, create returns that message's id
+// instead.
 func (w *world) create(c *call, live bool, f *chat.File) {
 	delete(w.person.drafts, c.to)
 	if w.s.profile.KeyFor > 0 {
@@ -365,7 +370,7 @@ func (w *world) change(c *call, live bool) *chat.SendError {
 	return nil
 }
 
-// grow appends to a stream, or ends it.
+// grow appends text to a stream. If live is false, grow also ends the stream.
 func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id})
 	switch {
@@ -394,14 +399,15 @@ func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	return nil
 }
 
-// keySlack is how much longer a platform remembers a key than the profile says. The profile counts from the start of a
-// call, and the key must still be known when the call arrives.
+// keySlack is how much longer the platform remembers a key than Profile.KeyFor. The gateway may repeat a create call
+// until KeyFor after the start of the first call, and the platform must still know the key when the repeated call
+// arrives.
 const keySlack = 20 * time.Second
 
-// expiry is how much longer a stream lasts than the profile says.
+// expiry is how much longer the platform keeps a stream open than Profile.StreamFor.
 const expiry = time.Minute
 
-// fits checks the length of a text (D8).
+// fits checks that the text of a call is not empty and not too long (D8).
 func (w *world) fits(c *call) *chat.SendError {
 	switch n := w.s.measure.length(c.m.Text); {
 	case w.known(c):
@@ -418,13 +424,14 @@ func (w *world) fits(c *call) *chat.SendError {
 	return nil
 }
 
-// grows reports whether a text may be too long: it is not short, and it is longer than the message's current text.
+// grows reports whether the platform may refuse a text as too long. It does not refuse short texts, nor texts that are
+// no longer than the current text of the message.
 func (w *world) grows(m *message, text string) bool {
 	n := w.s.measure.length(text)
 	return n > 40 && (m == nil || n > w.s.measure.length(m.text()))
 }
 
-// story returns the end of the log, for the report of a failure.
+// story returns the calls and the notes of the schedule in order of time, for the report of a failure.
 func (w *world) story() []string {
 	var out []string
 	for _, c := range w.calls {

@@ -10,12 +10,13 @@ import (
 	"telex/internal/chat"
 )
 
-// On the platform in this file, message ids only grow. The message of a create with an unknown outcome can only be
-// found as on Telegram, by a probe: an edit to the content of the create changes nothing if it hits that message. The
-// adapter in this file does not probe ids that it knows. The judge complains if a probe changes a message whose id some
-// process knows for certain. Creates may take effect seconds after their connection was cut.
+// This file simulates a platform like Telegram, on which each new message has a larger id than earlier ones. If the
+// outcome of a create call is unknown, its message can only be found by a probe: an edit with the content of the create
+// call changes nothing if it hits the right message. The adapter in this file does not probe ids whose messages it
+// knows. The judge reports a violation if a probe changes a message whose id a process knows for certain. Create calls
+// may take effect seconds after their connection was cut.
 
-// lateFor is the maximum time between the cut of a connection and the late effect of its create.
+// lateFor is the maximum time between the cut of a connection and the late effect of the create call that used it.
 const lateFor = 10 * time.Second
 
 // knowledge is what one process knows about message ids.
@@ -23,11 +24,11 @@ type knowledge struct {
 	begun   bool
 	newest  int
 	known   map[int]bool
-	own     map[int]bool // known from the response to a create or a probe, but possibly not stored
+	own     map[int]bool // ids known from the response to a create call or a probe, but possibly not stored
 	changed map[int]bool // ids whose messages a probe changed, or may have changed
 	probing map[chat.ChatID]int
-	creates map[chat.ChatID]int // how many are under way
-	doubts  map[string]bool     // creates with an unknown outcome
+	creates map[chat.ChatID]int // number of running create calls in each chat
+	doubts  map[string]bool     // keys of create calls whose outcome is unknown
 }
 
 func (k *knowledge) learn(id chat.MessageID) {
@@ -40,7 +41,7 @@ func idNumber(id chat.MessageID) int {
 	return n
 }
 
-// know returns the knowledge of the process. The caller holds world.mu.
+// know returns what the process knows about message ids. The caller holds world.mu.
 func (l *life) know() *knowledge {
 	if l.ids.known == nil {
 		l.ids = knowledge{known: map[int]bool{}, own: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]int{}, creates: map[chat.ChatID]int{}, doubts: map[string]bool{}}
@@ -48,7 +49,7 @@ func (l *life) know() *knowledge {
 	return &l.ids
 }
 
-// learn records the messages that earlier processes sent.
+// learn records the ids of messages that earlier processes sent.
 func (l *life) learn(sent []chat.MessageRef) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -60,7 +61,8 @@ func (l *life) learn(sent []chat.MessageRef) {
 	k.begun = true
 }
 
-// forget drops, after a lost lease, what the process learned and may not have stored.
+// forget is called when the process has lost its lease. It removes the ids that the process learned but may not have
+// stored.
 func (l *life) forget() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -72,15 +74,16 @@ func (l *life) forget() {
 	k.begun = false
 }
 
-// begin keeps probes from beginning while a create is under way in the chat, because they could hit the new message.
+// begin records that a create call has begun. Until the call has ended, no probe may begin in the chat, because the
+// probe could hit the new message.
 func (l *life) begin(c *call) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	l.know().creates[c.to.Chat]++
 }
 
-// tell records how a create ended. The outcome is unknown if a search may have found or changed the message at the same
-// time.
+// tell records how a create call ended. The outcome counts as unknown if a probe may have found or changed the new
+// message at the same time.
 func (l *life) tell(c *call, err error) error {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -98,7 +101,7 @@ func (l *life) tell(c *call, err error) error {
 	return err
 }
 
-// late lets a create take effect after its connection was cut.
+// late makes a create call take effect after its connection was cut.
 func (w *world) late(c *call, effect func() *chat.SendError) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +157,7 @@ func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, n
 	return chat.Found{Ref: ref, Taken: replaced || before}, nil
 }
 
-// putOff records that a search can't be made now, unless its process is dead.
+// putOff records that a search can't be made now. It returns the error for the gateway.
 func (w *world) putOff(l *life, c *call) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,8 +169,8 @@ func (w *world) putOff(l *life, c *call) error {
 	return c.err
 }
 
-// candidate returns the next id to try, or 0 if all were tried. It returns false if the process can't tell now which id
-// is next.
+// candidate returns the next id to probe, or 0 if all possible ids were probed. It returns false if no probe may begin
+// now.
 func (p probing) candidate(to chat.Target, create chat.Create, next string) (int, bool) {
 	l := p.a.l
 	l.w.mu.Lock()
@@ -187,7 +190,8 @@ func (p probing) candidate(to chat.Target, create chat.Create, next string) (int
 	return 0, true
 }
 
-// probe tests whether a message has a content, and gives it that content if it is the bot's message.
+// probe simulates an edit with the given content. It reports whether the message already had this content, and
+// otherwise whether the edit replaced the content.
 func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matched, replaced bool) {
 	m := w.person.message(ref)
 	if m == nil || m.file != nil {
@@ -199,7 +203,8 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 	}
 	now := m.now()
 	if now.Text == content.Text && slices.Equal(now.Spans, content.Spans) && slices.Equal(now.Actions, content.Actions) {
-		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two creates with the same content, nobody can tell which one made the message
+		// If two create calls had the same content, nobody can tell which one made the message.
+		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key
 		return true, false
 	}
 	if m.known || w.recorded(ref) {
@@ -213,7 +218,7 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 	return false, true
 }
 
-// recorded reports whether the store knows a message of the bot.
+// recorded reports whether the store contains the id of a message.
 func (w *world) recorded(ref chat.MessageRef) bool {
 	from, _ := w.store.Resume(nil, endpoint) //nolint:staticcheck // a Memory needs no context
 	return slices.ContainsFunc(from.Sent, func(r chat.MessageRef) bool { return r.ID == ref.ID })

@@ -13,37 +13,37 @@ import (
 	"telex/internal/chat"
 )
 
-// question is a question to people whether a call may be made.
+// question is a question for approval: it asks people whether the bot may make a tool call.
 type question struct {
 	id, key, call string
 	turn          *turnLog
 	tool          string
 	filed         time.Time
 	filedIn       *life
-	seen          time.Time // when a person saw it first
-	seenIn        *life     // the newest process in which a person saw it
-	ruled         time.Time // when the store got the decision; zero: it has none
+	seen          time.Time // when a person first saw the question
+	seenIn        *life     // the newest process while which was running a person saw the question
+	ruled         time.Time // when the decision was stored; zero: there is none
 	verdict       agent.Verdict
-	revised       int // how often the message that its turn answers had been edited
+	revised       int // how often an edit had restarted the question's turn when the question was stored
 }
 
-// over reports whether the message that the question's turn answers was edited after the question, so that the turn
+// over reports whether the question is obsolete, because a person edited the message that the turn answers and the turn
 // restarted.
 func (q *question) over() bool { return q.revised < q.turn.revised }
 
-// reaction is what a person does after seeing a question.
+// reaction is what a person does after seeing a question for approval.
 type reaction struct {
 	kind  string
 	after time.Duration
-	who   chat.UserID // empty: the asker
+	who   chat.UserID // who reacts; empty: the asker
 	again time.Duration
 }
 
-// admin is a person who decides questions but writes nothing else.
+// admin is a person with the right to decide all questions, who writes nothing else.
 const admin chat.UserID = "root"
 
-// What people do after seeing a question. A person can only press visible buttons; "old" is a button of an earlier
-// question.
+// What people do after seeing a question for approval. doOld presses a button of an earlier question that the person
+// has seen.
 const (
 	doApprove = "approve"
 	doAlways  = "always"
@@ -51,7 +51,7 @@ const (
 	doOld     = "old"
 )
 
-// drawReactions draws the reactions to the visible questions, one after the other, and the reaction to all later ones.
+// drawReactions chooses at random how people react to the first questions, and how they react to all later questions.
 func (s *schedule) drawReactions(t *rapid.T) {
 	s.approval = rapid.OneOf(span2(1000, 60_000), span2(1000, 600_000)).Draw(t, "approval")
 	s.recount = rapid.Bool().Draw(t, "recount")
@@ -77,7 +77,7 @@ func (s *schedule) drawReactions(t *rapid.T) {
 	}
 }
 
-// These patterns match the question in a message, with the fixed lines of the schedule.
+// These patterns match the text of a question for approval in a message.
 var (
 	questionMark = "May I?"
 	questionID   = regexp.MustCompile(`/approve ([a-z0-9]{5})\b`)
@@ -96,10 +96,11 @@ func asksFor(m chat.Outgoing) string {
 	return ""
 }
 
-// apart reports whether a create's key belongs to a message beside the reply: a question that no preview can show.
+// apart reports whether a key belongs to a message that shows a question separately from the reply.
 func apart(key string) bool { return strings.Contains(key, ".q") }
 
-// noteSteps records the visible steps of a turn's journal and checks the decisions in them.
+// noteSteps records the steps that the gateway stores in a turn's journal, and checks the questions and decisions among
+// them.
 func (k *keeper) noteSteps(turn string, steps []chat.Step) {
 	w := k.l.w
 	t := w.turns[turn]
@@ -145,12 +146,14 @@ func (w *world) noteAsked(l *life, t *turnLog, s chat.Step) {
 	w.counts.add("questions", 1)
 }
 
-// awaits reports whether a turn waits for a person. The question must be visible at once.
+// awaits reports whether a turn waits for a person's decision. Its question must be shown at once, so Config.Interval
+// does not apply.
 func (w *world) awaits(t *turnLog) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return q.turn == t && (q.ruled.IsZero() || q.ruled.Equal(time.Now())) })
 }
 
-// noteDecided checks that a person with the right to do so made a decision, or that the time limit was over.
+// noteDecided checks that a decision about a question was made by a person with the right to make it, or that the time
+// limit of the question had ended.
 func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	var r struct{ Verdict agent.Verdict }
 	if err := json.Unmarshal(s.Body, &r); err != nil {
@@ -174,7 +177,8 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 		}
 	case agent.Approved:
 		w.counts.add("questions: approved", 1)
-		if w.decider(q, agent.Approved) == nil && !w.hasStandingApproval(t, w.deeds[q.key].tool) { // if the chat moved, a standing approval may have come from another turn
+		if w.decider(q, agent.Approved) == nil && !w.hasStandingApproval(t, w.deeds[q.key].tool) {
+			// If the chat moved, the standing approval may have been given in another turn.
 			w.complain("question %s was approved by nobody who may", q.id)
 		}
 	default:
@@ -185,7 +189,7 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	}
 }
 
-// decider returns the message that made this decision about a question, or nil.
+// decider returns the message with which a person made decision v about question q, or nil.
 func (w *world) decider(q *question, v agent.Verdict) *written {
 	for _, m := range w.messages {
 		if w.decides(m, q, v) {
@@ -195,7 +199,8 @@ func (w *world) decider(q *question, v agent.Verdict) *written {
 	return nil
 }
 
-// decides reports whether an accepted message makes this decision about a question.
+// decides reports whether message m makes decision v about question q, and was accepted in time from a person who may
+// decide.
 func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 	if m.decides != v+1 || m.accepted.IsZero() || m.place != q.turn.place || m.accepted.Before(q.filed) {
 		return false
@@ -213,13 +218,14 @@ func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 	return asker || m.user == admin
 }
 
-// blind reports whether m names no question and was written before this question was visible. A process can't know what
-// its predecessor showed, so it assumes that the question was seen.
+// blind reports whether m does not name a question and arrived before question q was visible. If an earlier process
+// stored the question, blind returns false, because the current process can't know whether the question was already
+// shown.
 func (w *world) blind(m *written, q *question) bool {
 	return m.about == "" && m.droppedBy == q.filedIn && (q.seen.IsZero() || m.accepted.Before(q.seen))
 }
 
-// look lets the person react to a visible question, once in the life of each process.
+// look makes the person react to a visible question, once for each process that shows the question.
 func (w *world) look(m *message) {
 	id := asksFor(m.now().Outgoing)
 	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.id == id })
@@ -251,7 +257,7 @@ func (w *world) look(m *message) {
 	}
 }
 
-// later runs a function after a while. The schedule does not end before that.
+// later runs a function after the time d. The schedule does not end before that.
 func (w *world) later(d time.Duration, do func()) {
 	w.thinking++
 	time.AfterFunc(d, func() {
@@ -262,7 +268,7 @@ func (w *world) later(d time.Duration, do func()) {
 	})
 }
 
-// react lets a person do something about a question.
+// react makes a person react to question q as r says.
 func (w *world) react(q *question, r reaction) {
 	s := say{place: q.turn.place, user: w.asker(q.turn)}
 	if !w.s.private(s.place) && r.who != "" {
@@ -304,7 +310,8 @@ func (w *world) react(q *question, r reaction) {
 	w.writeLocked(len(w.messages) - 1)
 }
 
-// press lets somebody press a button of a question. If the question has no buttons, they write the button's text.
+// press makes a person press a button of question q. If the platform has no buttons, the person writes the command
+// instead.
 func (w *world) press(s *say, q *question, kind string) {
 	if kind == doOld {
 		now := q

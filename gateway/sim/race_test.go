@@ -4,7 +4,7 @@ package sim
 
 const (
 	raced = true // the race detector runs
-	// perKind is how many schedules are played for each kind of platform. The race detector makes them many times slower.
-	// So only the first of the schedules that norace_test.go plays are played here.
+	// perKind is how many random schedules are played for each kind of platform. With the race detector, schedules are
+	// many times slower, so perKind is smaller than in norace_test.go.
 	perKind = "12"
 )
