@@ -21,7 +21,7 @@ type question struct {
 	filed         time.Time
 	filedIn       *life
 	seen          time.Time // when a person first saw the question
-	seenIn        *life     // the newest process while which was running a person saw the question
+	seenIn        *life     // the newest process that has shown the question to a person
 	ruled         time.Time // when the decision was stored; zero: there is none
 	verdict       agent.Verdict
 	revised       int // how often an edit had restarted the question's turn when the question was stored

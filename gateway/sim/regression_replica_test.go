@@ -10,9 +10,9 @@ import (
 	"telex/gateway"
 )
 
-// The simulation ends by stopping all processes. The platform then delivers the last updates again to the next
-// receiver. A message that was not for the bot before may be for it now. No turn may begin from it, because nobody
-// waits for its end any more.
+// At its end, the simulation stops all processes. When the receiving process stops, the platform delivers the last
+// updates again to the next receiver. The bot may now have to answer a message that it ignored before. No turn may
+// begin from this message, because the simulation would not wait for its end.
 func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
@@ -20,8 +20,8 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	s := story("edit", slow, talk("a1w0x"))
 	s.replicas, s.kind.caps.OneReceiver, s.follows, s.repeats = 3, true, true, 2
 	s.says = []say{{user: "ann", kind: "text", place: thread, unnamed: true}, {user: "ann", kind: "text", place: thread}}
-	// At the end the first process receives. The second process stops slowly, and the third could receive in the
-	// meantime.
+	// When the simulation ends, the first process is the receiver. The second process stops slowly, and the third
+	// process could become the receiver in the meantime.
 	s.kills = []kill{
 		{where: atTime, slot: 1, at: time.Millisecond, down: 10 * time.Second}, {where: atTime, slot: 2, at: time.Millisecond, down: 11 * time.Second},
 	}
@@ -29,11 +29,11 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	perform(t, s)
 }
 
-// The receiving process dies after every turn has ended. The next receiver gets the last updates again, and no turn may
-// begin from them.
+// The receiving process dies after every turn has ended. The platform delivers the last updates again to the next
+// receiver, and no turn may begin from them.
 func TestRegressionReceivesNothingAfterADeath(t *testing.T) {
 	t.Parallel()
-	for n := range 12 { // it is random which process dies
+	for n := range 12 { // repeated, since it is random which process dies
 		t.Run(fmt.Sprint("killed after write ", 150+n), func(t *testing.T) {
 			t.Parallel()
 			s := story("edit", talk("a0w0x"), talk("a1w0x"))
@@ -45,8 +45,8 @@ func TestRegressionReceivesNothingAfterADeath(t *testing.T) {
 	}
 }
 
-// D1: a replica is paused during its create. The next owner searches for the message before the create takes effect,
-// and sends another one.
+// D1: a replica is paused while it makes a create call. The next owner of the chat searches for the message before the
+// create call takes effect, finds nothing, and sends another message.
 func TestRegressionCreateSlowerThanALease(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"edit-and-find", "edit-with-keys-and-find"} {
@@ -63,8 +63,8 @@ func TestRegressionCreateSlowerThanALease(t *testing.T) {
 	}
 }
 
-// lateEdit is a schedule in which a replica is paused during an edit. The next owner makes the message final before
-// that edit takes effect.
+// lateEdit returns a schedule in which a replica is paused while it edits a message. The next owner of the chat makes
+// the message show the final text before the edit of the paused replica takes effect.
 func lateEdit() schedule {
 	s := story("edit", talk(numbered(15)))
 	s.replicas = 2
@@ -75,16 +75,16 @@ func lateEdit() schedule {
 	return s
 }
 
-// D10: no cursor is left over, although the edit of a paused replica takes effect after the next owner has shown the
-// final text.
+// D10: the edit of a paused replica takes effect after the next owner of the chat has shown the final text. In the end,
+// the message must not show the cursor of that edit.
 func TestRegressionEditSlowerThanALease(t *testing.T) {
 	t.Parallel()
 	w := perform(t, lateEdit())
 	equal(t, "what the person sees", w.see(0), []string{numbered(15)})
 }
 
-// A replica without access to the store can't know that another replica accepted a stop of the answer. It learns of the
-// stop soon after.
+// A replica that can't reach the store can't know that another replica accepted a command to stop its answer. It must
+// stop the answer soon after it reaches the store again.
 func TestRegressionUndoneBesideTheOwner(t *testing.T) {
 	t.Parallel()
 	s := story("edit", calling("a0w0x", "a0w1x", change, change))
@@ -99,8 +99,8 @@ func TestRegressionUndoneBesideTheOwner(t *testing.T) {
 	}
 }
 
-// A chat gets a new id while two replicas own the old and the new chat. A message that waits in the old chat is not
-// about the answer in the new chat, and does not interrupt it.
+// A chat gets a new id, and one replica owns the old chat while another owns the new chat. A message that waits in the
+// old chat must not interrupt the answer in the new chat.
 func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []say{{kind: "retry"}, {kind: "text"}} {
@@ -120,12 +120,12 @@ func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 	}
 }
 
-// A process wakes up after another one has become the receiver, and tries to receive once more before it learns that.
-// It receives nothing, so the end of the simulation does not wait for it.
+// A process wakes up from a pause in which another process has become the receiver. It tries to receive once more and
+// gets nothing. The end of the simulation must not wait until it has received all updates.
 func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
-	slow.deltas[1].after = 20 * time.Second // until the process has woken up
+	slow.deltas[1].after = 20 * time.Second // long enough for the process to wake up
 	s := story("edit", slow)
 	s.replicas, s.kind.caps.OneReceiver, s.repeats = 2, true, 1
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 8 * time.Second}}
@@ -135,8 +135,8 @@ func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 }
 
 // D10: an edit of a dead replica may still take effect, so the next owner of the chat plans to repeat its own edit to
-// the final. When this owner stops, it leaves the repetition to its successor. A message that arrives while it stops
-// does not make it repeat the edit too soon.
+// the final text. When this owner stops, it leaves the repetition to the process after it. A message that arrives while
+// the owner stops must not make it repeat the edit too soon.
 func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
 	t.Parallel()
 	asks := calling("a1w0x", "a1w1x", change)

@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Somebody approved all calls of a tool, and the process died before it stored that this approval also decides the open
-// question. A later message about that question is then about a decided question.
+// A person approves all future calls of a tool. The process dies before it stores that this approval also answers the
+// open question. If the person then answers the question again, the question must count as already decided.
 func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -28,7 +28,8 @@ func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 	}
 }
 
-// D12: a fixed line removes the draft beside it. The draft is shown again at once, not only at its next renewal.
+// D12: the bot sends a fixed line in the chat, so the platform removes the draft. The bot must show the draft again at
+// once, and not wait for the next renewal.
 func TestRegressionDraftBesideALine(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk("a0w0x a0w1x a0w2x"))
@@ -47,8 +48,8 @@ func TestRegressionDraftBesideALine(t *testing.T) {
 	}
 }
 
-// D1: edits to the final text fail until the gateway gives up for a while. When it tries again, the message can't be
-// edited any more. So another message shows the final text.
+// D1: edits to the final text fail until the gateway gives up for a while. When the gateway tries again, the platform
+// refuses to edit the message. So another message must show the final text.
 func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{cutBefore, isBad} {
@@ -66,20 +67,20 @@ func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 	}
 }
 
-// D6: a person deletes a message before the process searches for it. The platform remembers the key and would create no
-// other message for it, so the final message is sent with a new key.
+// D6: a person deletes a message before the process searches for it. The platform remembers the key of the deleted
+// message and would create no new message for the same key. So the final must be sent with a new key.
 func TestRegressionDeletedBeforeItIsFound(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))
-	s.profile.KeyFor, s.latency = time.Second, 300*time.Millisecond // the model has ended before the search gets its response
+	s.profile.KeyFor, s.latency = time.Second, 300*time.Millisecond // the model ends before the response to the search arrives
 	s.kills = []kill{{where: afterCall, n: 0, down: 3 * time.Second}}
 	s.accidents = []accident{{at: 2 * time.Second, kind: "delete"}}
 	w := perform(t, s)
 	equal(t, "what the person sees", w.see(0), []string{"a0w0x a0w1x"})
 }
 
-// D6: a person deletes a message, and the process dies right after its search for that message found nothing. The next
-// process also uses the new key.
+// D6: a person deletes a message. The process searches for the message, finds nothing, and dies. The next process must
+// also use a new key for the message.
 func TestRegressionDeletedBeforeItIsFoundAndKilled(t *testing.T) {
 	t.Parallel()
 	for write := range 8 {
@@ -97,9 +98,9 @@ func TestRegressionDeletedBeforeItIsFoundAndKilled(t *testing.T) {
 	}
 }
 
-// F37: an answer is stopped while a rate limit makes the bot wait. A person still approves the answer's call, and the
-// process stops gracefully before it could store that the answer was stopped. The next process stops the answer, too,
-// and does not make the call.
+// F37: a person stops an answer while a rate limit makes the bot wait. The person still approves the answer's tool
+// call, and the process stops gracefully before it has stored that the answer was stopped. The next process must also
+// stop the answer, and must not make the tool call.
 func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	t.Parallel()
 	s := story("edit", calling("a0w0x", "a0w1x", change))
@@ -114,8 +115,8 @@ func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	}
 }
 
-// F37: the clean-up of a stopped answer continues in the background, and the process dies right after it answered
-// /stop. The next process does not run the turn again.
+// F37: the bot answers /stop while it still cleans up the stopped answer in the background, and then the process dies.
+// The next process must not run the turn again.
 func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 	t.Parallel()
 	for write := range 12 {
@@ -135,8 +136,8 @@ func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 	}
 }
 
-// longStream is a schedule in which a stream needs several messages, and is split at other places than a text that is
-// not streamed.
+// longStream returns a schedule in which a streamed text needs several messages and is split at other places than a
+// text that is not streamed.
 func longStream() schedule {
 	var text []string
 	for n := range 24 {
@@ -147,8 +148,8 @@ func longStream() schedule {
 	return s
 }
 
-// D1: a text that is streamed is split into messages at other places than a text that is not. A message of the dead process
-// whose id is unknown can't be changed, so the next process must split the text where that message begins.
+// D1: a process streams a text, which splits the text at other places than without streaming, and dies. The next
+// process can't edit a message whose id is unknown, so it must split the text where that message begins.
 func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -158,8 +159,9 @@ func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: a stream is split at other places than a text that is not streamed, even if its messages can be edited. The next
-// process keeps the splits of the final text. If it moved them, a stop in between would lose words.
+// D1: a process streams a text, which splits the text at other places than without streaming, and dies. The next
+// process must split the final text at the same places, even if it can edit the messages. Otherwise, words are lost if
+// somebody stops the answer meanwhile.
 func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -175,8 +177,8 @@ func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	}
 }
 
-// D1: the platform refused the text of a message. The next process does not try that text again. Split into shorter
-// messages, the text would repeat what the messages after it show.
+// D1: the platform refused the text of a message. The next process must not send this text again. If it split the text
+// into shorter messages, they would repeat words that later messages show.
 func TestRegressionRefusedTextIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))
@@ -186,8 +188,8 @@ func TestRegressionRefusedTextIsNotTriedAgain(t *testing.T) {
 	perform(t, s)
 }
 
-// D10: a graceful stop left a message without an id, so the next process sends the final text as another message. If
-// that process dies while it does so, the process after it knows that the final text may be invisible.
+// D10: a process stops gracefully and leaves a message whose id is unknown. The next process sends the final text as
+// another message and dies meanwhile. The third process must take into account that people may not see the final text.
 func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk("a0w0x a0w1x"), talk("a0w0x a0w1x"))
@@ -198,21 +200,21 @@ func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: a graceful stop left two creates with unknown outcomes. The turn runs again with another answer, and that answer
-// is shown.
+// D1: a process stops gracefully and leaves two create calls of unknown outcome. The next process runs the turn again,
+// and the model gives another answer. People must see this answer.
 func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk(numbered(20)))
 	s.profile.TextLimit, s.real, s.profile.DraftFor = 64, 64, 25*time.Second
 	s.answers[0].deltas[19].after = time.Minute
-	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // the first message, which is full
+	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // the edit of the first message, which is full
 	s.kills = []kill{{where: inOrder, at: 5 * time.Second, down: time.Minute}}
 	w := perform(t, s)
 	equal(t, "what the person sees", strings.Join(w.see(0), " "), numbered(20))
 }
 
-// D3: a call that is on its way when its process dies takes as long as any other call. So the budget's window still
-// holds.
+// D3: a call that a process sent before its death takes as long as any other call. So the calls of the old and the new
+// process stay within the limit's window.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk(numbered(30)))
@@ -231,8 +233,9 @@ func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	equal(t, "calls that arrived from the dead", ghosts, 1)
 }
 
-// F37: a limit refuses a question, and the line that says so has to wait. Then the history is erased. A process that
-// does not know of the refusal must not answer the question.
+// F37: the gateway refuses a question because of a limit, and the line that says so has to wait. Then the person erases
+// the history, and the process dies. The next process, which does not know of the refusal, must not answer the
+// question.
 func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	t.Parallel()
 	for _, forgets := range []string{"new", "forget"} {
@@ -253,8 +256,9 @@ func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	}
 }
 
-// F39: a limit refuses a question, the line that says so has to wait for another line, and the next question is
-// answered meanwhile. A process that does not know of the refusal must not answer the first question below that answer.
+// F39: the gateway refuses a question because of a limit. The line that says so has to wait for another line, and the
+// gateway answers the next question meanwhile. A process that does not know of the refusal must not answer the first
+// question below the answer to the second.
 func TestRegressionRefusedByALimitBeforeTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -274,8 +278,8 @@ func TestRegressionRefusedByALimitBeforeTheNextQuestion(t *testing.T) {
 	}
 }
 
-// D14: a chat moves during an answer. The platform refuses only that answer, until the gateway gives up for a while.
-// The next message, which comes from the new chat, makes the gateway try again.
+// D14: a chat gets a new id during an answer. The platform refuses only this answer, until the gateway gives up for a
+// while. The next message, which comes from the new chat, must make the gateway try again.
 func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 	t.Parallel()
 	s := story("edit-and-find", talk(numbered(30)))
@@ -286,8 +290,9 @@ func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 	perform(t, s)
 }
 
-// D14: /undo removes an answer that an earlier process left unfinished. Its visible text stays, and another message is
-// still missing. That message appears above the answer to the next question, even if its first calls are refused.
+// D14: /undo removes an answer that an earlier process left unfinished. The visible text of the answer stays, and
+// another message with its text is still missing. This message must appear above the answer to the next question, even
+// if the platform first refuses it.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {
@@ -307,8 +312,8 @@ func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	}
 }
 
-// F37: the process that asked about a call dies. /stop arrives before the next process shows any text of the answer, so
-// only the question is visible. People are told that the answer is stopped.
+// F37: a process dies while it asks for approval of a tool call. A person sends /stop before the next process shows any
+// text of the answer, so only the question is visible. The bot must say that the answer is stopped.
 func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"send-only", "no-edit", "edit", "edit-without-delete"} {
@@ -325,8 +330,8 @@ func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 	}
 }
 
-// D1: a process was killed during a create, so that its outcome is unknown, and the platform refuses the text of that
-// message. The next process does not try the text again.
+// D1: a process is killed during a create call, so its outcome is unknown. The next process learns that the platform
+// refuses the text of the message. It must not send this text again.
 func TestRegressionRefusedTextIsNotTriedAgainAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))
@@ -336,8 +341,9 @@ func TestRegressionRefusedTextIsNotTriedAgainAfterAKill(t *testing.T) {
 	perform(t, s)
 }
 
-// F37: /undo removes an answer that asks about a call, while the platform does not respond. The process is stopped
-// before the question is deleted. The next process completes the /undo and does not run the turn again.
+// F37: /undo removes an answer that waits for the approval of a tool call, while the platform does not respond. The
+// process stops before it has deleted the question. The next process must complete the /undo, and must not run the turn
+// again.
 func TestRegressionUndoneWhileThePlatformHangsAndStopped(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"undo", "stop", "forget", "new"} {
@@ -360,8 +366,8 @@ func TestRegressionUndoneWhileThePlatformHangsAndStopped(t *testing.T) {
 	}
 }
 
-// D1: the final text is shorter than the preview. The answer is stopped while a surplus message is being deleted, and
-// the process dies before that call ends. The next process knows that no message belongs after the final text.
+// D1: the final text is shorter than the preview, so the bot deletes a surplus message. During this call, a person
+// stops the answer and the process dies. The next process must not create another message after the final text.
 func TestRegressionStoppedWhileSurplusIsDeleted(t *testing.T) {
 	t.Parallel()
 	a := talk(numbered(40))
@@ -371,7 +377,7 @@ func TestRegressionStoppedWhileSurplusIsDeleted(t *testing.T) {
 	end := 40*wordTime + 500*time.Millisecond
 	s.says = append(s.says, say{at: end, user: "ann", kind: "stop"})
 	s.kills = []kill{{where: atTime, at: end + 10*time.Millisecond, down: time.Second}}
-	s.faults = map[int]fault{9: {kind: hangAfter}} // the second deletion
+	s.faults = map[int]fault{9: {kind: hangAfter}} // call 9 is the second deletion
 	w := perform(t, s)
 	equal(t, "what the person sees", w.see(0), []string{token(0, 0), "Stopped."})
 }

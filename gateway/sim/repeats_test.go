@@ -7,12 +7,12 @@ import (
 	"telex/internal/chat"
 )
 
-// These checks find calls that send a text again although it is already visible.
+// The checks in this file find calls that send a text again although the message already shows it.
 
-// givenUpFor is the minimum pause before the gateway tries a reply again that it gave up for a while.
+// givenUpFor is the minimum time after which the gateway tries again to show a reply that it gave up for a while.
 const givenUpFor = 10 * time.Minute
 
-// runAt returns how often the turn of a call had been begun when the call was made.
+// runAt returns how often processes had begun the turn of call c when the call was made.
 func (w *world) runAt(c *call) (n int) {
 	if t := w.turns[c.turn]; t != nil {
 		for _, b := range t.begun {
@@ -25,10 +25,11 @@ func (w *world) runAt(c *call) (n int) {
 }
 
 // mayBeOverwritten reports whether a process may edit a message once more with the same text. It may if another process
-// had edited that message, or created it as a preview, before this process took over. This process made its own edit
-// while the other call could still take effect, and repeats it when that is impossible.
+// had edited the message, or created it as a preview, before this process took over the turn. The call of the other
+// process might have taken effect after this process's own edit, so this process repeats the edit when that is no
+// longer possible.
 func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
-	const longest = 10 * time.Second // how long the gateway waits for the edit of a preview
+	const longest = 10 * time.Second // the gateway's timeout for the edit of a preview
 	t := w.turns[c.turn]
 	if w.s.replicas == 0 || t == nil || c.m.Preview {
 		return false
@@ -40,11 +41,11 @@ func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
 	})
 }
 
-// judgeRepeats checks that no call sends a text that is already visible (D2, F21).
+// judgeRepeats checks that no call sends a message the text that it already shows (D2, F21).
 func (w *world) judgeRepeats() {
 	type place struct {
 		life *life
-		run  int // of the turn: the next run, in any process, may not know the visible text
+		run  int // the run of the turn; a later run, in any process, may not know the visible text
 		id   chat.MessageID
 	}
 	type sent struct {
@@ -53,7 +54,7 @@ func (w *world) judgeRepeats() {
 	}
 	last := map[place]sent{}
 	repeated := map[place]bool{}
-	doubted := map[string]bool{} // keys whose create has an unknown outcome
+	doubted := map[string]bool{} // keys of create calls whose outcome is unknown
 	for _, t := range w.order {
 		for p, s := range t.states {
 			doubted[p.key] = doubted[p.key] || s == chat.PartIntended

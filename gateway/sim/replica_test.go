@@ -12,9 +12,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Several gateways share one store. This file has the events between them, and the additional checks.
+// This file contains the events and the additional checks of schedules in which several gateways share one store.
 
-// cut is a period in which one replica can't reach something, or does not run at all.
+// cut is a period in which one replica can't reach the store or the platform, or does not run at all.
 type cut struct {
 	slot        int
 	what        string
@@ -25,10 +25,11 @@ type cut struct {
 const (
 	cutStore    = "no store"
 	cutPlatform = "no platform"
-	cutAll      = "paused" // the replica does not run: its calls continue when it wakes up, and it has received nothing
+	// The replica does not run; its calls continue when it wakes up, and signals during the pause are lost.
+	cutAll = "paused"
 )
 
-// Events of replicas, as they are counted.
+// Names under which events of replicas are counted.
 const (
 	withoutStore    = "fault: replica without the store"
 	withoutPlatform = "fault: replica without the platform"
@@ -39,19 +40,19 @@ const (
 
 var errAway = errors.New("the store is away")
 
-// drawReplicas draws several replicas and the events between them.
+// drawReplicas chooses the number of replicas at random, and the events that affect them.
 func (s *schedule) drawReplicas(t *rapid.T) {
 	s.replicas, s.losses = rapid.IntRange(2, 3).Draw(t, "replicas"), map[int]bool{}
 	s.kind.caps.OneReceiver = rapid.Bool().Draw(t, "one receives")
 	s.shorten()
-	for i := range s.says { // only the receiver of the first piece knows that more follow
+	for i := range s.says { // only the replica that receives the first piece knows that more pieces follow
 		s.says[i].more = s.says[i].more && s.kind.caps.OneReceiver
 	}
 	for i := range s.kills {
 		k := &s.kills[i]
 		k.slot = rapid.IntRange(0, s.replicas-1).Draw(t, "slot")
 		if k.where == beforeWrite || k.where == afterWrite {
-			k.n *= rapid.IntRange(1, 8).Draw(t, "heartbeats") // heartbeats are writes, too
+			k.n *= rapid.IntRange(1, 8).Draw(t, "heartbeats") // lease renewals count as writes, too, so choose larger numbers
 		}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "rolling restart") == 0 {
@@ -79,15 +80,15 @@ func (s *schedule) drawReplicas(t *rapid.T) {
 	}
 }
 
-// receivesBeside reports whether all replicas receive at the same time.
+// receivesBeside reports whether all replicas receive messages at the same time.
 func (s *schedule) receivesBeside() bool { return s.replicas > 0 && !s.kind.caps.OneReceiver }
 
-// hookRetry is how long the platform waits before it offers a refused update to the next replica, if all of them
-// receive.
+// hookRetry is how long the platform waits before it offers an update to another replica, if all replicas receive and
+// one has not accepted the update.
 const hookRetry = 2 * time.Second
 
-// runBeside implements Run if all replicas receive. The platform offers each update to one replica, and to another one
-// if the first does not accept it.
+// runBeside implements Run if all replicas receive messages. The platform offers each update to one replica. If this
+// replica does not accept the update, the platform offers it to another one.
 func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	w, l := a.l.w, a.l
 	for i := 0; ctx.Err() == nil; {
@@ -108,7 +109,7 @@ func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, ch
 			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
 			}
-		case l.isDead(): // the platform gets no response
+		case l.isDead(): // the platform gets no response from the dead process
 		default:
 			w.take(i)
 		}
@@ -116,7 +117,7 @@ func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, ch
 	return ctx.Err()
 }
 
-// offered returns when an update was first offered, and whether it was accepted.
+// offered returns when the platform first offered update i, and whether a replica has accepted it.
 func (w *world) offered(i int) (at time.Time, taken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +127,7 @@ func (w *world) offered(i int) (at time.Time, taken bool) {
 	return w.hooks[i].first, w.hooks[i].taken
 }
 
-// take records that a replica has accepted an update.
+// take records that a replica has accepted update i.
 func (w *world) take(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +143,8 @@ type hook struct {
 	taken bool
 }
 
-// mostWait is the maximum duration of a fault. Leases are renewed every second, so simulating a long schedule is slow.
+// mostWait is the maximum duration of a fault in schedules with replicas. The simulation of long faults would be slow,
+// because each replica renews its lease every second.
 const mostWait = 40 * time.Second
 
 // shorten limits the long durations of a schedule.
@@ -163,7 +165,7 @@ func (s *schedule) shorten() {
 	}
 }
 
-// ends returns when the current cut of a process ends; zero if the process is not cut off.
+// ends returns when the current cut of the given kind ends for a process. It returns zero if there is no such cut now.
 func (l *life) ends(what string) time.Time {
 	at := time.Since(l.w.began)
 	for _, c := range l.w.s.cuts {
@@ -176,7 +178,7 @@ func (l *life) ends(what string) time.Time {
 
 func (l *life) isCut(what string) bool { return !l.ends(what).IsZero() }
 
-// wakes waits while the process is paused. It returns false if the process died in the meantime or ctx has ended.
+// wakes waits while the process is paused. It returns false if the process died or ctx ended during the pause.
 func (l *life) wakes(ctx context.Context) bool {
 	paused := false
 	for until := l.ends(cutAll); !until.IsZero() && !l.isDead(); until = l.ends(cutAll) { // pauses may overlap
@@ -193,8 +195,8 @@ func (l *life) wakes(ctx context.Context) bool {
 	return !l.isDead() && ctx.Err() == nil
 }
 
-// reachPlatform fails if a call can't be made, because the process was paused or the network is cut. A process that was
-// paused before a call checks its lease again before it makes the call.
+// reachPlatform fails if the process can't make a call to the platform now, because it was paused or its network is
+// cut. After a pause, the call fails so that the process checks its lease before it makes the call again.
 func (l *life) reachPlatform(ctx context.Context) error {
 	paused := l.isCut(cutAll)
 	l.wakes(ctx)
@@ -221,7 +223,7 @@ func (w *world) unsent(l *life, c *call, err error) error {
 	return err
 }
 
-// reach waits while the process can't reach the store. It fails if ctx ends before that.
+// reach waits until the process can reach the store. It fails if the process dies or ctx ends before that.
 func (k *keeper) reach(ctx context.Context) error {
 	l := k.l
 	if l.w.s.replicas == 0 {
@@ -242,8 +244,8 @@ func (k *keeper) reach(ctx context.Context) error {
 	return errAway
 }
 
-// agree makes a write by which replicas coordinate. The response may get lost, because all these writes can be
-// repeated.
+// agree makes a write by which replicas coordinate. The schedule can lose the response to such a write, because the
+// gateway can repeat all of them.
 func (k *keeper) agree(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
 	lost := false
@@ -263,14 +265,16 @@ func (k *keeper) agree(ctx context.Context, do func() error, note func()) error 
 	return err
 }
 
-// isOver reports whether the state of a process no longer counts: it is dead, or another replica may have taken over.
+// isOver reports whether the state of a process no longer matters, because the process is dead or another replica may
+// have taken over its chats.
 func (l *life) isOver() bool {
 	return l.isDead() || l.id != 0 && (l.isCut(cutAll) || !l.w.store.IsAlive(l.id))
 }
 
-// silent reports whether a process could not store what it learned at the given time, before it lost its lease or died.
+// silent reports whether a process lost its lease or died before it could store what it learned at the given time.
 func (l *life) silent(at time.Time) bool {
-	lost := l.lost || l.id != 0 && !l.gaveUp && !l.w.store.IsAlive(l.id) // a paused process does not know yet
+	// A paused process may not have noticed the loss of its lease yet.
+	lost := l.lost || l.id != 0 && !l.gaveUp && !l.w.store.IsAlive(l.id)
 	if l.died.IsZero() && !lost {
 		return false
 	}
@@ -285,7 +289,7 @@ func (l *life) silent(at time.Time) bool {
 	return false
 }
 
-// judgeLease checks that a process may call the platform. The caller holds world.mu.
+// judgeLease checks that the process that makes call c has a lease and owns the chat. The caller holds world.mu.
 func (w *world) judgeLease(c *call) {
 	if w.s.replicas == 0 {
 		return
@@ -304,7 +308,8 @@ func (w *world) judgeLease(c *call) {
 func (k *keeper) judgeWrite(t *turnLog) {
 	w, l := k.l.w, k.l
 	to := w.target(t.place)
-	if w.s.replicas == 0 || l.id == 0 || len(w.moved) > 0 && !w.s.private(t.place) { // until the store knows of the move, the chat is two conversations
+	if w.s.replicas == 0 || l.id == 0 || len(w.moved) > 0 && !w.s.private(t.place) {
+		// Until the store knows that the chat has a new id, the chat counts as two conversations.
 		return
 	}
 	if owner := w.store.Owner(chat.Conversation{Endpoint: endpoint, Chat: to.Chat}); owner != 0 && owner != l.id || !w.store.IsAlive(l.id) {
@@ -312,8 +317,8 @@ func (k *keeper) judgeWrite(t *turnLog) {
 	}
 }
 
-// Register makes the process a replica. A process that registers again has dropped its state, so it counts as the next
-// process.
+// Register makes the process a replica. A process registers again after it has lost its lease and discarded its state.
+// So the simulation counts it as dead and starts the next process.
 func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.ReplicaID, err error) {
 	l := k.l
 	l.w.mu.Lock()
@@ -340,10 +345,11 @@ func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.Repli
 	return id, err
 }
 
-// losesLease records that a process has lost its lease, unless it gave the lease up. The caller holds world.mu.
+// losesLease records that a process has lost its lease, if its last renewal is too long ago and it did not give up the
+// lease itself. The caller holds world.mu.
 func (l *life) losesLease() {
 	if at := l.renewed.Add(chat.LeaseTime - 500*time.Millisecond); l.id != 0 && !l.gaveUp && !time.Now().Before(at) {
-		l.died, l.lost = at, true // the process noticed the loss then, or later if it was paused
+		l.died, l.lost = at, true // the process noticed the loss at this time, or later if it was paused
 	}
 }
 
@@ -362,7 +368,7 @@ func (k *keeper) Unregister(ctx context.Context) error {
 	return k.agree(ctx, func() error { return k.store.Unregister(ctx) }, func() { k.l.gaveUp = true })
 }
 
-// Listen silently drops the signals while the process can't receive them.
+// Listen drops signals without an error while the process is paused or can't reach the store.
 func (k *keeper) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	if err := k.reach(ctx); err != nil {
 		return err
@@ -401,7 +407,8 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	return taken, err
 }
 
-// given records that a replica has received messages: the response to its call did not get lost.
+// given records that a replica has received messages from the store. It is called only if the response of the store did
+// not get lost.
 func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -459,7 +466,7 @@ func (k *keeper) CountTurn(ctx context.Context, p chat.Person, limit int) (count
 			w.judgePace(p.User)
 		}
 	})
-	if counted || err != nil { // an error must not block anybody
+	if counted || err != nil { // if counting fails, the gateway lets the turn begin
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.counted[turnsOf{k.l, p.User}]++
@@ -467,13 +474,13 @@ func (k *keeper) CountTurn(ctx context.Context, p chat.Person, limit int) (count
 	return counted, err
 }
 
-// turnsOf identifies the turns of a person that began in a process.
+// turnsOf identifies the turns of one person that one process began.
 type turnsOf struct {
 	life *life
 	user chat.UserID
 }
 
-// judgePace checks that no person gets more turns in a minute than the limit, over all replicas.
+// judgePace checks that all replicas together begin no more turns of a person per minute than the limit allows.
 func (w *world) judgePace(u chat.UserID) {
 	all := w.paces[u]
 	if n := len(all) - w.s.perMinute; n > 0 && time.Since(all[n-1]) < time.Minute {
@@ -481,7 +488,7 @@ func (w *world) judgePace(u chat.UserID) {
 	}
 }
 
-// judgeCounted checks that each turn was counted, over all replicas.
+// judgeCounted checks that each turn of each replica was counted toward the limit of its person.
 func (w *world) judgeCounted() {
 	if w.s.replicas == 0 || w.s.perMinute == 0 {
 		return

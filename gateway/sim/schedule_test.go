@@ -23,7 +23,7 @@ type schedule struct {
 	profile   chat.Profile
 	hidden    bool // the platform enforces half of the limits that the profile declares
 	names     bool // the platform's refusals name their scope
-	real      int  // the real maximum text length; smaller than declared if hidden
+	real      int  // the real maximum text length; smaller than the declared one if hidden is true
 	config    preview.Config
 	busy      gateway.Busy
 	queue     int
@@ -33,102 +33,105 @@ type schedule struct {
 	latency   time.Duration
 	places    int // number of conversations
 	answers   []answer
-	fickle    bool // when asked again, the model gives another answer
-	follows   bool // in threads with the bot, messages need no mention
+	fickle    bool // the model gives another answer when a turn runs again
+	follows   bool // in threads in which the bot took part, it answers messages without a mention, too
 	says      []say
-	repeats   int // how many of the newest updates each receiver gets again
+	repeats   int // how many of the newest updates the platform delivers again to each new receiver
 	faults    map[int]fault
-	typing    map[int]fault // of the typing indicator
+	typing    map[int]fault // faults of typing indicators
 	outages   []outage
 	kills     []kill
 	accidents []accident
 
 	tools      bool // the model calls tools, and the real agent runs
 	approval   time.Duration
-	recount    bool // the ids of calls start again in each answer
+	recount    bool // the model's ids of tool calls start again in each answer
 	stopButton bool
 	reactions  []reaction
 
 	replicas int // number of processes that share the store; 0: one process has its own store
 	cuts     []cut
 	clocks   []time.Duration // how far the clock of each process is ahead
-	losses   map[int]bool    // whether the response to a coordinating write of replicas gets lost, by the number of the write
+	losses   map[int]bool    // numbers of the coordinating writes of replicas whose response gets lost
 
-	goesOn string // the reaction to all further questions
+	goesOn string // how people react to all questions after reactions is used up
 }
 
 // style is the kind of text that the model writes.
 type style string
 
-// The styles. The expected final form of plain and formed text is written by hand.
+// The styles. For plain and formed text, the visible text that the judge expects is written by hand.
 const (
 	plain  style = "words"
 	formed style = "whole constructs"
 	nasty  style = "fragments"
 )
 
-// piece is a piece of Markdown with its visible text.
+// piece is a piece of Markdown and the text that people must see of it.
 type piece struct{ src, shown string }
 
 // answer is the model's answer to one question.
 type answer struct {
 	deltas []delta
-	final  string // the text of the result
+	final  string // the text of the model's result
 	shown  string // the visible text of final, without white space; empty in the style nasty
 	fails  agent.StopReason
-	slow   time.Duration // how long the model continues after its context ended
-	folds  bool          // from then on, a summary replaces all but the newest question
+	slow   time.Duration // how long the model continues after its context has ended
+	folds  bool          // with this answer, a summary replaces all earlier messages in the history
 }
 
 // delta is what the model sends after a pause.
 type delta struct {
 	text  string
 	after time.Duration
-	shown string        // the visible text from here to the next delta, without white space
-	calls []plannedCall // the model stops after this delta and continues when the calls have results
-	kind  string        // "", "reset" before the text, "tool", "reasoning"; "more" asks for the messages that people sent in the meantime
+	shown string        // the text that people must see of this delta, without white space
+	calls []plannedCall // after this delta, the model makes these tool calls, and continues when they have results
+	kind  string        // "", "reset" before the text, "tool", "reasoning"; "more": the model asks for the messages that people sent meanwhile
 }
 
-// say is a message that somebody writes.
+// say is a message that a person writes.
 type say struct {
 	at    time.Duration
 	place int
 	user  chat.UserID
-	kind  string // text, big or the name of a command
-	again bool   // the platform delivers it again a little later
-	more  bool   // the platform says that another piece of the message follows
+	kind  string // "text", "big" or the name of a command
+	again bool   // the platform delivers the message again a second later
+	more  bool   // the platform says that another piece of this message follows
 
-	unnamed bool // it does not mention the bot
+	unnamed bool // the message does not mention the bot
 
-	args    string        // of a command; for a button, its kind
-	decides agent.Verdict // the decision about a question, plus 1; 0: none
-	about   string        // the id of the question; empty: any open one
-	always  bool          // the decision also applies to all later calls of that tool
+	args    string        // the arguments of a command; if the message is a press, the id of the button
+	decides agent.Verdict // the decision about a question, plus 1; 0: the message decides nothing
+	about   string        // the id of the question that the message decides; empty: any open question
+	always  bool          // the decision also applies to all later calls of the tool
 }
 
 // outage is a period in which the platform can't be reached.
 type outage struct {
 	from, until time.Duration
-	hangs       bool // calls get no response; otherwise connections are refused
+	hangs       bool // true: calls get no response; false: connections are refused
 }
 
 // accident is an event in a chat.
 type accident struct {
-	at    time.Duration
-	kind  string // delete: the person deletes the newest message; move; forbid; full: the store refuses new messages
+	at time.Duration
+	// kind is "delete" (the person deletes the newest message), "edit" (the person edits the newest question), "move" (the
+	// chat gets a new id) or "full" (the store refuses new messages).
+	kind  string
 	place int
 	lasts time.Duration
 }
 
 const stranger chat.UserID = "stranger"
 
-// GoString leaves out most of the schedule, because the story already describes it.
+// GoString leaves out most of the schedule, because the log of events, which is printed too, already describes it.
 func (s schedule) GoString() string {
 	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, tools %t (approval %v, reactions %+v), latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
 		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
 }
 
-// schedules generates schedules for one kind of platform. more, if not nil, draws additional events.
+// schedules returns a generator of schedules for one kind of platform. If more is not nil, it adds further random
+// events.
 func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule] {
 	return rapid.Custom(func(t *rapid.T) schedule {
 		s := draw(t, k)
@@ -141,7 +144,7 @@ func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule
 
 func draw(t *rapid.T, k kind) schedule {
 	for range slices.IndexFunc(kinds(), func(o kind) bool { return o.name == k.name }) {
-		rapid.Bool().Draw(t, "apart") // so that one seed gives a different schedule for each kind
+		rapid.Bool().Draw(t, "apart") // so that the same seed gives a different schedule for each kind of platform
 	}
 	s := schedule{
 		kind: k, faults: map[int]fault{}, typing: map[int]fault{},
@@ -203,7 +206,7 @@ func draw(t *rapid.T, k kind) schedule {
 	return s
 }
 
-// drawStop draws whether drafts have a stop button, and when somebody wants to stop each answer.
+// drawStop chooses at random whether drafts have a stop button, and when a person stops an answer with it.
 func (s *schedule) drawStop(t *rapid.T) {
 	s.stopButton = rapid.Bool().Draw(t, "stop button")
 	s.kind.caps.Buttons = s.stopButton
@@ -212,7 +215,7 @@ func (s *schedule) drawStop(t *rapid.T) {
 	}
 }
 
-// span draws a duration in milliseconds.
+// span returns a random duration of low to high milliseconds.
 func span(t *rapid.T, label string, low, high int) time.Duration {
 	return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Millisecond
 }
@@ -230,7 +233,7 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 		p.StreamFor = span(t, "stream for", 1000, 240_000)
 	}
 	switch {
-	case k.keyed && k.caps.Find: // a create whose key has expired is searched for
+	case k.keyed && k.caps.Find: // the key may expire, because the gateway can then search for the message
 		p.KeyFor = span(t, "key for", 100, 120_000)
 	case k.keyed:
 		p.KeyFor = 24 * time.Hour
@@ -243,7 +246,7 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 		}
 	}
 	text := chat.OpAll &^ (chat.OpTyping | chat.OpFind)
-	if k.probes { // each probe counts as an edit
+	if k.probes { // the platform counts each probe as an edit
 		text, p.LateFor = text|chat.OpFind, lateFor
 	}
 	limit(chat.ScopeChat, rapid.SampledFrom([]chat.Op{text, chat.OpAll, chat.OpSend | chat.OpFile}).Draw(t, "ops"), 2, 20, span(t, "window", 1000, 20_000))
@@ -262,7 +265,7 @@ func drawSay(t *rapid.T, places int) say {
 		again: rapid.IntRange(0, 3).Draw(t, "again") == 0,
 		user:  "ann",
 	}
-	if s.place == 1 || s.place == 2 { // groups
+	if s.place == 1 || s.place == 2 { // both are conversations of a group
 		s.user = rapid.SampledFrom([]chat.UserID{"ann", "ben"}).Draw(t, "user")
 	}
 	if rapid.IntRange(0, 15).Draw(t, "stranger") == 0 {
@@ -275,7 +278,7 @@ func drawSay(t *rapid.T, places int) say {
 // thread is the number of the place (a conversation) that is a thread of a group.
 const thread = 2
 
-// drawThread draws which questions in the thread do not mention the bot.
+// drawThread chooses at random which questions in the thread do not mention the bot.
 func (s *schedule) drawThread(t *rapid.T) {
 	s.follows = rapid.Bool().Draw(t, "follows")
 	all := s.places > thread && rapid.IntRange(0, 3).Draw(t, "all in the thread") == 0
@@ -290,7 +293,7 @@ func (s *schedule) drawThread(t *rapid.T) {
 	}
 }
 
-// sayKinds returns the kinds of messages that people write. More frequent ones are repeated.
+// sayKinds returns the kinds of messages that people write. Kinds that people write more often occur several times.
 func sayKinds() []string {
 	kinds := slices.Repeat([]string{"text"}, 12)
 	kinds = append(kinds, "stop", "stop", "retry", "retry", "retry", "undo", "undo", "new", "forget", "help")
@@ -300,10 +303,11 @@ func sayKinds() []string {
 // asks reports whether a message needs an answer from the model.
 func (s say) asks() bool { return slices.Contains([]string{"text", "retry", "yes", "no"}, s.kind) }
 
-// token returns a word that occurs once in an answer. Its last letter shows that it is complete.
+// token returns a word that occurs only once in an answer. The letter x at its end shows that no part of the word is
+// missing.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
 
-// pieces returns the pieces of a style.
+// pieces returns the pieces of Markdown of a style, each of which contains the word w.
 func pieces(st style, w string) []piece {
 	words := []piece{
 		{w + " ", w},
@@ -355,7 +359,7 @@ func pieces(st style, w string) []piece {
 	}
 }
 
-// drawAnswer draws an answer in which each word occurs once.
+// drawAnswer returns a random answer in which each word occurs once.
 func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	var a answer
 	var src, shown strings.Builder
@@ -407,18 +411,18 @@ func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	return a
 }
 
-// mostStops is how often the model stops for calls within one answer at most, not counting calls at its beginning.
+// mostStops is how often the model stops at most for tool calls within one answer, not counting calls at its beginning.
 const mostStops = 3
 
-// longPause is long enough for all earlier text to become visible, under any limits.
+// longPause is a pause of the model in which all its earlier text must become visible, even with the strictest limits.
 const longPause = 2 * time.Minute
 
-// calm reports whether the schedule has no faults.
+// calm reports whether the schedule contains no faults, kills, outages, accidents or hidden limits.
 func (s schedule) calm() bool {
 	return !s.hidden && len(s.faults)+len(s.typing)+len(s.kills)+len(s.outages)+len(s.accidents) == 0
 }
 
-// chop splits a delta in two, possibly within a construct.
+// chop splits a delta in two at a random place, which may be inside a Markdown construct.
 func chop(t *rapid.T, d delta) []delta {
 	at := rapid.IntRange(0, len(d.text)).Draw(t, "chop")
 	for at > 0 && at < len(d.text) && !utf8.RuneStart(d.text[at]) {

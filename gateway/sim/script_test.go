@@ -12,29 +12,30 @@ import (
 	"telex/agent"
 )
 
-// run is one run of the model for a turn.
+// run is the judge's record of one run of the model for a turn.
 type run struct {
 	turn       string
 	life       *life
 	answer     answer
-	said       []string // the texts so far; a reset starts a new one
+	said       []string // the texts that the model has written; a reset begins a new text
 	began      time.Time
 	ended      time.Time
 	over       bool
-	err        error // nil: the answer is the result
+	err        error // nil: the model completed its answer
 	seen       []agent.Message
-	told       string   // the summary in the request
-	heard      []string // the messages that it received while it ran
-	everything string   // all sent text, including discarded text
-	calls      int      // model calls while its process lived
+	told       string   // the summary of earlier messages in the model's request
+	heard      []string // the messages that the model received while it ran
+	everything string   // all text that the model sent, including discarded text
+	calls      int      // number of model calls while the process lived
 	stage      int      // the next stage of the answer
-	revised    int      // how often the question had been edited
-	shown      string   // the visible text of all stages, without white space
+	revised    int      // how often an edit of the question had restarted the turn
+	shown      string   // the text that people must see of all stages, without white space
 
-	streams bool // somebody watches the answer
+	streams bool // the answer is streamed
 }
 
-// crashes counts the runs that did not end, except those that a graceful stop of the process ended.
+// crashes returns the number of runs that were followed by another run, except runs that a graceful stop of the process
+// ended.
 func crashes(runs []*run) (n int) {
 	for i := 1; i < len(runs); i++ {
 		if r := runs[i-1]; r.life == runs[i].life || r.life.stopping.IsZero() {
@@ -44,13 +45,13 @@ func crashes(runs []*run) (n int) {
 	return n
 }
 
-// script is a model that sends the answers of the schedule.
+// script imitates the agent and the model. It sends the answers of the schedule.
 type script struct{ l *life }
 
-// askedNumber matches the number of a message, which each person writes into it.
+// askedNumber matches the number of a message, which the text of the message contains.
 var askedNumber = regexp.MustCompile(`q(\d+)q`)
 
-// asked returns the numbers of the messages in a text.
+// asked returns the numbers of the messages that a text contains.
 func asked(text string) (numbers []int) {
 	for _, m := range askedNumber.FindAllStringSubmatch(text, -1) {
 		n, _ := strconv.Atoi(m[1])
@@ -100,7 +101,8 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return res, err
 }
 
-// speak sends the answer until ctx or the process ends, and then a late piece that nobody may see.
+// speak sends the answer. If ctx or the process ends before the answer does, speak sends a late piece of text that
+// people must not see.
 func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent.Event)) error {
 	for _, d := range r.answer.deltas {
 		err := s.l.wait(ctx, min(d.after, patience))
@@ -110,7 +112,7 @@ func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent
 		}
 		if err != nil {
 			time.Sleep(r.answer.slow)
-			emit(agent.Text{Delta: "late "}) // F37: nobody may see this
+			emit(agent.Text{Delta: "late "}) // F37: people must not see this text
 			return err
 		}
 		switch d.kind {
@@ -135,7 +137,8 @@ func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent
 	return nil
 }
 
-// hear asks for the messages that people sent in the meantime, as a model call does.
+// hear asks the gateway for the messages that people sent while the turn runs, as the agent does before each model
+// call.
 func (s script) hear(ctx context.Context, r *run, t agent.Turn) {
 	more := t.More(ctx)
 	w := s.l.w
@@ -147,7 +150,7 @@ func (s script) hear(ctx context.Context, r *run, t agent.Turn) {
 	}
 }
 
-// fold returns a summary of all messages but the question. It lists their numbers.
+// fold returns a summary of all messages before the question. The summary consists of the numbers of these messages.
 func (w *world) fold(t agent.Turn) string {
 	w.counts.add("summaries", 1)
 	var b strings.Builder
@@ -160,7 +163,7 @@ func (w *world) fold(t agent.Turn) string {
 	return b.String()
 }
 
-// wait waits for d, unless ctx or the process ends first.
+// wait waits for the time d. It returns an error if ctx or the process ends before that.
 func (l *life) wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -174,7 +177,7 @@ func (l *life) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// startRun records that the model is called.
+// startRun records for the judge that the model is called, and checks that it may be called for this turn.
 func (w *world) startRun(l *life, t agent.Turn) *run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,18 +187,19 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 		n = numbers[len(numbers)-1]
 	}
 	switch tl := w.turns[t.ID]; {
-	case l.isOver(): // the process does not know yet that its state no longer counts
+	case l.isOver(): // another process may have taken over, and this process does not know it yet
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:
-		if tl.void && tl.begun[len(tl.begun)-1].life != l { // otherwise the turn had begun just before its messages were erased
+		if tl.void && tl.begun[len(tl.begun)-1].life != l {
+			// A turn that began just before its messages were erased may call the model.
 			w.complain("F37: the model is asked for turn %s, which was forgotten", t.ID)
 		}
 		if w.s.fickle {
 			n += len(tl.runs)
 		}
 		tl.runs, r.revised = append(tl.runs, r), tl.revised
-		if crashes(tl.runs) >= 3 && !tl.asks { // a turn that waits for a person does not crash processes
+		if crashes(tl.runs) >= 3 && !tl.asks { // runs that wait for a person don't count as causes of crashes
 			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
 		}
 	}
@@ -205,7 +209,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 	return r
 }
 
-// tell records a text of the model.
+// tell records text that the model wrote.
 func (w *world) tell(r *run, text string, reset bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

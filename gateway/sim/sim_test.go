@@ -12,13 +12,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seed is the default seed. The default number of schedules for each kind of platform is perKind. The schedules are the
-// same each time, so that a failure is caused by the newest change. `make sim` plays other schedules.
+// seed is the default seed. The tests play the same perKind schedules for each kind of platform each time, so a new
+// failure is caused by the newest change. `make sim` plays other schedules.
 const seed = "20261121"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	asked := false // whether a flag or the environment sets another number
+	asked := false // whether a flag sets another number of schedules
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
 	_, wanted := os.LookupEnv("RAPID_CHECKS")
 	if !asked && !wanted {
@@ -29,14 +29,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestRandomSchedules plays random schedules on every kind of platform. A failure prints a small failing schedule, its
-// events, and the seed.
+// TestRandomSchedules plays random schedules on every kind of platform. If a schedule fails, the test prints a small
+// schedule that fails, too, its events, and the seed.
 func TestRandomSchedules(t *testing.T) { playAll(t, nil) }
 
 // TestRandomSchedulesOfReplicas plays random schedules with several gateways that share one store.
 func TestRandomSchedulesOfReplicas(t *testing.T) { playAll(t, (*schedule).drawReplicas) }
 
-// playAll plays random schedules on every kind of platform. more draws additional events.
+// playAll plays random schedules on every kind of platform. If more is not nil, it adds further random events to each
+// schedule.
 func playAll(t *testing.T, more func(*schedule, *rapid.T)) {
 	sum := &total{counts: counts{}}
 	t.Cleanup(func() {

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// interrupted reports whether somebody ended a turn while it ran or was being delivered.
+// interrupted reports whether somebody ended a turn while it ran or while its answer was delivered.
 func (w *world) interrupted(t *turnLog, r *run) bool {
 	if len(t.messages) == 0 {
 		return w.stopped(t, t.begun[0].at)
@@ -18,7 +18,8 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	if r.life != t.begun[len(t.begun)-1].life { // the newest process has not called the model
 		ended = time.Time{}
 	}
-	if slices.ContainsFunc(t.messages, func(n int) bool { return len(w.messages[n].edits) > 0 }) { // the edit ended the run, and the next one did not begin
+	if slices.ContainsFunc(t.messages, func(n int) bool { return len(w.messages[n].edits) > 0 }) {
+		// The edit ended the run, and a later run did not begin.
 		ended = time.Time{}
 	}
 	for i, m := range w.messages {
@@ -43,25 +44,25 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	return false
 }
 
-// interrupts reports whether a message is a question. If the gateway is configured to interrupt, a question ends the
-// answer before it. A yes or no that decided about a call is not a question.
+// interrupts reports whether message n is a question. If the gateway is configured to interrupt, a new question ends
+// the current answer. A yes or no that decided about a tool call is not a question.
 func (w *world) interrupts(n int) bool {
 	m := w.messages[n]
 	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))
 }
 
-// stopped reports whether somebody stopped a turn after a time.
+// stopped reports whether somebody stopped turn t after the time from.
 func (w *world) stopped(t *turnLog, from time.Time) bool {
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
 		return m.place == t.place && w.ends(m, w.asker(t)) && !m.heardLast.Before(from) && !m.accepted.After(t.ended)
 	})
 }
 
-// ends reports whether m is a command that ends the turn of a person's question.
+// ends reports whether message m ends a turn that answers a question of asker.
 func (w *world) ends(m *written, asker chat.UserID) bool {
 	switch m.kind {
 	case "stop", "new":
-		t := w.turns[m.stops] // a button belongs to one answer
+		t := w.turns[m.stops] // the button of a draft ends only the turn of that draft
 		late := t != nil && !t.ended.IsZero() && t.ended.Before(m.accepted)
 		return m.user != stranger && !late
 	case "forget", "undo":
@@ -70,7 +71,7 @@ func (w *world) ends(m *written, asker chat.UserID) bool {
 	return false
 }
 
-// asker returns the writer of the message that a turn answers.
+// asker returns the person whose message a turn answers.
 func (w *world) asker(t *turnLog) chat.UserID {
 	if len(t.messages) == 0 {
 		return ""
@@ -78,12 +79,12 @@ func (w *world) asker(t *turnLog) chat.UserID {
 	return w.messages[t.messages[len(t.messages)-1]].user
 }
 
-// commanded reports whether a turn answers a command.
+// commanded reports whether a turn answers a command, so that the model is not called.
 func (w *world) commanded(t *turnLog) bool {
 	return !slices.ContainsFunc(t.messages, func(n int) bool { return w.messages[n].asks() && w.messages[n].user != stranger })
 }
 
-// spoken returns the allowed texts of a turn that does not call the model.
+// spoken returns the replies that the judge allows for a turn that does not call the model.
 func (w *world) spoken(t *turnLog) []verdict {
 	say := func(keys ...gateway.TextKey) (list []verdict) {
 		for _, k := range keys {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// judgeUnnamed checks whether a message in a thread without a mention was rightly accepted or ignored, and reports
-// whether it was accepted. It must be accepted if the bot took part in the thread before, and ignored if nobody had
-// mentioned the bot.
+// judgeUnnamed checks a message in a thread that does not mention the bot, and reports whether the gateway accepted it.
+// The gateway must accept the message if the bot took part in the thread before, and must ignore it if nobody had
+// mentioned the bot there.
 func (w *world) judgeUnnamed(m *written) bool {
 	taken := !m.accepted.IsZero()
 	switch piece, follows := w.goesOn(m), w.s.follows && m.user != stranger; {
@@ -21,21 +21,22 @@ func (w *world) judgeUnnamed(m *written) bool {
 	return taken
 }
 
-// goesOn reports whether m is the rest of a message that the client split.
+// goesOn reports whether m is a later piece of a message that a client split.
 func (w *world) goesOn(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o != m && o.more && o.place == m.place && o.user == m.user && !o.wrote.IsZero() && !o.wrote.After(m.accepted)
 	})
 }
 
-// wasNamed reports whether somebody had asked the bot in the thread of m before.
+// wasNamed reports whether somebody had mentioned the bot in the thread of m before m was accepted.
 func (w *world) wasNamed(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
 		return !o.unnamed && o.place == m.place && o.user != stranger && !o.accepted.IsZero() && !o.accepted.After(m.accepted)
 	})
 }
 
-// tookPart reports whether the bot had answered in the thread before m was written, and none of it was erased since.
+// tookPart reports whether the bot had answered in the thread less than an hour before m was written, and nothing in
+// the thread was erased.
 func (w *world) tookPart(m *written) bool {
 	taken := slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o.place == m.place && slices.Contains([]string{"undo", "new", "forget"}, o.kind)

@@ -9,8 +9,9 @@ import (
 	"telex/gateway"
 )
 
-// toldLines match the lines that say what an interrupted answer did, without white space. Each line names a call, or
-// the tool if nobody was asked about the call. Calls that only read are not mentioned.
+// toldLines returns patterns for the lines that tell people which tool calls an interrupted answer made. The patterns
+// match text without white space. Each line names a call, or only the tool if nobody was asked about the call. Lines
+// don't mention calls that only read.
 var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	lines := map[gateway.TextKey]*regexp.Regexp{}
 	for _, k := range []gateway.TextKey{gateway.TextCarriedOut, gateway.TextCallFailed, gateway.TextCallUnknown} {
@@ -20,17 +21,17 @@ var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	return lines
 })
 
-// judgeToldOf checks that the lines below the answer of a turn say the truth about its calls.
+// judgeToldOf checks that the lines below an interrupted answer say truly what its tool calls did.
 func (w *world) judgeToldOf(t *turnLog) {
 	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.fault == badContent && !c.m.Preview }) {
-		w.except(refusedContent) // a line without its beginning may look like another line
+		w.except(refusedContent) // the beginning of a line may be missing, so that it looks like another line
 		return
 	}
 	if w.givenUp(t) {
-		w.except(givenUp) // here, too, a line without its beginning may look like another line
+		w.except(givenUp) // here, too, the beginning of a line may be missing
 		return
 	}
-	text, whole := "", "" // whole includes the excused messages; one of them may contain the middle of a line
+	text, whole := "", "" // whole includes the excused messages, since one of them may contain the middle of a line
 	for _, m := range w.person.of(t.id) {
 		if m.stands() {
 			whole += squeeze(m.text())
@@ -39,7 +40,7 @@ func (w *world) judgeToldOf(t *turnLog) {
 	for _, m := range w.person.of(t.id) {
 		switch {
 		case m.deletedBy == "person":
-			text += "\x00" // so that the lines above and below it don't look like one
+			text += "\x00" // so that the text above and below the deleted message does not look like one line
 		case m.stands() && !w.excused(m):
 			text += squeeze(m.text())
 		}

@@ -14,24 +14,24 @@ import (
 	"telex/agent"
 )
 
-// In schedules with tools the real agent runs. Its model sends the text of the schedule and calls tools in between, and
-// the tools record their effects.
+// This file contains the model and the tools of schedules in which the real agent runs. The model sends the text of the
+// schedule and calls tools in between. The tools record their effects.
 
-// plannedCall is a tool call of the schedule.
+// plannedCall is a tool call that the schedule contains.
 type plannedCall struct {
 	tool  string
 	takes time.Duration
 	fails bool // the call fails after it took effect
 }
 
-// The tools: one only reads, and two change something.
+// The names of the tools: look only reads, and change and alter change something.
 const (
 	look   = "look"
 	change = "change"
 	alter  = "alter"
 )
 
-// drawCalls draws the tool calls at the end of a stage of an answer.
+// drawCalls returns random tool calls, which the model makes at the end of a stage of an answer.
 func drawCalls(t *rapid.T) (calls []plannedCall) {
 	for range rapid.IntRange(1, 3).Draw(t, "calls") {
 		calls = append(calls, plannedCall{
@@ -43,7 +43,7 @@ func drawCalls(t *rapid.T) (calls []plannedCall) {
 	return calls
 }
 
-// stages splits an answer where the model stops for its calls.
+// stages splits an answer into stages. At the end of each stage except the last, the model makes tool calls.
 func (a answer) stages() (list [][]delta) {
 	begin := 0
 	for i, d := range a.deltas {
@@ -55,7 +55,7 @@ func (a answer) stages() (list [][]delta) {
 	return append(list, a.deltas[begin:])
 }
 
-// joined returns the Markdown of deltas and its visible text without white space.
+// joined returns the Markdown of all deltas, and the text that people must see of it without white space.
 func joined(deltas []delta) (written, shown string) {
 	for _, d := range deltas {
 		written += d.text
@@ -64,10 +64,10 @@ func joined(deltas []delta) (written, shown string) {
 	return strings.TrimSpace(written), shown
 }
 
-// runKey is the context key of the run.
+// runKey is the context key under which the model finds its run.
 type runKey struct{}
 
-// hand runs a turn with the real agent and records it for the judge.
+// hand runs turns with the real agent, and records each run for the judge.
 type hand struct {
 	l     *life
 	agent *agent.Agent
@@ -110,7 +110,8 @@ func (h hand) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (ag
 	return res, err
 }
 
-// goOn continues a turn of an earlier process, and checks that all its stored steps are there.
+// goOn prepares a run that continues a turn of an earlier process. It checks that the agent received all stored steps
+// of the turn.
 func (w *world) goOn(r *run, t agent.Turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,13 +139,13 @@ func (w *world) goOn(r *run, t agent.Turn) {
 	}
 }
 
-// speaker is a model that sends the text and the tool calls of the schedule.
+// speaker imitates a model for the real agent. It sends the text and the tool calls of the schedule.
 type speaker struct{ l *life }
 
 // Name implements agent.Model.
 func (speaker) Name() string { return "script" }
 
-// Stream implements agent.Model. Text that it sends after the end of ctx is late, and nobody may see it.
+// Stream implements agent.Model. After the end of ctx, it sends a late piece of text that people must not see.
 func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	w, r := s.l.w, ctx.Value(runKey{}).(*run)
 	said, shown := r.said[0], r.shown
@@ -157,7 +158,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 		}
 		if err != nil {
 			time.Sleep(r.answer.slow)
-			emit(agent.Delta{Text: "late "}) // F37: nobody may see this
+			emit(agent.Delta{Text: "late "}) // F37: people must not see this text
 			return agent.Completion{}, err
 		}
 		if d.kind == "reasoning" {
@@ -171,7 +172,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 		emit(agent.Delta{Call: &agent.CallDelta{Position: i, ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
 	}
 	if len(calls) == 0 && r.answer.fails != "" {
-		if !r.streams { // an answer that nobody watches arrives only at its end
+		if !r.streams { // without streaming, no text of a failed model call reaches the gateway
 			r.said[0], r.shown = said, shown
 		}
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Auth, Err: context.DeadlineExceeded}
@@ -179,7 +180,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 	return agent.Completion{ToolCalls: calls, Usage: &agent.Usage{Completion: 1}}, nil
 }
 
-// nextStage returns the deltas of the next stage.
+// nextStage begins the next stage of the answer and returns its deltas.
 func (w *world) nextStage(r *run, q agent.Request) []delta {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,10 +199,11 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 	return deltas
 }
 
-// editedBy is the difference between the stage numbers before and after an edit of the question.
+// editedBy is added to the stage numbers in the keys of tool calls for each edit of the question, so that a restarted
+// turn makes calls with other keys.
 const editedBy = 100
 
-// endStage returns the tool calls after a stage.
+// endStage returns the tool calls that the model makes after a stage.
 func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,14 +219,14 @@ func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
 			d = &deed{key: key, turn: r.turn}
 			w.deeds[key] = d
 		}
-		d.plannedCall = c // as planned by the newest run that asked for the call, because an earlier request may be lost
+		d.plannedCall = c // the newest run that made the call determines its properties, because an earlier request may be lost
 		w.counts.add("tool calls: "+c.tool, 1)
 	}
 	r.stage++
 	return calls
 }
 
-// hear records the messages that a running model received.
+// hear records the messages that a run received from the gateway while the turn ran.
 func (w *world) hear(r *run, said []agent.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,18 +246,18 @@ type deed struct {
 	unknown   bool // the model was told that the outcome is unknown
 }
 
-// effect is one execution of a call.
+// effect is one execution of a tool call.
 type effect struct {
 	life    *life
 	at      time.Time
-	failed  time.Time // when the call ended with an error of its own
-	stopped bool      // the call ended with its turn, while its process lived
+	failed  time.Time // when the call ended with an error of the tool
+	stopped bool      // the end of the turn ended the call, while the process lived
 }
 
-// deedName matches the key of a call.
+// deedName matches the key of a tool call.
 var deedName = regexp.MustCompile(`[0-9a-f]{16}s\d+c\d+`)
 
-// bench is the toolbox of one process.
+// bench contains the tools of one process.
 type bench struct{ l *life }
 
 // Tools implements agent.Toolbox.
@@ -267,7 +269,7 @@ func (b bench) Tools() (defs []agent.ToolDef) {
 	return defs
 }
 
-// call executes a tool call, which takes effect in the middle of its duration.
+// call executes a tool call. The call takes effect in the middle of its duration.
 func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 	w := b.l.w
 	d := w.deed(deedName.FindString(in.Arguments))
@@ -289,7 +291,7 @@ func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 	return agent.Output{Text: "done " + d.key}, nil
 }
 
-// deed returns the current record of a call.
+// deed returns a copy of the record of a tool call.
 func (w *world) deed(key string) deed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,7 +302,8 @@ func (w *world) deed(key string) deed {
 	return deed{key: key}
 }
 
-// do lets a call take effect, unless its process is dead or dies in it.
+// do makes a tool call take effect. It fails if the process is dead, or if the schedule kills the process at this
+// moment.
 func (w *world) do(l *life, key string) error {
 	for until := l.ends(cutAll); !until.IsZero(); until = l.ends(cutAll) { // pauses may overlap
 		time.Sleep(time.Until(until))
@@ -327,7 +330,7 @@ func (w *world) do(l *life, key string) error {
 	return nil
 }
 
-// noteFailed records that a call ended with an error of its own.
+// noteFailed records that a tool call ended with an error of the tool.
 func (w *world) noteFailed(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -335,8 +338,8 @@ func (w *world) noteFailed(key string) {
 	d.effects[len(d.effects)-1].failed = time.Now()
 }
 
-// noteCutOff records that the gateway took a read-only call for one that ended with its turn. If the call failed at
-// that very moment, nobody can tell the difference.
+// noteCutOff is called when the gateway stores that a read-only call ended with its turn. If the call failed at the
+// same moment, noteCutOff records that it ended with its turn, since the gateway can't tell the difference.
 func (w *world) noteCutOff(t *turnLog, call string) {
 	for _, d := range w.deeds {
 		if n := len(d.effects); n > 0 && d.turn == t.id && (d.key == call || w.s.recount) && d.effects[n-1].failed.Equal(time.Now()) {
@@ -345,7 +348,7 @@ func (w *world) noteCutOff(t *turnLog, call string) {
 	}
 }
 
-// noteStopped records that a call ended with its turn, unless its process is dead.
+// noteStopped records that a tool call ended because its turn ended. It records nothing if the process is dead.
 func (w *world) noteStopped(l *life, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

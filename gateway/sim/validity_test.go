@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeVersion checks the new content of a message (D7).
+// judgeVersion checks that the new content of a message is well-formed (D7).
 func (w *world) judgeVersion(m *message) {
 	w.judgeText(m.now().Outgoing)
 	w.look(m)
@@ -22,7 +22,7 @@ func (w *world) judgeVersion(m *message) {
 	}
 }
 
-// judgeDraft checks the content of a draft.
+// judgeDraft checks that the content of a draft is well-formed.
 func (w *world) judgeDraft(m chat.Outgoing) { w.judgeText(m) }
 
 func (w *world) judgeText(m chat.Outgoing) {
@@ -60,7 +60,7 @@ func (w *world) judgeText(m chat.Outgoing) {
 	}
 }
 
-// brokenGrapheme returns a part of a grapheme that was split, if a text has one.
+// brokenGrapheme returns the part of a split grapheme that a text contains, if any.
 func brokenGrapheme(text string) string {
 	for _, whole := range []string{"👨‍👩‍👧", "é̂", "🇩🇪"} {
 		text = strings.ReplaceAll(text, whole, " ")
@@ -74,7 +74,7 @@ func brokenGrapheme(text string) string {
 	return ""
 }
 
-// badSpans returns the errors that a strict platform would find in the spans of a message.
+// badSpans returns the errors in the spans of a message for which a strict platform would refuse it.
 func badSpans(m chat.Outgoing) (wrong []string) {
 	text := utf16.Encode([]rune(m.Text))
 	for i, sp := range m.Spans {

@@ -11,21 +11,21 @@ import (
 	"telex/internal/chat"
 )
 
-// reading is the visible text of a reply at the end.
+// reading is what people can read of a reply at the end of a schedule.
 type reading struct {
 	w       *world
-	text    string // joined, without white space
+	text    string // the texts of all messages, without white space
 	each    []string
 	file    string // the content of the file
-	caption string // the text above the file, without the fixed line
-	removed bool   // the person deleted messages
+	caption string // the text of the message with the file, without the fixed line
+	removed bool   // the person deleted messages of the reply
 	gone    string // the text of the deleted messages
 	whole   string // the text together with the text of the deleted messages
-	between bool   // a deleted message was above an undeleted one
+	between bool   // a message that the person deleted was above one that is still visible
 	parts   int
 }
 
-// withoutToldLines removes the lines that say what an interrupted answer did.
+// withoutToldLines removes the lines that say which tool calls an interrupted answer made.
 func withoutToldLines(text string) string {
 	for _, line := range toldLines() {
 		text = line.ReplaceAllString(text, "")
@@ -33,7 +33,8 @@ func withoutToldLines(text string) string {
 	return text
 }
 
-// readings returns the possible readings of a reply: each excused message may be part of it or not.
+// readings returns the possible readings of a reply. There are several, since each excused message may be part of the
+// reply or not.
 func (w *world) readings(t *turnLog) []reading {
 	var sure, extra []*message
 	for _, m := range w.person.of(t.id) {
@@ -46,7 +47,8 @@ func (w *world) readings(t *turnLog) []reading {
 		}
 	}
 	var list []reading
-	if most := 6; len(extra) > most { // too many combinations: all messages together, then the combinations of the first ones
+	if most := 6; len(extra) > most {
+		// Too many combinations, so try all messages together, and the combinations of the first six.
 		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
 		extra = extra[:most]
 	}
@@ -94,14 +96,15 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 	return r
 }
 
-// deletedBetween reports whether a person deleted a message of the reply that has others below it.
+// deletedBetween reports whether a person deleted a message of the reply above other messages of the reply.
 func (w *world) deletedBetween(t *turnLog) bool {
 	all := w.person.of(t.id)
 	i := slices.IndexFunc(all, func(m *message) bool { return m.deletedBy == "person" })
 	return i >= 0 && slices.ContainsFunc(all[i+1:], (*message).stands)
 }
 
-// waived reports whether the design promises nothing about this reply, and counts the exception.
+// waived reports whether an exception frees the reply of turn t from the usual checks of its text, and counts this
+// exception.
 func (w *world) waived(t *turnLog) bool {
 	switch {
 	case w.stuck(t):
@@ -116,14 +119,15 @@ func (w *world) waived(t *turnLog) bool {
 	return true
 }
 
-// givenUp reports whether two creates of one message kept an unknown outcome.
+// givenUp reports whether the outcome of two create calls for the same message stayed unknown, so that the gateway gave
+// up.
 func (w *world) givenUp(t *turnLog) bool {
 	if w.s.kind.reconciles() {
 		return false
 	}
 	doubts := map[partOfLife]int{}
 	for p, s := range t.states {
-		if s == chat.PartIntended && !apart(p.key) { // the process died before it knew more, or before the call
+		if s == chat.PartIntended && !apart(p.key) { // the process died before the call, or before it stored the outcome
 			doubts[p] = 1
 		}
 	}
@@ -144,9 +148,9 @@ func (w *world) givenUp(t *turnLog) bool {
 	return false
 }
 
-// stuck reports whether a message of the reply can be neither edited nor deleted. This matters only while other
-// messages are visible, or if several processes worked on the reply: nobody can learn whether the last edit before a
-// kill took effect.
+// stuck reports whether a message of the reply can be neither edited nor deleted, and this affects the text of the
+// reply. It does so if the reply has several other messages, or if several processes worked on the reply: the last
+// process can't know whether the last edit before a kill took effect.
 func (w *world) stuck(t *turnLog) bool {
 	all := w.person.of(t.id)
 	lives := slices.ContainsFunc(t.calls, func(c *call) bool { return c.life != t.calls[0].life })
@@ -154,15 +158,15 @@ func (w *world) stuck(t *turnLog) bool {
 		slices.ContainsFunc(all, func(m *message) bool { return m.frozen })
 }
 
-// verdict is one allowed end of a reply.
+// verdict is one of the results that the judge allows for a reply.
 type verdict struct {
 	name  string
-	text  string     // the exact text, without white space; used if exact
-	words [][]string // unless exact: the visible words are a prefix of one of these
-	note  []string   // one of these lines follows the text
+	text  string     // if exact: the whole visible text, without white space
+	words [][]string // if not exact: the visible words must be a prefix of one of these lists
+	note  []string   // one of these lines must follow the text
 	exact bool
-	least int  // the minimum number of words
-	open  bool // the note ends with a value
+	least int  // if not exact: the minimum number of visible words
+	open  bool // a variable value follows the note
 }
 
 func (v verdict) String() string {
@@ -172,7 +176,7 @@ func (v verdict) String() string {
 	return fmt.Sprintf("%s: the beginning of %v and one of %q", v.name, v.words, v.note)
 }
 
-// accepts reports whether a reading matches the verdict.
+// accepts reports whether reading r is what the verdict allows.
 func (v verdict) accepts(r reading) bool {
 	text, noted := v.withoutNote(r)
 	if !noted {
@@ -198,8 +202,8 @@ func (v verdict) accepts(r reading) bool {
 	}
 }
 
-// withoutNote returns the visible text without the note that the verdict requires, and false if the note is missing.
-// The note must occur once, and only messages that can't be deleted may follow it.
+// withoutNote returns the visible text without the note that the verdict requires. It returns false if the note is
+// missing or occurs twice. After the note, only messages are allowed that can't be deleted.
 func (v verdict) withoutNote(r reading) (string, bool) {
 	text := r.text + squeeze(r.file) + r.caption
 	if len(v.note) == 0 {
@@ -224,7 +228,8 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 	return text, false
 }
 
-// endsWithSome reports whether a line over several messages continues after a message that the person deleted.
+// endsWithSome reports whether the reply ends with the end of a line whose beginning was in a message that the person
+// deleted.
 func (r reading) endsWithSome(line string, open bool) bool {
 	for k := range r.each {
 		end := strings.Join(r.each[k:], "")
@@ -241,10 +246,11 @@ func (r reading) endsWithSome(line string, open bool) bool {
 	return false
 }
 
-// keepsLonger reports whether surplus messages of a preview stay: the platform can edit messages but not delete them.
+// keepsLonger reports whether surplus messages of a preview stay in the chat, because the platform can edit messages
+// but not delete them.
 func (r reading) keepsLonger() bool { return r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete }
 
-// hasMessagesWith reports whether the first messages together, for any number of them, show exactly the text.
+// hasMessagesWith reports whether the first messages of the reply, up to any message, together show exactly the text.
 func (r reading) hasMessagesWith(text string) bool {
 	for i := range r.each {
 		if withoutToldLines(strings.Join(r.each[:i+1], "")) == text {
@@ -254,7 +260,8 @@ func (r reading) hasMessagesWith(text string) bool {
 	return false
 }
 
-// shows reports whether the reading has all wanted words, except for those that the person deleted.
+// shows reports whether the seen words contain all wanted words in order, except for words in messages that the person
+// deleted.
 func (r reading) shows(seen, want []string) bool {
 	if r.keepsLonger() {
 		seen = slices.DeleteFunc(seen, func(word string) bool { return !slices.Contains(want, word) })
@@ -281,13 +288,13 @@ func (r reading) shows(seen, want []string) bool {
 	return true
 }
 
-// begins reports whether seen is a prefix of all.
+// begins reports whether the words seen are a prefix of the words all.
 func begins(seen, all []string) bool {
 	return len(seen) <= len(all) && slices.Equal(seen, all[:len(seen)])
 }
 
-// covers reports whether the messages and then the file show all wanted words, except for those that the person
-// deleted. The file contains the whole line of a table that the last message splits.
+// covers reports whether the messages and then the file show all wanted words, except for words that the person
+// deleted. If the last message ends within a line of a table, the file repeats this line.
 func (r reading) covers(want []string) bool {
 	parts, file := words.FindAllString(r.text, -1), words.FindAllString(r.file, -1)
 	i, j := len(parts), len(want)-len(file)
@@ -300,7 +307,7 @@ func (r reading) covers(want []string) bool {
 	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
 }
 
-// coversSome reports whether the messages and then the file show a prefix of the wanted words.
+// coversSome reports whether the messages and then the file show the wanted words up to some word.
 func (r reading) coversSome(want []string) bool {
 	for n := range want {
 		if r.covers(want[:n+1]) {
@@ -310,7 +317,8 @@ func (r reading) coversSome(want []string) bool {
 	return r.covers(nil)
 }
 
-// once removes words that occurred before. If nothing can be deleted, an unneeded message stays at the end.
+// once removes repetitions of words. Words can be repeated on platforms that can't delete messages, because surplus
+// messages stay at the end.
 func once(seen []string) (out []string) {
 	for _, s := range seen {
 		if !slices.Contains(out, s) {
@@ -320,7 +328,7 @@ func once(seen []string) (out []string) {
 	return out
 }
 
-// subsequence reports whether seen is all with some words left out.
+// subsequence reports whether the words seen occur in all in the same order, perhaps with other words between them.
 func subsequence(seen, all []string) bool {
 	for _, word := range seen {
 		i := slices.Index(all, word)
@@ -332,7 +340,7 @@ func subsequence(seen, all []string) bool {
 	return true
 }
 
-// verdicts returns the allowed ends of a turn's reply.
+// verdicts returns the results that the judge allows for the reply of a turn.
 func (w *world) verdicts(t *turnLog) []verdict {
 	var said [][]string // the words of each text that the model wrote
 	for _, r := range t.runs {
@@ -352,8 +360,10 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	var list []verdict
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
-	lost := t.decider != nil && t.decider != r.life                                                        // another replica took the turn over before the end of the run was stored
-	died := lost || r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // the process died before the turn could restart
+	// Another replica took over the turn before the end of the run was stored.
+	lost := t.decider != nil && t.decider != r.life
+	// The process died before the end of the run was stored, or before the turn could restart.
+	died := lost || r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended)
 	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
 	}
@@ -376,11 +386,11 @@ func (w *world) verdicts(t *turnLog) []verdict {
 }
 
 func isAgentError(err error) bool {
-	_, ok := err.(*agent.Error) //nolint:errorlint // the script itself created the error
+	_, ok := err.(*agent.Error) //nolint:errorlint // the script itself created the error, so it is not wrapped
 	return ok
 }
 
-// complete returns the verdict for a reply that the model completed.
+// complete returns the verdict for a turn whose model completed its answer or failed by itself.
 func (w *world) complete(r *run) verdict {
 	if r.err != nil {
 		keys := map[agent.StopReason]gateway.TextKey{
@@ -388,7 +398,7 @@ func (w *world) complete(r *run) verdict {
 		}
 		note := squeeze(strings.ReplaceAll(gateway.DefaultTexts()[keys[r.answer.fails]], "{id}", r.turn[:8]))
 		v := verdict{name: "failed", note: []string{note}, exact: true, text: w.shown(r)}
-		if w.s.style == nasty { // an open construct at the end may hide text
+		if w.s.style == nasty { // Markdown that is still open at the end may hide text
 			said := r.said[len(r.said)-1]
 			if w.s.tools {
 				said = r.answer.final
@@ -407,7 +417,7 @@ func (w *world) complete(r *run) verdict {
 	return v
 }
 
-// shown returns the text of a run that must be visible.
+// shown returns the text that people must see of a run, without white space.
 func (w *world) shown(r *run) string {
 	if r.answer.shown != "" {
 		return squeeze(r.answer.shown)
@@ -415,9 +425,9 @@ func (w *world) shown(r *run) string {
 	return w.rendered(r.answer.final, false)
 }
 
-// resumed returns how old the question can have been when the last process found the turn. Without replicas, a process
-// finds earlier turns within a minute of its start. A replica finds the turns of other replicas whenever it takes over
-// a conversation, so only the end of the turn is a bound.
+// resumed returns the maximum age that the question can have had when the last process took over the turn. Without
+// replicas, a process takes over earlier turns within a minute of its start. With replicas, a process may take over a
+// turn at any time before its end.
 func (w *world) resumed(t *turnLog) time.Duration {
 	oldest := t.begun[0].at
 	for _, n := range t.messages {

@@ -7,9 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeWaived checks the words of a reply whose text as a whole is excused. A missing word must have been in a call
-// that failed or has an unknown outcome. A repeated word may be in the message of such a call. The screen and the
-// cursor are checked as for any reply.
+// judgeWaived checks the words of a reply that is waived, so that its text is not compared as a whole. If a word of the
+// final text is missing, it must have been in a call that failed or had no response. Only words of such calls may occur
+// twice.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
@@ -22,7 +22,8 @@ func (w *world) judgeWaived(t *turnLog) {
 			for _, word := range words.FindAllString(c.m.Text+c.content(), -1) {
 				doubtful[word]++
 			}
-			for _, word := range words.FindAllString(w.shownIn(c), -1) { // another text for the message was refused, so it shows this one
+			for _, word := range words.FindAllString(w.shownIn(c), -1) {
+				// The platform refused another text for the message, so it still shows this one.
 				doubtful[word]++
 			}
 		}
@@ -58,8 +59,8 @@ func (w *world) staysAsPreview(m *message) bool {
 	return slices.ContainsFunc(m.versions, func(v version) bool { return v.Preview && strings.TrimSuffix(v.Text, w.s.config.Cursor) == m.text() })
 }
 
-// shownIn returns the current text of the message of a call. For a create that the platform refused, or whose outcome is
-// unknown, this is the frozen message that the new one should have replaced.
+// shownIn returns the current text of the message of call c. If c is a create call that failed or had no response,
+// shownIn returns the text of the frozen message that the new message should have replaced.
 func (w *world) shownIn(c *call) string {
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil && c.id != "" {
 		return m.text()
@@ -72,7 +73,8 @@ func (w *world) shownIn(c *call) string {
 	return ""
 }
 
-// finalRun returns the run whose answer is the final text of a turn, or nil if the turn has no final text or that run was interrupted.
+// finalRun returns the run whose answer is the final text of a turn. It returns nil if the turn has no final text or
+// the run was interrupted.
 func (w *world) finalRun(t *turnLog) *run {
 	if len(t.runs) == 0 || w.commanded(t) || t.decided.IsZero() {
 		return nil
@@ -84,13 +86,14 @@ func (w *world) finalRun(t *turnLog) *run {
 	return r
 }
 
-// wordsOnScreen returns, for each word of a turn's reply, the number of messages that show it. It also returns the
-// words that may be missing there: a person deleted them, or they are in a file, in a message that can be neither
-// edited nor deleted, or in one that stayed behind in a chat that moved.
+// wordsOnScreen returns, for each word of a turn's reply, the number of messages that show the word. It also returns
+// the words that need not be visible: words that a person deleted, words in files, words in messages that can be
+// neither edited nor deleted, and words in a chat that has got a new id.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {
-		for _, word := range words.FindAllString(m.content(), -1) { // the file's first line may also be above it
+		for _, word := range words.FindAllString(m.content(), -1) {
+			// A message above the file may also show the file's first line.
 			gone[word] = true
 		}
 		left := w.moved[m.chat] != "" && m.stands() && w.excused(m)
@@ -110,10 +113,10 @@ func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]
 	return seen, gone
 }
 
-// content returns the content of the file of a create.
+// content returns the content of the file that a create call sends, or "".
 func (c *call) content() string { return fileText(c.file) }
 
-// content returns the content of the file of a message.
+// content returns the content of the file in a message, or "".
 func (m *message) content() string { return fileText(m.file) }
 
 func fileText(f *chat.File) string {

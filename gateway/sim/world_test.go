@@ -14,63 +14,63 @@ import (
 	"telex/internal/store/memory"
 )
 
-// written is a message that somebody wrote.
+// written is the judge's record of a message that a person wrote.
 type written struct {
 	say
 
-	update    int // the number of the platform's first update with it, from 1
+	update    int // the number of the platform's first update with the message, counted from 1
 	accepted  time.Time
-	heard     time.Time // when the answering process received it
-	heardLast time.Time // when the newest answering process received it
-	taken     int       // how many messages had been accepted when this one was, including this one
+	heard     time.Time // when the process that answers the message first received it
+	heardLast time.Time // when the process that answers the message last received it
+	taken     int       // the number of this message in the order in which messages were accepted
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
-	receiver  *life       // the process that accepted it
-	edits     []time.Time // times of edits by its writer
-	stops     string      // the turn whose draft has the pressed button; empty: not a press on a draft
-	joined    bool        // it joined a running turn, ahead of waiting messages
+	receiver  *life       // the process that accepted the message
+	edits     []time.Time // times at which the writer edited the message
+	stops     string      // the turn whose draft has the pressed button; empty: the message is not a press on a draft
+	joined    bool        // the message joined a running turn before messages that had waited longer
 }
 
 // world is the state of one schedule while it is played.
 type world struct {
 	s     schedule
 	began time.Time
-	store *memory.Store // survives every process
+	store *memory.Store // the shared store, which survives the death of processes
 
 	mu        sync.Mutex
 	person    person
 	lives     []*life
 	killed    map[int]bool
-	settled   bool // nothing is left to do, so updates are not delivered again: one that was ignored before may be for the bot now, but nobody would wait for its answer
+	settled   bool // nothing is left to do; no update is delivered again, as the simulation would not wait for an answer
 	downUntil time.Time
 	fullUntil time.Duration
 
 	messages  []*written
 	updates   []chat.Inbound
 	acked     int
-	taking    map[*life]int // the next update that each receiving process takes; platforms deliver some acknowledged updates again
-	newUpdate chan struct{} // closed and replaced when updates are added
+	taking    map[*life]int // number of the next update for each receiving process; platforms deliver some updates again
+	newUpdate chan struct{} // closed and replaced by a new channel when an update is added
 
 	turns       map[string]*turnLog
 	order       []*turnLog
 	calls       []*call
 	arrivals    []*call
-	failed      []*call // calls that never left their process
+	failed      []*call // calls that could not leave their process
 	told        []block
 	penalties   []penalty
 	blocks      []chat.Block
 	moved       map[chat.ChatID]chat.ChatID
 	movedAt     time.Time
-	bad         map[string]time.Time // until when the platform fails for one message
+	bad         map[string]time.Time // until when the platform fails for a message, by badName
 	reminded    time.Time
-	reminders   int       // how often remind wrote a message
-	knocked     time.Time // when a stranger last got a code
-	texts       int       // calls except for typing
+	reminders   int       // how often remind wrote messages
+	knocked     time.Time // when a stranger last got a pairing code
+	texts       int       // number of calls without typing indicators
 	indicators  int
 	writes      int
 	hooks       []hook
-	paces       map[chat.UserID][]time.Time // the counted turns of each person
+	paces       map[chat.UserID][]time.Time // times of the counted turns of each person
 	counted     map[turnsOf]int
 	agreed      int // number of writes by which replicas coordinate
 	signalsLost atomic.Int64
@@ -80,10 +80,10 @@ type world struct {
 	questions []*question
 	consents  []standingApproval
 	deeds     map[string]*deed
-	done      int               // number of effects of calls
-	readAs    map[string]string // Markdown of the model before calls or at its end, with its visible text
+	done      int               // number of effects of tool calls
+	readAs    map[string]string // for the Markdown of each stage of an answer, the text that people must see
 	reacted   int
-	thinking  int // number of reactions that are still to come
+	thinking  int // number of planned reactions that have not happened yet
 
 	counts counts
 	notes  []string
@@ -98,7 +98,7 @@ func newWorld(s schedule) *world {
 	}
 }
 
-// complain records a violation. The caller holds the mutex.
+// complain records a violation that the judge found. The caller holds world.mu.
 func (w *world) complain(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf("at %.3f: ", time.Since(w.began).Seconds())+fmt.Sprintf(format, args...))
 }
@@ -113,13 +113,14 @@ func (w *world) log(format string, args ...any) {
 	w.note(format, args...)
 }
 
-// happening is an event at a time of the schedule.
+// happening is an event that happens at a given time of the schedule.
 type happening struct {
 	at time.Duration
 	do func()
 }
 
-// play plays the schedule to its end and returns the world with the violations. It must be called in a bubble.
+// play plays the schedule to its end and returns the world, which contains the violations. It must be called inside
+// synctest.Test.
 func (s schedule) play(*testing.T) *world {
 	w := newWorld(s)
 	for slot := range max(1, s.replicas) {
@@ -134,7 +135,7 @@ func (s schedule) play(*testing.T) *world {
 	n := len(w.calls)
 	w.settled = true
 	w.mu.Unlock()
-	if s.replicas == 0 { // F38, F45: no call may follow the end
+	if s.replicas == 0 { // F38, F45: check that no call is made after the end
 		time.Sleep(time.Hour)
 	} else {
 		time.Sleep(time.Minute)
@@ -146,7 +147,8 @@ func (s schedule) play(*testing.T) *world {
 	}
 	lives := slices.Clone(w.lives)
 	w.mu.Unlock()
-	for _, l := range lives { // all at once, because otherwise the next receiver would get ignored updates again and might answer them
+	for _, l := range lives {
+		// Stop all at once; otherwise the next receiver would get ignored updates again and might answer them.
 		l.cancel()
 	}
 	for _, l := range lives {
@@ -158,7 +160,7 @@ func (s schedule) play(*testing.T) *world {
 	return w
 }
 
-// happenings returns the timed events, in order.
+// happenings returns the events of the schedule that have a fixed time, in order.
 func (w *world) happenings() []happening {
 	var list []happening
 	for i, s := range w.s.says {
@@ -213,7 +215,7 @@ func (w *world) happen(a accident) {
 	}
 }
 
-// edit lets a person edit the newest question of a place.
+// edit makes a person edit the newest question in a conversation.
 func (w *world) edit(place int) {
 	for _, in := range slices.Backward(w.updates) {
 		if m := w.messages[numberOf(in.ID)]; m.place == place && m.kind == "text" {
@@ -227,7 +229,8 @@ func (w *world) edit(place int) {
 	}
 }
 
-// target returns the current target of a place. Places 1 and 2 are threads of one group.
+// target returns the chat and thread of a conversation, under the current id of the chat. Conversations 1 and 2 belong
+// to the same group, and number 2 is a thread of it.
 func (w *world) target(place int) chat.Target {
 	homes := [...]chat.Target{{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}}
 	to := chat.Target{Chat: chat.ChatID("other" + number(place))}
@@ -240,10 +243,10 @@ func (w *world) target(place int) chat.Target {
 	return to
 }
 
-// tooBig is larger than the maximum size of a message, in bytes.
+// tooBig is a size in bytes above the maximum size of a message that the gateway stores.
 const tooBig = 64<<10 + 1
 
-// placeOf returns the place of a conversation, under the old and the new id of its chat.
+// placeOf returns the number of a conversation. c may be the old or the new id of its chat.
 func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
 	for place := range w.s.places {
 		to := w.target(place)
@@ -254,7 +257,7 @@ func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
 	return 0
 }
 
-// write lets somebody write message n, possibly a second time.
+// write makes a person write message n. If the message was already written, the platform delivers it a second time.
 func (w *world) write(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,7 +266,7 @@ func (w *world) write(n int) {
 
 func (w *world) writeLocked(n int) {
 	m := w.messages[n]
-	if m.update > 0 { // the platform delivers it again
+	if m.update > 0 { // the message was already written, so the platform delivers it again
 		again := w.updates[m.update-1]
 		again.Resume = number(len(w.updates) + 1)
 		w.offer(again)
@@ -280,7 +283,7 @@ func (w *world) writeLocked(n int) {
 	if m.kind == "stop" && m.user != stranger {
 		draft, m.stops = w.person.button(in.To)
 	}
-	if draft != 0 { // a person prefers the button to the command
+	if draft != 0 { // a person presses the button of a visible draft instead of writing the command
 		in.Kind, in.Action, in.Text = chat.Button, chat.DraftAction(draft), ""
 		w.counts.add("presses of the button of a draft", 1)
 		w.offer(in)
@@ -302,14 +305,15 @@ func (w *world) writeLocked(n int) {
 	w.offer(in)
 }
 
-// offer adds an update to the platform.
+// offer adds an update to the updates that the platform delivers.
 func (w *world) offer(in chat.Inbound) {
 	w.updates = append(w.updates, in)
 	close(w.newUpdate)
 	w.newUpdate = make(chan struct{})
 }
 
-// update returns the platform's i-th update, or a channel that is closed when updates are added.
+// update returns the platform's i-th update. If there are fewer updates, it returns a channel that is closed when an
+// update is added.
 func (w *world) update(i int) (*chat.Inbound, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -325,7 +329,8 @@ func (w *world) outageNow() bool {
 	return w.outage() != nil
 }
 
-// repeat returns the number of the first update for a process that begins to receive. It gets some acknowledged updates again.
+// repeat returns the number of the first update for a process that begins to receive. The process gets some
+// acknowledged updates again.
 func (w *world) repeat(l *life) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,14 +348,14 @@ func (w *world) acknowledge(l *life, i int) {
 	w.taking[l], w.acked = i+1, max(w.acked, i+1)
 }
 
-// stopTaking records that a process no longer receives. Another one may have become the receiver before that.
+// stopTaking records that a process no longer receives updates. Another process may already have become the receiver.
 func (w *world) stopTaking(l *life) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.taking, l)
 }
 
-// accepted records that a message is stored.
+// accepted records that the gateway has stored a message.
 func (w *world) accepted(in chat.Inbound) {
 	m := w.messages[numberOf(in.ID)]
 	w.judgeStored(m, in)
@@ -371,14 +376,16 @@ func numberOf(id chat.MessageID) int {
 	return n
 }
 
-// mostTime is the maximum duration of a schedule. It is longer than any wait that a fault asks for.
+// mostTime is the maximum duration of a schedule. It is longer than the longest wait that a fault can cause.
 const mostTime = 50 * time.Hour
 
-// settle waits until nothing is left to do.
+// settle waits until all messages are answered and all turns have ended.
 func (w *world) settle() {
 	most := mostTime
 	if w.s.replicas > 0 {
-		most = 12 * time.Hour // less, because replicas also do something every second; answers one after the other take this long
+		// Less than mostTime, because replicas renew their leases every second, which makes the simulation slow; yet
+		// enough for several slow answers in a row.
+		most = 12 * time.Hour
 	}
 	for step := time.Second; time.Since(w.began) < most; step = min(2*step, time.Minute) {
 		if w.idle() {
@@ -392,13 +399,13 @@ func (w *world) settle() {
 	w.complain("things are left to do after %v", most)
 }
 
-// quiet is how long no call is made while something is left to do, before remind writes. It is longer than any wait
-// that a fault asks for.
+// quiet is how long remind waits after the last call to the platform before it writes. It is longer than the longest
+// wait that a fault can cause.
 const quiet = 70 * time.Minute
 
-// remind lets somebody write in chats where something is left to do but no process tries any more. Text that could not
-// be delivered waits for the next message. In a chat that moved, nobody writes: a process that was not told of the move
-// waits for its successor.
+// remind makes a person write in conversations whose turns have not ended although no call was made for a long time.
+// The gateway tries to deliver an undelivered reply again when the next message arrives. If that does not help because
+// a chat got a new id, remind restarts the processes, since a process may not know the new id.
 func (w *world) remind() {
 	if w.remindLocked(); len(w.moved) > 0 && w.reminders == 2 {
 		w.reminders++
@@ -413,7 +420,7 @@ func (w *world) remindLocked() {
 	defer w.mu.Unlock()
 	quiet := quiet
 	if w.s.replicas > 0 {
-		quiet = 17 * time.Minute // longer than the gateway tries a final message
+		quiet = 17 * time.Minute // longer than the gateway tries to show a final
 	}
 	if n := len(w.calls); n > 0 && time.Since(w.calls[n-1].at) < quiet || time.Since(w.reminded) < quiet {
 		return
@@ -429,7 +436,7 @@ func (w *world) remindLocked() {
 	}
 }
 
-// idle reports whether every update is accepted and every turn has ended.
+// idle reports whether every update is accepted, every turn has ended, and no reaction of a person is still planned.
 func (w *world) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
