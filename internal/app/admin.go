@@ -11,13 +11,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Pairing lists the pairing requests, and the people admitted by a code, oldest first.
+// Pairing lists the pairing requests and the people whose codes were approved, oldest first.
 type Pairing struct {
 	Waiting  []Waiting  `json:"waiting"`
 	Admitted []Admitted `json:"admitted"`
 }
 
-// Waiting is a person with a valid code.
+// Waiting is a person whose code is valid and has not been approved yet.
 type Waiting struct {
 	Code   string    `json:"code"`
 	Person string    `json:"person"` // in the form that config.yaml uses
@@ -25,7 +25,7 @@ type Waiting struct {
 	At     time.Time `json:"at"`
 }
 
-// Admitted is a person admitted by a code.
+// Admitted is a person whose code was approved.
 type Admitted struct {
 	Person string    `json:"person"`
 	Name   string    `json:"name"`
@@ -33,29 +33,29 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion names a conversation whose session will be deleted, or a person whose data will be deleted. The other
-// field is empty.
+// Deletion says what to delete: the session of a conversation, or the data of a person. One of the fields is empty.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
 	Person       string `json:"person,omitempty"`
 }
 
-// Deleted is the amount of deleted data.
+// Deleted says how much data was deleted.
 type Deleted struct {
 	Messages int  `json:"messages"` // number of history entries and waiting messages
-	Code     bool `json:"code"`     // a pending code or an admission was deleted
+	Code     bool `json:"code"`     // a pairing request or an admission was deleted
 }
 
-// ParsePerson parses a person given on the command line.
+// ParsePerson parses a person's id from the command line.
 func ParsePerson(s string) (chat.Person, error) { return chat.ParsePerson(s) }
 
-// ParseConversation parses a conversation given on the command line.
+// ParseConversation parses a conversation's id from the command line.
 func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseConversation(s) }
 
-// operator is stored as the approver if a command on the machine itself admits a person.
+// operator is stored as the approver if a command on this machine admits a person.
 const operator = "operator"
 
-// operations are the actions of an operator. A *localAdmin executes them itself; a remote sends them to the daemon.
+// operations are the actions of an operator. A *localAdmin executes them in this process. A remote lets the daemon
+// execute them.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -67,9 +67,9 @@ type operations interface {
 type localAdmin struct {
 	store  keptStore
 	policy *access.Policy
-	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's
-	// turns, deletes the person's entries in the conversations of those turns, and returns their number. nil: no
-	// turns can run in this process.
+	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's turns,
+	// deletes the person's entries in the conversations of these turns, and returns how many entries it has deleted.
+	// erase is nil if no turns can run in this process.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
 }
@@ -122,7 +122,7 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	if err != nil {
 		return Deleted{}, err
 	}
-	// Stop running turns even if nothing is stored yet.
+	// Even if nothing is stored yet, turns may be running, so stop them.
 	if err := l.forget(ctx, c); err != nil {
 		return Deleted{}, err
 	}
@@ -132,7 +132,7 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	return Deleted{Messages: len(entries)}, nil
 }
 
-// deletePerson first revokes the admission, so that no new data arrives during the deletion.
+// deletePerson deletes the data of a person. It first revokes the admission, so that no new data arrives meanwhile.
 func (l *localAdmin) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
 	err := l.policy.Revoke(ctx, p, operator)
 	if err != nil && !errors.Is(err, access.ErrNobody) {

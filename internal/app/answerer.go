@@ -10,8 +10,8 @@ import (
 	"telex/internal/config"
 )
 
-// answerer holds everything that answers turns: the models, their limits and their tools. A turn ends with the
-// answerer with which it began. A reload creates another answerer if it changes any of this.
+// answerer holds everything that answers turns: the models, their limits and their tools. A turn uses the same
+// answerer from its beginning to its end. A reload creates a new answerer if it changes the models, limits or tools.
 type answerer struct {
 	runner
 	config  answererConfig
@@ -20,10 +20,10 @@ type answerer struct {
 	mu      sync.Mutex
 	running int
 	retired bool
-	release func() // called once: when it is retired and its last turn has ended
+	release func() // called once, when the answerer is retired and its last turn has ended
 }
 
-// answererConfig is the part of the configuration on which an answerer depends.
+// answererConfig contains those parts of the configuration that determine an answerer.
 type answererConfig struct {
 	models []config.Model
 	agent  config.Agent
@@ -50,14 +50,14 @@ func (b *answerer) count(n int) {
 	b.end()
 }
 
-// retire marks the answerer as one with which no more turns begin.
+// retire marks the answerer as retired: no more turns begin with it.
 func (b *answerer) retire() {
 	b.mu.Lock()
 	b.retired = true
 	b.end()
 }
 
-// end unlocks mu. If the answerer is retired and no turn uses it, end calls release.
+// end unlocks mu. If the answerer is retired and no turn uses it any more, end calls release.
 func (b *answerer) end() {
 	release := b.release
 	over := b.retired && b.running == 0
@@ -70,16 +70,16 @@ func (b *answerer) end() {
 	}
 }
 
-// toolServer is an MCP server that runs as long as any answerer uses it.
+// toolServer is an MCP server. It runs as long as any answerer uses it.
 type toolServer struct {
 	config  config.MCPServer
 	client  *mcp.Client
-	holders int    // number of answerers that use it; guarded by App.serversMu
-	stop    func() // nil: it is not running yet
+	holders int    // number of answerers that use the server; guarded by App.serversMu
+	stop    func() // nil: the server is not running yet
 }
 
-// newAnswerer returns the answerer for a configuration: the previous one if nothing has changed, otherwise a new one
-// that shares the unchanged tool servers. before may be nil.
+// newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration, it is
+// reused. If not, the new answerer shares those MCP servers whose configuration is unchanged. before may be nil.
 func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
 	of := answererConfigOf(c)
 	if before != nil && reflect.DeepEqual(before.answerer.config, of) {
@@ -112,8 +112,8 @@ func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer
 	return b, err
 }
 
-// countHolders counts the answerers that use these servers. It starts servers for their first answerer, and stops them
-// after their last one.
+// countHolders changes by n the number of answerers that use each of these MCP servers. It starts a server for its
+// first answerer, and stops it after its last one.
 func (a *App) countHolders(servers []*toolServer, n int) {
 	a.serversMu.Lock()
 	defer a.serversMu.Unlock()

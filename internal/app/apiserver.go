@@ -11,7 +11,7 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// apiOptions returns the options of the OpenAI-compatible servers, in the order of the file.
+// apiOptions returns the options of all API servers, in the order of the configuration file.
 func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, error) {
 	o := a.options
 	var all []apiserver.Options
@@ -38,15 +38,15 @@ func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, er
 	return all, nil
 }
 
-// api is an API server, its newest options, and the function that stops it.
+// api is an API server with its newest options and the function that stops it.
 type api struct {
 	*apiserver.Server
 	options apiserver.Options
-	stop    func() // nil: it does not serve yet
+	stop    func() // nil: the server does not serve yet
 }
 
-// serveAPI starts an API server whose address is open. The server ends with Run's context or when it is stopped,
-// after its requests have ended.
+// serveAPI starts an API server whose address is already open. The server stops when the context of Run ends or when
+// s.stop is called. Before it stops, it waits for running requests.
 func (a *App) serveAPI(s *api) {
 	a.serving.Add(1)
 	s.stop = a.start(a.running, "API server "+string(s.Endpoint), func(ctx context.Context) {

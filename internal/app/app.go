@@ -31,50 +31,50 @@ type App struct {
 	options Options
 	gateway *gateway.Gateway
 	store   gateway.Store
-	shared  gateway.Replicas // the store, if other processes use it too; nil: no other process does
+	shared  gateway.Replicas // the store, if other processes may use it too; nil: no other process uses it
 	cli     chat.EndpointID  // the endpoint of conversations in terminals
 	log     *slog.Logger
-	sweep   func(context.Context) // deletes expired data; nil: no durable store
+	sweep   func(context.Context) // deletes expired data; nil: the store is not persistent
 	control *control              // nil: no control socket
 	socket  string                // path of the control socket
 	down    teardown
 	pings   []func(context.Context) error
-	reader  *attachment.Reader // shared by all parts, because it limits the memory for reading
+	reader  *attachment.Reader // used by all parts together, because it limits the memory for reading attachments
 	running context.Context    //nolint:containedctx // the context of Run
 
-	reloadMu     sync.Mutex            // held by Reload and the end of Run
-	ownConfig    *config.Config        // the daemon's own file when it was last read; guarded by reloadMu
-	parts        atomic.Pointer[parts] // what a reload replaces
-	serving      sync.WaitGroup        // the running API servers
-	serversMu    sync.Mutex            // guards which MCP servers run
+	reloadMu     sync.Mutex            // held while Reload runs, and when Run ends
+	ownConfig    *config.Config        // the daemon's own file, as last read; guarded by reloadMu
+	parts        atomic.Pointer[parts] // the parts that a reload replaces
+	serving      sync.WaitGroup        // counts the running API servers
+	serversMu    sync.Mutex            // guards which MCP servers are running
 	largeMessage chan struct{}         // capacity 1: only one MCP server may read a large message at a time
 
 	metrics  *metrics.Metrics // nil: no metrics
 	page     *statusPage
-	problems admin.Problems // from the log, for the status page
+	problems admin.Problems // warnings and errors of the log, for the status page
 	stopping atomic.Bool
 }
 
-// Options are the inputs of an App besides its configuration.
+// Options contains the inputs of an App, except its configuration.
 type Options struct {
 	Log       *slog.Logger
-	Transport http.RoundTripper // for every outgoing request; nil: separate default transports
+	Transport http.RoundTripper // used for every outgoing request; nil: default transports
 	Env       config.Env        // determines the state directory
-	Store     gateway.Store     // the same store as Store, if other processes use it too
-	Replicas  gateway.Replicas  // Store, if other processes use it too
-	Keeper    []string          // the command that runs KeepServer; empty: MCP servers run without a keeper
+	Store     gateway.Store     // nil: New opens the configured store
+	Replicas  gateway.Replicas  // the same store as Store, if other processes use it too
+	Keeper    []string          // command that runs KeepServer; empty: MCP servers run without a keeper
 	Version   string            // version of the release; empty: the version in the build information
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
 	Level     *LogLevel         // level of Log; nil: a reload does not change it
-	// Load reads the configuration again, for a reload; nil: reloads are impossible.
+	// Load reads the configuration file again for a reload. If Load is nil, reloads are impossible.
 	Load func() (*config.Config, error)
-	// Reloads delivers a value for each requested reload; nil: never.
+	// Reloads delivers a value each time that a reload is requested. If Reloads is nil, none is requested.
 	Reloads <-chan os.Signal
 }
 
 func (o Options) version() string { return Version(o.Version) }
 
-// New builds the daemon. It opens the store, makes no network call and starts nothing.
+// New builds the daemon and opens the store. It makes no network calls, except to a database, and starts nothing.
 func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	if o.Terminal == nil {
 		if err := c.CheckRun(); err != nil {
@@ -115,7 +115,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// build creates the gateway and the first parts. The store is already open.
+// build creates the gateway and the first parts. The store must already be open.
 func (a *App) build(c *config.Config) error {
 	next, err := a.newParts(c)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *App) build(c *config.Config) error {
 	return err
 }
 
-// gatewayOptions returns the gateway's options for parts.
+// gatewayOptions returns the gateway's options for the given parts.
 func (a *App) gatewayOptions(p *parts) gateway.Options {
 	c, o := p.config, a.options
 	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
@@ -159,8 +159,8 @@ func onEdit(value string) gateway.OnEdit {
 	return gateway.IgnoreEdit
 }
 
-// Run runs the daemon until ctx ends, and then stops it in an orderly way, within the configured grace period. It
-// returns at once if the daemon can't start.
+// Run runs the daemon until ctx ends. Then it stops the daemon in an orderly way, within the configured grace period.
+// If the daemon can't start, Run returns at once.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
 	ctx, cancel := context.WithCancel(ctx)
@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// These goroutines end with ctx. They end earlier if the gateway fails to start.
+	// These goroutines end when ctx ends. If the gateway fails to start, they end before that.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {
@@ -180,7 +180,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.down.add("control socket", func() error { end(); return nil })
 	}
 	joined := func() {}
-	if a.shared != nil { // the gateway's start waits until the database can be reached
+	if a.shared != nil { // the gateway waits until the database can be reached
 		joined = supervisor.starting(ctx, "joining the other daemons")
 	}
 	err = a.gateway.Run(ctx, func() {
@@ -199,7 +199,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// open opens the addresses of the first parts, and starts their servers.
+// open opens the addresses of the first parts and starts their servers.
 func (a *App) open(ctx context.Context) error {
 	p := a.parts.Load()
 	if err := a.serveAdmin(ctx, p); err != nil {
@@ -217,9 +217,10 @@ func (a *App) open(ctx context.Context) error {
 	return nil
 }
 
-// end stops everything. It stops the API servers first, because their running requests may use everything else.
+// end stops everything that the daemon runs. It stops the API servers first, because running requests may use all
+// other parts.
 func (a *App) end() error {
-	a.reloadMu.Lock()      // waits for a running reload
+	a.reloadMu.Lock()      // waits until a running reload has ended
 	a.stopping.Store(true) // prevents further reloads
 	a.reloadMu.Unlock()
 	for _, s := range a.parts.Load().apis {
@@ -231,7 +232,8 @@ func (a *App) end() error {
 	return a.down.run()
 }
 
-// start runs a function until ctx ends, stop is called, or the daemon's end stops it. The daemon's end waits for it.
+// start runs a function in a goroutine. The function must return when its context ends: because ctx ends, stop is
+// called, or the daemon stops. The daemon then waits for the goroutine.
 func (a *App) start(ctx context.Context, name string, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -248,7 +250,7 @@ func (a *App) start(ctx context.Context, name string, run func(context.Context))
 	return cancel
 }
 
-// alive returns an error that lists the parts that hang.
+// alive returns an error that lists the parts of the daemon that hang.
 func (a *App) alive(ctx context.Context) error {
 	errs := []error{a.gateway.Alive()}
 	for _, ping := range a.pings {
@@ -257,17 +259,17 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close releases everything that New acquired. Run does so itself.
+// Close releases everything that New acquired. Run calls it, so it is only for an App that does not run.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
 	}
 }
 
-// sweepEvery is the interval at which expired data is deleted from the store.
+// sweepEvery is the time between two sweeps, which delete expired data from the store.
 const sweepEvery = 6 * time.Hour
 
-// sweepRegularly sweeps the store regularly until ctx ends.
+// sweepRegularly sweeps the store every sweepEvery until ctx ends.
 func (a *App) sweepRegularly(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -303,8 +305,8 @@ func (a *App) newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbo
 	return observedRunner{asks, a.metrics}, nil
 }
 
-// newModel returns a model behind the API of its provider. With summaries, it requests summaries of the model's
-// reasoning.
+// newModel returns a model that is called through the API of its provider. If summaries is true, it requests summaries
+// of the model's reasoning.
 func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	headers := make(map[string]string, len(m.Headers))
 	for name, value := range m.Headers {
@@ -325,7 +327,7 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	}
 }
 
-// pipeline returns the nodes of a pipeline. It is empty if the model answers alone.
+// pipeline returns the nodes of a pipeline, or nothing if the model answers alone.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {
@@ -334,7 +336,7 @@ func pipeline(nodes []config.PipelineNode) []agent.Node {
 	return out
 }
 
-// lines returns the fixed texts that the agent may use.
+// lines returns the fixed lines that the agent may use.
 func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		agent.StopThinking: t[gateway.TextThinking], agent.StopRefused: t[gateway.TextRefused], agent.StopFiltered: t[gateway.TextFiltered],

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Version returns the version of a release. The build sets release to "version" or "version,commit,date". If it is
-// empty, Version returns the version in the build information.
+// Version returns the version of this binary. A release build sets release to "version" or "version,commit,date". If
+// release is empty, Version returns the version in the build information.
 func Version(release string) string {
 	return buildOf(release, nil).version
 }
 
-// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. Missing parts
-// of release come from the build information.
+// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. What release
+// does not contain is taken from the build information.
 func Build(release string) string {
 	return buildOf(release, nil).String()
 }
 
-// build holds the build information of a binary.
+// build contains the build information of a binary.
 type build struct {
 	version  string
 	commit   string // empty: the sources were not in a repository
@@ -28,7 +28,8 @@ type build struct {
 	modified bool   // the sources differed from the commit
 }
 
-// buildOf returns the build information in info; nil: that of this binary.
+// buildOf returns the build information from release and info. If info is nil, it uses the build information of this
+// binary.
 func buildOf(release string, info *debug.BuildInfo) build {
 	release, about, _ := strings.Cut(release, ",")
 	if commit, date, ok := strings.Cut(about, ","); ok && commit != "" {

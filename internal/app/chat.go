@@ -31,27 +31,27 @@ import (
 // ChatOptions configures a conversation in a terminal.
 type ChatOptions struct {
 	Session  string   // valid according to CheckSession
-	Question string   // a single question, whose answer is printed; empty: a conversation
+	Question string   // a single question, whose answer is printed; empty: a conversation with several questions
 	Piped    bool     // the question was read from standard input, not typed
 	Attach   []string // paths of files to attach to the question
-	Config   string   // the requested file; empty: any configuration
+	Config   string   // the requested configuration file; empty: any configuration
 	In, Out  *os.File
-	Trouble  io.Writer // output for errors of a single question, and for prompts
+	Trouble  io.Writer // output for prompts, and for errors of a single question
 	Env      config.Env
 	Log      *slog.Logger
-	Keeper   []string      // as in Options
-	Store    gateway.Store // nil: the configured one
+	Keeper   []string      // the same as Options.Keeper
+	Store    gateway.Store // nil: Chat opens the configured store
 }
 
-// ErrOtherConfig means that the daemon uses another configuration than the command requested.
+// ErrOtherConfig means that the running daemon has another configuration than the command line requests.
 var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to talk without it, set STATE_DIRECTORY to another directory")
 
-// CheckSession returns an error if a name is not a valid session name.
+// CheckSession returns an error if name is not a valid name of a session.
 func CheckSession(name string) error { return terminal.CheckSession(name) }
 
-// Chat runs a conversation with the configured models at the terminal, or one question and its answer. If a daemon
-// uses the store, it connects to the daemon. Otherwise it runs the gateway itself, with the terminal as its only
-// platform. When ctx ends, it ends in an orderly way.
+// Chat runs a conversation with the configured models at the terminal, or asks one question and prints the answer. If
+// a daemon uses the store, Chat connects to the daemon. If not, Chat runs a gateway itself, with the terminal as its
+// only platform. When ctx ends, Chat ends in an orderly way.
 func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	conn, local, err := connect(ctx, c, o)
 	if err != nil {
@@ -61,8 +61,8 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	return runConversation(ctx, conn, o, local == nil)
 }
 
-// ChatWithDaemon is like Chat, but talks to the running daemon, which has its own configuration. It finds the daemon
-// by the state directory in the environment. It returns false if it can't reach a daemon.
+// ChatWithDaemon is like Chat, but talks to the running daemon, which has its own configuration. The state directory
+// in the environment determines the daemon. ChatWithDaemon returns false if it can't reach the daemon.
 func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) {
 	conn, err := attachToDaemon(ctx, o.Env, nil)
 	if errors.Is(err, errNoSocket) {
@@ -74,7 +74,8 @@ func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) 
 	return true, runConversation(ctx, conn, o, true)
 }
 
-// runConversation connects a terminal to a hub. If the hub belongs to a daemon, the daemon may restart meanwhile.
+// runConversation connects a terminal to a hub. If daemon is true, the hub belongs to a daemon, which may restart
+// during the conversation.
 func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
 	capable := ui.Capable(o.In, o.Out, o.Env.Value)
 	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
@@ -107,7 +108,7 @@ func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon b
 	}
 }
 
-// sameFile reports whether two paths lead to the same file. If a file does not exist, it compares the paths as
+// sameFile reports whether two paths lead to the same file. If a file does not exist, sameFile compares the paths as
 // strings.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
@@ -118,7 +119,7 @@ func sameFile(a, b string) bool {
 	return os.SameFile(one, two)
 }
 
-// absolute returns an absolute path, so that other processes can use it.
+// absolute returns an absolute path, which other processes can use in spite of their own working directories.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -126,17 +127,18 @@ func absolute(path string) string {
 	return path
 }
 
-// reconnect connects to the running daemon.
+// reconnect connects to the daemon again after the connection was lost, for example because the daemon restarted.
 func reconnect(ctx context.Context, env config.Env, hello terminal.Hello) (*terminal.Client, terminal.Welcome, error) {
 	conn, err := attachToDaemon(ctx, env, nil)
 	if err != nil {
 		return nil, terminal.Welcome{}, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // closing the connection ends the wait
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // closing the connection ends the wait of Attach
 	return terminal.Attach(conn, hello)
 }
 
-// connect returns a connection to a hub: of the daemon that uses the store, or else of a new gateway in this process.
+// connect returns a connection to a hub. If a daemon uses the store, it is the daemon's hub. If not, connect starts a
+// gateway with a hub in this process.
 func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
@@ -145,8 +147,9 @@ func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *o
 	return conn, l, err
 }
 
-// attachToDaemon connects to the daemon that uses the store. locked is the error of opening the store that showed
-// that a daemon uses it, or nil. If no daemon is reached and locked is nil, it fails with errNoSocket.
+// attachToDaemon connects to the daemon that uses the store. locked is the error with which opening the store failed
+// because a daemon uses it, or nil. If locked is nil and no daemon can be reached, attachToDaemon fails with
+// errNoSocket.
 func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -162,26 +165,26 @@ func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn
 	return remote{conn}.terminal(ctx)
 }
 
-// ownGateway is a gateway that runs in this process.
+// ownGateway is a gateway that Chat runs in this process.
 type ownGateway struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 	err     error // why the gateway failed; may be read after it has ended
 }
 
-// startLocal starts a gateway whose only endpoint is the terminal, and connects to it by a pipe.
+// startLocal starts a gateway whose only endpoint is the terminal, and returns a pipe to it.
 func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	alone := *c
 	alone.Endpoints = nil // the endpoints in the configuration belong to the daemon
 	var a *App
 	hub := terminal.NewHub(hubOptions(&alone, o.Log, func(ctx context.Context, session string) ([]terminal.Line, error) {
-		return a.lastLines(ctx, session) // called when a client attaches
+		return a.lastLines(ctx, session) // the hub calls this when a client attaches
 	}))
 	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Keeper: o.Keeper, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
 	}
-	// The end of ctx stops an answer. The gateway runs on until end is called.
+	// When ctx ends, the running answer stops, but the gateway runs until end is called.
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	serving, endServing := context.WithCancel(lasting)
 	l := &ownGateway{end: end}
@@ -209,19 +212,19 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 	}
 }
 
-// maxLines is the number of messages that a returning person sees: two questions and two answers.
+// maxLines is the number of messages that a person sees who returns to a session: two questions and two answers.
 const maxLines = 4
 
-// lastLines returns the last messages of a terminal session, as people saw them. It combines everything that a model
-// wrote between its tool calls into one answer. People's messages from meanwhile follow after this answer. It leaves
-// out results of tools.
+// lastLines returns the last messages of a terminal session, as people saw them. It leaves out the results of tools.
+// If the model called tools, lastLines joins what it wrote before, between and after the calls into one answer.
+// Messages that people wrote meanwhile follow this answer.
 func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
 	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
 	if err != nil {
 		return nil, err
 	}
 	var out []terminal.Line
-	answer, turn := 0, "" // index of the newest answer, and its turn
+	answer, turn := 0, "" // index and turn of the newest answer
 	for _, e := range entries {
 		var m agent.Message
 		if err := json.Unmarshal(e.Body, &m); err != nil {
@@ -232,7 +235,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 			continue
 		case m.Role == agent.User:
 			out = append(out, terminal.Line{Mine: true, Text: m.Text})
-		case e.Turn == "": // stored by an older version
+		case e.Turn == "": // an older version stored this entry
 			out = append(out, terminal.Line{Text: m.Text})
 		case e.Turn == turn:
 			out[answer].Text = strings.TrimRight(out[answer].Text, "\n") + "\n\n" + m.Text
@@ -244,7 +247,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop ends the gateway, if there is one. It returns err, or the reason why the gateway could not run.
+// stop stops the gateway, if there is one. It returns err, or else the reason why the gateway could not run.
 func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err
@@ -257,7 +260,7 @@ func (l *ownGateway) stop(err error) error {
 	return err
 }
 
-// chatDemo is the configuration of a conversation with the stand-in, without its address.
+// chatDemo is the configuration of a conversation with the stand-in. The address of the stand-in is inserted later.
 const chatDemo = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
@@ -266,7 +269,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// ChatDemo is like Chat, with a stand-in for the model. It needs no configuration and stores nothing permanently.
+// ChatDemo is like Chat, but starts a stand-in for the model. It needs no configuration and stores nothing
+// permanently.
 func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
 	model := openaiStandin(StandinOptions{Key: demoKey, Rate: rate, Log: o.Log})
 	address, stop, err := startStandin(ctx, model, "127.0.0.1:0")

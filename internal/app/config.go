@@ -5,7 +5,8 @@ import (
 	"telex/internal/config"
 )
 
-// LoadConfig finds, reads and validates the configuration. Its error contains all problems.
+// LoadConfig finds, reads and validates the configuration. If the configuration has errors, the returned error
+// contains all of them.
 func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	path, err := config.Find(explicit, env)
 	if err != nil {
@@ -14,7 +15,8 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	return checked(config.Load(path, env))
 }
 
-// checked adds the checks that package config can't make, because it does not import other packages.
+// checked checks a configuration for errors that the package config can't detect, because it imports no other
+// packages.
 func checked(c *config.Config, err error) (*config.Config, error) {
 	if err != nil {
 		return nil, err

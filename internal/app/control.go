@@ -17,11 +17,11 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot refuses a configuration that another user than root passes to the daemon. Programs that run as the
-// daemon's user, such as MCP servers, could otherwise replace the daemon's configuration.
+// errNotRoot means that a user other than root has passed a configuration to the daemon. If this were allowed,
+// programs that run as the daemon's user, such as MCP servers, could replace the daemon's configuration.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
-// peerKey is the context key for the Unix user at the other end of a connection.
+// peerKey is the context key of the Unix user who has opened the connection.
 type peerKey struct{}
 
 func withPeer(ctx context.Context, conn net.Conn) context.Context {
@@ -38,8 +38,8 @@ func isRoot(ctx context.Context) bool {
 	return known && uid == 0
 }
 
-// A daemon's control socket uses HTTP with JSON. Every user who can open it counts as an operator, because only the
-// daemon's user can.
+// A daemon's control socket uses HTTP with JSON. Only the daemon's user and root can open the socket, so everybody who
+// can open it counts as an operator.
 const (
 	pathPairing  = "/v1/pairing"
 	pathApprove  = "/v1/pairing/approve"
@@ -52,20 +52,23 @@ const (
 )
 
 const (
-	// controlHost is the host name in requests. It has no meaning.
+	// controlHost is the host name in requests to the control socket. HTTP requires a host name, but nothing depends
+	// on it.
 	controlHost = "telex"
 	// controlProtocol is the protocol to which a connection of pathChat is upgraded.
 	controlProtocol = "telex-terminal"
-	// maxRequest is the maximum size of a request body in bytes. Ids and codes are far smaller.
+	// maxRequest is the maximum size of a request body in bytes. Requests contain only ids and codes, which are much
+	// smaller.
 	maxRequest = 4 << 10
-	// maxPassed is the maximum size of a request that passes a configuration with its secret files.
+	// maxPassed is the maximum size in bytes of a request that passes a configuration with its secret files.
 	maxPassed = 16 << 20
-	// maxAnswer is the maximum size of a response body in bytes, for the list of all admitted people.
+	// maxAnswer is the maximum size of a response body in bytes. The list of all admitted people may become large.
 	maxAnswer = 16 << 20
-	// controlTimeout limits a request, and controlIdle the time that a connection may wait for its next request.
+	// controlTimeout is the maximum time of a request. controlIdle is the maximum time until the next request on a
+	// connection.
 	controlTimeout = 20 * time.Second
 	controlIdle    = 10 * time.Second
-	// controlEnd is how long requests may continue when the daemon ends.
+	// controlEnd is how long running requests may continue when the daemon stops.
 	controlEnd = time.Second
 )
 
@@ -85,21 +88,21 @@ type (
 	none struct{}
 )
 
-// control is the control socket of a daemon.
+// control serves the control socket of a daemon.
 type control struct {
 	do       operations
 	status   func(context.Context) DaemonStatus
 	replicas func() Replicas
 	reload   func(context.Context, *config.Bundle) (Reloaded, error)
-	attach   func(context.Context, net.Conn) error // connects a terminal to the hub; it owns the connection
+	attach   func(context.Context, net.Conn) error // connects a terminal to the hub, which then owns the connection
 	log      *slog.Logger
 
-	ready     chan struct{}  // closed when operations are allowed
-	terminals sync.WaitGroup // connections passed to attach
+	ready     chan struct{}  // closed when the daemon is ready for operations
+	terminals sync.WaitGroup // counts the connections that were passed to attach
 }
 
-// start creates the socket at path and serves it until the returned function is called. This function ends running
-// requests and waits for them. A daemon without its socket still answers people, so failures are only logged.
+// start creates the socket at path and serves it until end is called. end cancels running requests and waits for them.
+// If the socket can't be created, start only logs this, because the daemon can answer people without the socket.
 func (c *control) start(ctx context.Context, path string) (end func()) {
 	l, err := listenControl(path)
 	if err != nil {
@@ -128,7 +131,7 @@ func (c *control) start(ctx context.Context, path string) (end func()) {
 		last, enough := context.WithTimeout(context.WithoutCancel(ctx), controlEnd)
 		defer enough()
 		if server.Shutdown(last) != nil {
-			_ = server.Close() // the grace period of the requests has passed
+			_ = server.Close() // running requests have exceeded controlEnd
 		}
 		<-served
 		c.terminals.Wait()
@@ -161,12 +164,12 @@ func (c *control) routes() http.Handler {
 	return mux
 }
 
-// answer returns the HTTP handler of an operation.
+// answer returns the HTTP handler of an operation, which decodes the request and encodes the result.
 func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.Handler {
 	return answerTo(c, maxRequest, do)
 }
 
-// answerTo is like answer, with its own maximum size of a request.
+// answerTo is like answer, but with another maximum size of the request.
 func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
@@ -193,7 +196,7 @@ func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, 
 	})
 }
 
-// notReady says that operations are not allowed yet, and why if that is known.
+// notReady returns the message that the daemon is not ready for operations, with the reason if it is known.
 func (c *control) notReady() string {
 	const text = "the daemon is not ready"
 	if c.replicas != nil {
@@ -212,7 +215,8 @@ func (c *control) write(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// chat upgrades the connection to a terminal's conversation. https://www.rfc-editor.org/rfc/rfc9110#name-upgrade
+// chat upgrades a connection to the terminal's protocol and runs a conversation on it.
+// https://www.rfc-editor.org/rfc/rfc9110#name-upgrade
 func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Upgrade") != controlProtocol {
 		w.Header().Set("Upgrade", controlProtocol)
@@ -228,7 +232,7 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.upgrade(conn, buffered); err != nil {
 		c.log.Debug("terminal was not attached", slog.Any("error", err))
-		_ = conn.Close() // the connection no longer speaks HTTP, so the failure can't be reported
+		_ = conn.Close() // the connection no longer uses HTTP, so the client can't be told about the failure
 		return
 	}
 	if err := c.attach(r.Context(), conn); err != nil {
@@ -236,7 +240,8 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upgrade responds that the connection now uses the terminal's protocol. The client sends nothing before that.
+// upgrade sends the response after which the connection uses the terminal's protocol. The client must not send
+// anything before this response.
 func (c *control) upgrade(conn net.Conn, buffered *bufio.ReadWriter) error {
 	if buffered.Reader.Buffered() > 0 {
 		return errors.New("the client spoke before it was answered")

@@ -19,8 +19,8 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls use with the operations of the daemon that uses the store. If there is no daemon, it passes the
-// operations of this process.
+// operate calls use with the operations of an operator. If a daemon uses the store, the daemon executes them. If there
+// is no daemon, this process opens the store and executes them.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
@@ -41,7 +41,8 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(adminWithoutDaemon(s, policy))
 }
 
-// withDaemon calls use with the operations of the running daemon, if it reaches one. It returns where the store is.
+// withDaemon calls use with the operations of the running daemon, if it can reach the daemon. It returns where the
+// store is.
 func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
 	if at, err = locate(env); err != nil {
 		return at, false, err
@@ -56,14 +57,14 @@ func withDaemon(ctx context.Context, env config.Env, use func(operations) error)
 	return at, true, use(remote{conn})
 }
 
-// operateReadOnly is like operate, for actions that only read. If it reaches no daemon, it creates no file and takes
+// operateReadOnly is like operate, but for actions that only read. If there is no daemon, it creates no file and takes
 // no lock.
 func operateReadOnly(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
 		return err
 	}
-	if at.dsn.IsSQLite() { // a database can be read while daemons use it
+	if at.dsn.IsSQLite() { // daemons may use a database while this process reads it
 		if err := store.CheckLock(at.file()); errors.Is(err, store.ErrLocked) {
 			return notReached(err)
 		}
@@ -80,7 +81,7 @@ func operateReadOnly(ctx context.Context, env config.Env, use func(operations) e
 	return use(&localAdmin{policy: policy})
 }
 
-// readOnly gives access to the store for commands that only read.
+// readOnly is a store for commands that only read. Its methods that would write fail.
 type readOnly struct{ storeReader }
 
 var errReadOnly = errors.New("the store is open for reading")
@@ -94,14 +95,14 @@ func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnl
 // Revoke implements access.Store.
 func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
 
-// notReached returns the error of a command if a daemon uses the store but its socket was not found. locked is the
-// error that showed that the store is in use.
+// notReached returns the error of a command that can't reach the daemon's socket although a daemon uses the store.
+// locked is the error that shows that the store is in use.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
 }
 
-// dialRunning connects to the running daemon. It fails with errNoDaemon if it can't reach one.
+// dialRunning connects to the running daemon. It fails with errNoDaemon if it can't reach the daemon.
 func dialRunning(ctx context.Context, env config.Env) (net.Conn, error) {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -114,13 +115,14 @@ func dialRunning(ctx context.Context, env config.Env) (net.Conn, error) {
 	return conn, err
 }
 
-// dialDaemon connects to the daemon whose state is in dir. It fails with errNoSocket if it can't reach one.
+// dialDaemon connects to the daemon whose state directory is dir. It fails with errNoSocket if it can't reach the
+// daemon.
 func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, error) {
 	places, err := socketPlaces(env, dir)
 	if err != nil {
 		return nil, err
 	}
-	if !namesState(env) && !exists(store.File(dir)) { // try the system's service, whose store may be a database
+	if !namesState(env) && !exists(store.File(dir)) { // try the system's service too, whose store may be a database
 		more, err := socketPlaces(env, serviceStateDir)
 		if err != nil {
 			return nil, err
@@ -141,7 +143,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	return nil, errNoSocket
 }
 
-// remote is a connection to a daemon, for one request.
+// remote is a connection to a daemon. It is used for one request.
 type remote struct{ conn net.Conn }
 
 func (r remote) pairing(ctx context.Context) (Pairing, error) {
@@ -161,9 +163,9 @@ func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
 	return ask[Deleted](ctx, r, http.MethodPost, pathDelete, what)
 }
 
-// ask makes one request, closes the connection, and returns the answer.
+// ask sends one request to the daemon, closes the connection, and returns the response.
 func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
-	defer func() { _ = r.conn.Close() }() // the response was read, or the returned error says why not
+	defer func() { _ = r.conn.Close() }() // the response was read, or the returned error is more useful
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
 	if err != nil {
@@ -205,7 +207,7 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 	return resp, nil
 }
 
-// refusal returns the error that the daemon's response contains.
+// refusal returns the error that is in the daemon's response.
 func refusal(resp *http.Response) error {
 	var t errorBody
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
@@ -214,7 +216,8 @@ func refusal(resp *http.Response) error {
 	return RefusedError{t.Error}
 }
 
-// terminal upgrades the connection to the terminal's protocol and returns it. After an error it closes the connection.
+// terminal upgrades the connection to the terminal's protocol and returns it. If the upgrade fails, it closes the
+// connection.
 func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, http.MethodPost, pathChat, nil, http.Header{"Connection": {"Upgrade"}, "Upgrade": {controlProtocol}})
@@ -225,6 +228,6 @@ func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 		err = refusal(resp)
 		_ = resp.Body.Close() // the body was read
 	}
-	_ = r.conn.Close() // the first error is more useful
+	_ = r.conn.Close() // the error of the upgrade is more useful
 	return nil, err
 }

@@ -22,15 +22,16 @@ const (
 	// serviceStateDir and serviceRuntimeDir are the directories that systemd creates for deploy/telex.service.
 	serviceStateDir   = "/var/lib/telex"
 	serviceRuntimeDir = "/run/telex"
-	// maxSocketPath is the maximum length in bytes of the path of a Unix socket on all systems: macOS and the BSDs
-	// allow 104 including the terminating zero, Linux 108. https://man7.org/linux/man-pages/man7/unix.7.html,
+	// maxSocketPath is the maximum length in bytes of the path of a Unix socket on all systems. macOS and the BSDs
+	// allow 104 bytes including the terminating zero; Linux allows 108.
+	// https://man7.org/linux/man-pages/man7/unix.7.html,
 	// https://man.freebsd.org/cgi/man.cgi?query=unix&sektion=4
 	maxSocketPath = 103
 )
 
-// stateDir returns the state directory for commands of an operator. If the environment names none and the operator's
-// home contains no store, stateDir returns the directory of the system's service, if its store exists. So "sudo
-// telex" finds the service.
+// stateDir returns the state directory for an operator's command. If the environment does not name one, and the
+// operator's home contains no store, stateDir returns the directory of the systemd service, if the service has a
+// store. So "sudo telex" finds the store of the service.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
 	if namesState(env) {
@@ -55,8 +56,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// socketName returns the name of the socket of the daemon whose state directory is dir. Different paths of the same
-// directory give the same name.
+// socketName returns the name of the socket of the daemon whose state directory is dir. If two paths lead to the same
+// directory, the names are equal.
 func socketName(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -69,8 +70,8 @@ func socketName(dir string) (string, error) {
 	return hex.EncodeToString(sum[:6]) + ".sock", nil
 }
 
-// runtimeDir returns the directory in which the daemon creates its socket: the first directory in $RUNTIME_DIRECTORY,
-// which systemd sets, otherwise $XDG_RUNTIME_DIR/telex, otherwise the state directory.
+// runtimeDir returns the directory in which the daemon creates its socket. It is the first directory in
+// $RUNTIME_DIRECTORY, which systemd sets. If that is not set, it is $XDG_RUNTIME_DIR/telex or the state directory.
 func runtimeDir(env config.Env, state string) string {
 	for _, dir := range filepath.SplitList(env.Value("RUNTIME_DIRECTORY")) {
 		if dir = strings.TrimSpace(dir); filepath.IsAbs(dir) {
@@ -83,8 +84,8 @@ func runtimeDir(env config.Env, state string) string {
 	return state
 }
 
-// socketPlaces returns all paths at which the daemon's socket may be. There are several, because the daemon's
-// environment may differ from ours. state is its state directory.
+// socketPlaces returns all paths at which the daemon may have created its socket. There are several, because the
+// environment of the daemon may differ from that of this process. state is the daemon's state directory.
 func socketPlaces(env config.Env, state string) ([]string, error) {
 	name, err := socketName(state)
 	if err != nil {
@@ -101,11 +102,11 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 	return out, nil
 }
 
-// errNoSocket means that there is no socket, or that its daemon has ended.
+// errNoSocket means that the daemon's socket does not exist, or that no daemon listens on it any more.
 var errNoSocket = errors.New("no daemon listens")
 
-// withShortPath calls use with a path of the file that is short enough for a socket. If the path is too long, it
-// names the directory by its open file descriptor, where the system supports that.
+// withShortPath calls use with a path that is short enough for a socket. If path is too long, withShortPath names the
+// directory by an open file descriptor, on systems that support this.
 func withShortPath(path string, use func(string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
@@ -122,14 +123,16 @@ func withShortPath(path string, use func(string) error) error {
 	return use(filepath.Join(short, filepath.Base(path)))
 }
 
-// listenControl creates the socket at path, for its owner only. It replaces a socket that exists: the caller has
-// locked the store, so the daemon of the old socket has ended. The caller must remove the file.
+// listenControl creates the socket at path, with access only for its owner. If the path exists, it is a socket of a
+// daemon that has ended, because this process has locked the store; listenControl replaces it. The caller must delete
+// the socket.
 func listenControl(path string) (l *net.UnixListener, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// Create the socket in a new directory first, so that nobody else can open it before its mode is set.
+	// First create the socket in a new directory that only its owner can enter. So no other user can open the socket
+	// before its mode is set.
 	tempDir := path + ".new"
 	if err := errors.Join(os.RemoveAll(tempDir), os.Mkdir(tempDir, 0o700)); err != nil {
 		return nil, err
@@ -142,7 +145,7 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // unlinking would use the name before the rename
+	l.SetUnlinkOnClose(false) // unlinking would use the socket's name before the rename
 	if err := os.Chmod(temp, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -152,8 +155,8 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	return l, nil
 }
 
-// dialControl connects to the socket at path. It fails with errNoSocket if there is no socket, or if no daemon
-// listens.
+// dialControl connects to the socket at path. It fails with errNoSocket if the socket does not exist, or if no daemon
+// listens on it.
 func dialControl(ctx context.Context, path string) (conn net.Conn, err error) {
 	st, err := os.Lstat(path)
 	switch {

@@ -12,8 +12,9 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// rules returns the access rules: the configured ones, and rules that admit the endpoint of the operators and every
-// Home Assistant. A Home Assistant needs no configured rule, because the operator has chosen what it reports.
+// rules returns the access rules: the configured rules, and rules that admit the operators' endpoint and every Home
+// Assistant. For a Home Assistant, no rule must be configured, because the operator has already chosen what it
+// reports.
 func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	r := configuredRules(c.Access)
 	r.Operators = operators
@@ -25,7 +26,7 @@ func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	return r
 }
 
-// configuredRules returns the rules of the section access.
+// configuredRules returns the rules in the section access of the configuration.
 func configuredRules(c config.Access) access.Rules {
 	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
 	for _, p := range c.Allow {
@@ -69,10 +70,10 @@ func overrides(os []config.Override) []gateway.Override {
 	return out
 }
 
-// transcriber returns nil if no transcription is configured.
+// transcriber returns the model that transcribes voice messages, or nil if none is configured.
 func transcriber(c config.Transcription, o Options) (attachment.Transcriber, error) {
 	if c.Model == "" {
-		return nil, nil //nolint:nilnil // without the section, voice messages are not transcribed
+		return nil, nil //nolint:nilnil // without this section, voice messages are not transcribed
 	}
 	t, err := transcription.New(transcription.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: c.Model, Transport: o.Transport, Log: o.Log,

@@ -17,8 +17,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// Demo is the daemon with stand-ins of Telegram and of a model, in one process. They use real HTTP on loopback. It
-// prints what a person saw. The demo with a web page is in internal/demo.
+// Demo is a daemon with stand-ins for Telegram and a model, all in one process. They use real HTTP on loopback. Demo
+// prints what a person would see. The demo with a web page is in internal/demo.
 type Demo struct {
 	Telegram *telegram.Server
 	Model    *openai.Server
@@ -26,16 +26,16 @@ type Demo struct {
 
 // DemoOptions configures the demo.
 type DemoOptions struct {
-	Rate    float64       // tokens per second of the model
-	Latency time.Duration // of each call to the platform
+	Rate    float64       // how many tokens the model writes per second
+	Latency time.Duration // latency of each call to the platform
 	Env     config.Env
 	Log     *slog.Logger
 }
 
-// demoKey is the key that the demo's daemon and model share. It protects nothing.
+// demoKey is the API key that the demo's daemon sends to the stand-in of the model. It protects nothing.
 const demoKey = "demo"
 
-// demoConfig is the demo's configuration file, without the addresses.
+// demoConfig is the configuration file of the demo. The addresses of the stand-ins are inserted later.
 const demoConfig = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
@@ -47,8 +47,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// RunDemo starts everything, calls use, and stops everything when use returns. The stand-ins run until the daemon has
-// ended, so that it can stop in an orderly way.
+// RunDemo starts the daemon and the stand-ins, calls use, and stops all of them when use returns. The stand-ins stop
+// last, so that the daemon can deliver its last answers before it stops.
 func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) (err error) {
 	d := &Demo{
 		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),
@@ -82,14 +82,14 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	return group.Wait()
 }
 
-// PageOptions configures the demo with a page.
+// PageOptions configures the demo with a web page.
 type PageOptions = demo.Options
 
-// RealModel is a real model provider that answers in the demo in place of the stand-in.
+// RealModel is a real model that answers in the demo in place of the stand-in.
 type RealModel = demo.RealModel
 
-// RunDemoPage runs the demo with a page, and calls ready with its URL. The daemon is this program in a separate
-// process.
+// RunDemoPage runs the demo with a web page, and calls ready with the URL of the page. It starts this program a second
+// time, as the daemon.
 func RunDemoPage(ctx context.Context, o PageOptions, ready func(url string)) (err error) {
 	if o.Program, err = os.Executable(); err != nil {
 		return err

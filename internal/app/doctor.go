@@ -15,7 +15,7 @@ import (
 	"telex/internal/config"
 )
 
-// ErrUnwell is returned by Doctor if it found and reported a problem.
+// ErrUnwell means that Doctor has found and written at least one problem.
 var ErrUnwell = errors.New("there are problems")
 
 // state is the result of a check.
@@ -23,7 +23,7 @@ type state string
 
 const (
 	healthy state = "ok"
-	doubt   state = "warning" // it works, but perhaps not for long or not as expected
+	doubt   state = "warning" // the daemon works, but perhaps not for long or not as expected
 	problem state = "problem" // the daemon can't work as configured
 )
 
@@ -35,29 +35,29 @@ type finding struct {
 	Mend  string `json:"mend,omitempty"` // how an operator fixes it
 }
 
-// examineTime limits each check.
+// examineTime is the maximum time of each check.
 const examineTime = 30 * time.Second
 
-// doctor checks a machine and everything in the configuration.
+// doctor checks a machine and a configuration.
 type doctor struct {
 	env  config.Env
-	skew *skewMeter // measures how far this clock differs from those of all requested servers
+	skew *skewMeter // measures by how much this machine's clock differs from those of the servers
 	o    Options
-	stat func(dir string, to *unix.Statfs_t) error // returns the free space of a file system
+	stat func(dir string, to *unix.Statfs_t) error // reads the free space of a file system
 }
 
-// DoctorOptions are the inputs of Doctor.
+// DoctorOptions contains the inputs of Doctor.
 type DoctorOptions struct {
 	Config    string            // path of the configuration; empty: the default locations
-	Transport http.RoundTripper // for every request; nil: the standard one
+	Transport http.RoundTripper // used for every request; nil: the default transport
 
-	stat func(dir string, to *unix.Statfs_t) error // nil: the system's
+	stat func(dir string, to *unix.Statfs_t) error // nil: the system call statfs
 }
 
-// Doctor checks everything that the daemon needs, and writes the results and how to fix problems. It changes nothing.
-// It asks each model a short question, which costs a few tokens, and requests the bot's account from each platform. A
-// daemon may run meanwhile. It returns ErrUnwell if there is a problem, and the configuration's errors if it is
-// invalid.
+// Doctor checks everything that the daemon needs, and writes the results with the fix of each problem. It changes
+// nothing. It asks each model a short question, which costs a few tokens, and requests the bot's account from each
+// platform. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration
+// is invalid, it returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport
@@ -115,7 +115,7 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 	return append(found, finding{Check: "configuration", State: healthy, What: c.File() + " is correct"})
 }
 
-// remote checks all servers in the configuration, in parallel.
+// remote checks all servers that the configuration names, in parallel.
 func (d *doctor) remote(ctx context.Context, c *config.Config) []finding {
 	var checks []func(context.Context) []finding
 	for _, m := range c.Models {
@@ -141,7 +141,7 @@ func (d *doctor) remote(ctx context.Context, c *config.Config) []finding {
 	return append(found, d.clock())
 }
 
-// findings writes the findings, with the fix below each problem.
+// findings writes the findings. Below each problem, it writes how to fix it.
 func (o Output) findings(found []finding) error {
 	if o.JSON {
 		return o.json(found)

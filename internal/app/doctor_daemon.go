@@ -15,8 +15,8 @@ import (
 	"telex/internal/config"
 )
 
-// serviceCredentials is the directory of the service's configuration: systemd copies /etc/telex/config.yaml there when
-// it starts the service.
+// serviceCredentials is the directory with the configuration of the running service. When systemd starts the service,
+// it copies /etc/telex/config.yaml into this directory.
 const serviceCredentials = "/run/credentials/telex.service"
 
 // daemon checks the status of the running daemon.
@@ -24,7 +24,7 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	const check = "daemon"
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // the check of the machine reports this
+		return nil // the method machine reports this error
 	}
 	held, runs := d.running(ctx, dir)
 	if !runs {
@@ -96,8 +96,8 @@ func judgeReplicas(s DaemonStatus) []finding {
 	return found
 }
 
-// judgeCompilers finds the MCP servers that the service's sandbox would kill, because they generate machine code and
-// execute it.
+// judgeCompilers finds MCP servers that generate machine code and execute it. The sandbox of the systemd service would
+// kill these servers.
 func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found []finding) {
 	compilers := []string{"node", "npx", "npm", "bun", "bunx", "deno", "java", "pypy", "pypy3", "dotnet", "luajit"}
 	for _, s := range servers {
@@ -111,7 +111,7 @@ func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found [
 	return found
 }
 
-// readBy returns the file to edit in order to change the configuration at path.
+// readBy returns the file that an operator must edit to change the configuration at path.
 func readBy(path string) string {
 	if filepath.Dir(path) == serviceCredentials {
 		return filepath.Join(filepath.Dir(serviceConfig), filepath.Base(path))
@@ -119,7 +119,7 @@ func readBy(path string) string {
 	return path
 }
 
-// mendOfEndpoint says how to fix an endpoint that the daemon can't use.
+// mendOfEndpoint returns how to fix an endpoint that the daemon can't use.
 func mendOfEndpoint(e EndpointStatus) string {
 	switch {
 	case strings.HasPrefix(e.Error, chat.Conflict.String()+":"):

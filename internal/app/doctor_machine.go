@@ -27,8 +27,8 @@ func (d *doctor) machine(ctx context.Context) []finding {
 	return append(found, d.service(ctx, dir)...)
 }
 
-// The database's log grows by 4 MiB at a time. Below lowSpace there may soon be no space for this, and below noSpace
-// there may be none now.
+// SQLite's write-ahead log grows by 4 MiB at a time. If there is less space than lowSpace, there may soon be too
+// little space for this. If there is less than noSpace, there may be too little already.
 const (
 	lowSpace = 200 << 20
 	noSpace  = 16 << 20
@@ -36,7 +36,7 @@ const (
 
 // disk checks the file system of the state directory.
 func (d *doctor) disk(dir string) finding {
-	for !exists(dir) && dir != "/" && dir != "." { // the daemon creates missing directories
+	for !exists(dir) && dir != "/" && dir != "." { // the daemon will create missing directories
 		dir = filepath.Dir(dir)
 	}
 	var st unix.Statfs_t
@@ -69,7 +69,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	at, err := locate(d.env)
 	switch {
 	case err != nil:
-		return nil // the configuration is invalid; another check reports this
+		return nil // the configuration is invalid; the method configuration reports this
 	case at.dsn.IsSQLite() && !exists(at.file()):
 		return []finding{{Check: check, State: healthy, What: at.file() + " is not there yet: telex run makes it"}}
 	}
@@ -93,7 +93,7 @@ func (d *doctor) store(ctx context.Context) []finding {
 	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound; conversations: %d", report.Path, report.Conversations)}}
 }
 
-// judgeOpenError returns the finding for a store that can't be opened.
+// judgeOpenError returns the finding about a store that can't be opened.
 func judgeOpenError(at location, err error) finding {
 	f := finding{"store", problem, err.Error(), mendStore(at)}
 	switch {
@@ -114,8 +114,8 @@ func mendStore(at location) string {
 	return "docs/operations.md, under PostgreSQL"
 }
 
-// running reports whether a daemon has locked the store in dir or answers on its socket. It also returns a
-// description of the daemon.
+// running reports whether a daemon runs: whether a process has locked the store in dir, or answers at its socket. It
+// also returns a description of this daemon.
 func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
 		which, _, _ := strings.Cut(err.Error(), ";") // the rest is advice for starting another daemon
@@ -129,7 +129,8 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	return "it answers at its socket", true
 }
 
-// service checks telex.service, if systemd runs and knows it, and whether another daemon runs.
+// service checks the unit telex.service, on machines with systemd. It also reports a daemon that runs outside the
+// unit.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
@@ -142,7 +143,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	active := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
 	switch {
 	case unit["LoadState"] != "loaded" && runs:
-		return nil // the check of the daemon reports more
+		return nil // the method daemon reports more about the running daemon
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active" && unit["UnitFileState"] == "disabled":
@@ -163,7 +164,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	}}
 }
 
-// unitState returns systemd's properties of telex.service; empty: systemd does not run.
+// unitState returns properties of telex.service, as systemd reports them. It returns none if systemd does not run.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
 		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
@@ -178,12 +179,12 @@ func unitState(ctx context.Context) map[string]string {
 	return state
 }
 
-// addresses checks whether a daemon could listen on the configured addresses. It checks nothing while a daemon runs,
-// because that daemon uses them itself.
+// addresses checks whether a daemon could listen on the configured addresses. While a daemon runs, it checks nothing,
+// because the running daemon uses these addresses.
 func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []finding) {
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // the check of the machine reports this
+		return nil // the method machine reports this error
 	}
 	if _, runs := d.running(ctx, dir); runs {
 		return nil

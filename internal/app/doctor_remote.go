@@ -15,17 +15,17 @@ import (
 	"telex/internal/config"
 )
 
-// examiner is an adapter that can check its account.
+// examiner is an adapter that can check the account that it uses.
 type examiner interface {
-	// Examine requests the bot's account from the platform. It neither receives nor sends messages, so a daemon may use
-	// the same account.
+	// Examine requests the bot's account from the platform. It neither receives nor sends messages, so a daemon may
+	// use the account at the same time.
 	Examine(ctx context.Context) (chat.Examination, error)
 }
 
-// endpoint checks the account of an endpoint.
+// endpoint checks the bot account of an endpoint.
 func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoint) []finding {
 	if e.Kind == config.KindAPIServer {
-		return nil // it uses no remote server; the check addresses covers it
+		return nil // an API server uses no platform; the method addresses checks its address
 	}
 	name := "endpoint " + e.Name
 	adapter := newAccount(e, minPause, d.o, d.o.Log)
@@ -42,7 +42,7 @@ func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoi
 	return found
 }
 
-// mendOf says what to do when a platform refuses a request.
+// mendOf returns what an operator can do if a platform refuses a request with this kind of error.
 func mendOf(kind chat.ErrorKind, section string) string {
 	switch kind {
 	case chat.Auth, chat.Forbidden:
@@ -53,7 +53,7 @@ func mendOf(kind chat.ErrorKind, section string) string {
 	return "check the addresses in " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// model asks a model a short question. It also asks the model's provider for the model's limits.
+// model asks a model a short question. It also asks the provider for the limits of the model.
 func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []finding {
 	name, section := "model "+m.Name, fmt.Sprintf("the model %s in the configuration", m.Name)
 	model, err := newModel(m, false, d.o)
@@ -61,7 +61,7 @@ func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []
 		return []finding{{name, problem, err.Error(), "correct " + section}}
 	}
 	began := time.Now()
-	asking, enough := context.WithCancel(ctx) // the beginning of the answer is enough
+	asking, enough := context.WithCancel(ctx) // enough cancels the request, because the beginning of the answer suffices
 	defer enough()
 	_, err = model.Stream(asking, agent.Request{
 		System: c.Agent.SystemPrompt, Messages: []agent.Message{{Role: agent.User, Text: "Answer with the word ok alone."}},
@@ -115,17 +115,19 @@ func mendModel(err error, section string) string {
 	return "check base_url of " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// modelLimits are the limits of a model that its provider reports, in tokens; 0: unknown.
+// modelLimits contains the limits of a model, in tokens, as its provider reports them. 0 means that a limit is
+// unknown.
 type modelLimits struct{ window, output int }
 
-// maxModels is the maximum size of a provider's list of models in bytes.
+// maxModels is the maximum size in bytes of a response that lists a provider's models.
 const maxModels = 8 << 20
 
-// limits asks the provider for a model's context window. OpenAI's list of models has no such field. Other providers
-// have fields with different names: vLLM, https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html;
-// OpenRouter, https://openrouter.ai/docs/api-reference/list-available-models; Groq,
-// https://console.groq.com/docs/models. An error is not reported as a finding, because the model has answered the
-// question.
+// limits asks the provider for a model's context window. OpenAI does not report it. Other providers report it in
+// fields with different names:
+// vLLM, https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html;
+// OpenRouter, https://openrouter.ai/docs/api-reference/list-available-models;
+// Groq, https://console.groq.com/docs/models.
+// If the request fails, there is no finding, because the model has already answered a question.
 func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.BaseURL+"/models", nil)
 	if err != nil {
@@ -165,12 +167,12 @@ func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) 
 
 func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// skewMeter sends requests and compares this machine's clock with the servers' clocks.
+// skewMeter sends requests. It compares this machine's clock with the time in each response.
 type skewMeter struct {
 	next     http.RoundTripper
 	mu       sync.Mutex
 	smallest time.Duration // the smallest difference; positive if this machine's clock is ahead
-	from     string        // the server with that difference; empty: no server sent the time
+	from     string        // the server whose clock has this difference; empty: no response contained the time
 }
 
 func newSkewMeter(next http.RoundTripper) *skewMeter { return &skewMeter{next: next} }
@@ -182,7 +184,7 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // the header contains whole seconds
+	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // the header contains the time in whole seconds
 		between := began.Add(time.Since(began) / 2)
 		d.mu.Lock()
 		if skew := between.Sub(at.Add(time.Second / 2)); d.from == "" || skew.Abs() < d.smallest.Abs() {
@@ -193,14 +195,14 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A clock that differs by more than doubtfulSkew causes a warning. If it differs by more than maxSkew, messages count
-// as old.
+// If this machine's clock differs by more than doubtfulSkew, Doctor warns. If it differs by more than maxSkew, Doctor
+// reports a problem, because new messages would count as old.
 const (
 	doubtfulSkew = 5 * time.Second
 	maxSkew      = time.Minute
 )
 
-// clock compares this machine's clock with those of the servers that answered.
+// clock compares this machine's clock with those of all servers that responded to earlier checks.
 func (d *doctor) clock() finding {
 	d.skew.mu.Lock()
 	defer d.skew.mu.Unlock()

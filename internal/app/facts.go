@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// facts gives tools access to the facts that the gateway stores. The command /memory shows the same facts.
+// facts lets tools read and change the facts that the gateway stores about people. The command /memory shows the same
+// facts.
 type facts struct {
 	store      gateway.Facts
 	log        *slog.Logger
@@ -19,7 +20,8 @@ type facts struct {
 
 var _ tool.Facts = facts{}
 
-// errFacts is the only error that a model sees, because the real error contains file names.
+// errFacts is the error that a model sees if the store fails. The model must not see the real error, which contains
+// file names.
 var errFacts = errors.New("the remembered facts can't be reached right now")
 
 // Facts returns the facts about a person, oldest first.
@@ -33,7 +35,8 @@ func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	})
 }
 
-// Add stores a fact for a person, unless the fact is known or the person has the maximum number of facts.
+// Add stores a fact about a person. It stores nothing if the fact is known, or if the person has the maximum number of
+// facts.
 func (f facts) Add(ctx context.Context, person, text string) (tool.Remembered, error) {
 	return about(ctx, f, person, func(p chat.Person) (tool.Remembered, error) {
 		r, err := f.store.Remember(ctx, p, text, tool.MaxFacts)
@@ -41,12 +44,13 @@ func (f facts) Add(ctx context.Context, person, text string) (tool.Remembered, e
 	})
 }
 
-// Remove deletes a fact and reports whether it existed.
+// Remove deletes a fact about a person, and reports whether the fact existed.
 func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about runs a store call for a person. It logs the full error, and returns an error that the model may see.
+// about calls ask, which uses the store, with a person. If ask fails, about logs the error, and returns an error that
+// the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {
@@ -57,8 +61,8 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 		return answer, nil
 	case ctx.Err() != nil: // the turn was stopped
 		return answer, ctx.Err()
-	case f.checkLease(err): // the lease is lost: the gateway ends the turn, and the chat's next owner runs it again
-		<-ctx.Done() // the gateway does not end requests to the API server; there, the tool's own timeout ends this wait
+	case f.checkLease(err): // the lease is lost: the gateway ends the turn, and the next owner of the chat runs it again
+		<-ctx.Done() // for a request to the API server, which the gateway does not end, the tool's timeout ends this wait
 		return answer, ctx.Err()
 	}
 	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))

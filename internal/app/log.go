@@ -18,22 +18,22 @@ import (
 	"telex/platforms/terminal/ui"
 )
 
-// LogLevel is the level of a log, which a reload may change.
+// LogLevel is the level of a log. A reload may change it.
 type LogLevel struct{ slog.LevelVar }
 
-// Set sets the configured level.
+// Set sets the level to the configured one.
 func (l *LogLevel) Set(c config.Log) {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info
+	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; the zero level is info
 	l.LevelVar.Set(level)
 }
 
-// NewLog returns the configured logger, which writes to w.
+// NewLog returns a logger with the configured level and format. It writes to w.
 func NewLog(c config.Log, w *os.File) *slog.Logger {
 	return new(LogLevel).NewLog(c, w)
 }
 
-// NewLog returns the configured logger, which writes to w and uses this level.
+// NewLog returns a logger with this level and the configured format. It writes to w. The level can be changed later.
 func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	l.Set(c)
 	format := c.Format
@@ -50,7 +50,7 @@ func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	}
 }
 
-// readable formats durations in readable form instead of nanoseconds.
+// readable formats durations as 1.5s instead of nanoseconds.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.String(a.Key, a.Value.Duration().String())
@@ -58,7 +58,8 @@ func readable(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// autoFormat returns text for terminals, lines with priorities for journald, and JSON for everything else.
+// autoFormat returns the format for the destination w: text for a terminal, lines with priorities for journald, and
+// JSON for everything else.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#%24JOURNAL_STREAM
 func autoFormat(w *os.File) string {
 	switch {
@@ -71,14 +72,14 @@ func autoFormat(w *os.File) string {
 	}
 }
 
-// journalHandler writes lines with a priority for journald, without a time.
+// journalHandler writes lines for journald, with a priority and without a time.
 // https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
 type journalHandler struct {
 	slog.Handler
 	out *priorityWriter
 }
 
-// priorityWriter writes the record's priority before its line.
+// priorityWriter writes the priority of a record before the record's line.
 type priorityWriter struct {
 	mu     sync.Mutex
 	prefix string
@@ -132,15 +133,15 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 	return journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
-// chatLogSize is the size in bytes from which the log of conversations in the terminal is replaced.
+// chatLogSize is a size in bytes. If chat.log is larger when a conversation begins, it is truncated.
 const chatLogSize = 1 << 20
 
-// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the conversation
-// is drawn on the terminal, it writes to chat.log in the state directory, so that the ids in error lines can be found.
-// Otherwise it writes to Trouble, by default only warnings.
+// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the
+// conversation is drawn on the terminal, the logger writes to chat.log in the state directory, so that an operator can look
+// up the ids in error lines. If not, the logger writes to Trouble, by default only warnings.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info
+	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; the zero level is info
 	if o.Question != "" || !ui.Capable(o.In, o.Out, o.Env.Value) {
 		if level == slog.LevelInfo {
 			level = slog.LevelWarn
@@ -164,5 +165,5 @@ func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
-	return log, func() { _ = f.Close() }, nil // everything was written already
+	return log, func() { _ = f.Close() }, nil // the log is not buffered, so all lines are already written
 }

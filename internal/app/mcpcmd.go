@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// MCPServer is the result for a configured MCP server, as scripts get it.
+// MCPServer is what telex mcp reports about a configured MCP server, in the form that scripts read.
 type MCPServer struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
@@ -26,25 +26,25 @@ type MCPServer struct {
 	Tools     []MCPTool `json:"tools"`
 }
 
-// MCPTool is a tool of a server.
+// MCPTool is what telex mcp reports about a tool of an MCP server.
 type MCPTool struct {
-	Name        string `json:"name"`     // name by which models call it, and which access lists may contain
+	Name        string `json:"name"`     // name by which models call the tool; lists in the configuration may contain it
 	Approval    string `json:"approval"` // who approves a call: nobody, the configuration, or a person
 	Description string `json:"description"`
 }
 
-// The values of the field that says who approves a tool call.
+// These values say who approves a call of a tool.
 const (
 	approvedByNobody = "none (reads only)"
 	approvedByConfig = "automatic"
 	approvedByPerson = "person"
 )
 
-// ErrUnknownServer is an error of the command line: no MCP server with that name is configured.
+// ErrUnknownServer means that the command line names an MCP server that is not configured.
 var ErrUnknownServer = errors.New("unknown MCP server")
 
-// ListMCP connects to every configured MCP server as the daemon does. It writes the state of each server and the
-// number of its tools. keeper is Options.Keeper.
+// ListMCP connects to each configured MCP server in the same way as the daemon. It writes the state of each server and
+// the number of its tools. keeper is the command in Options.Keeper.
 func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) error {
 	if len(c.MCPServers) == 0 && !o.JSON {
 		_, err := fmt.Fprintln(o.Remarks, "No MCP servers are configured (mcp_servers).")
@@ -67,9 +67,9 @@ func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) e
 	})
 }
 
-// TestMCP connects to one MCP server and writes its tools, and who approves their calls. If tool is set, it calls
-// this tool once with the arguments (a JSON object; "" for none) and writes the result. The person who runs the
-// command thereby approves the call. TestMCP fails if the server can't be reached or the call fails.
+// TestMCP connects to one MCP server, and writes its tools and who approves their calls. If tool is set, TestMCP calls
+// this tool once with arguments, a JSON object or "", and writes the result. The person who runs the command has
+// thereby approved the call. TestMCP fails if the server can't be reached or if the call fails.
 func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, name, tool, arguments string) error {
 	i := slices.IndexFunc(c.MCPServers, func(s config.MCPServer) bool { return s.Name == name })
 	if i < 0 {
@@ -102,7 +102,7 @@ func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, n
 	})
 }
 
-// callTool calls a tool and writes the result.
+// callTool calls a tool of a server and writes the result.
 func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, arguments string) error {
 	tools := client.Tools()
 	i := slices.IndexFunc(tools, func(d agent.ToolDef) bool { return d.Name == tool || d.Name == server+"_"+tool })
@@ -134,7 +134,7 @@ func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, a
 	return err
 }
 
-// withMCP connects to the servers, calls f after each has responded or failed, and disconnects.
+// withMCP connects to the servers, waits until each server has responded or failed, calls f, and disconnects.
 func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f func(*mcp.Client) error) error {
 	client, err := newMCP(servers, nil, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
 	if err != nil {
@@ -151,7 +151,7 @@ func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f
 	return f(client)
 }
 
-// answers returns the servers' results, in the order of the configuration.
+// answers returns what each server reports, in the order of the configuration.
 func answers(client *mcp.Client) []MCPServer {
 	servers := []MCPServer{}
 	for _, st := range client.Status() {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic returns the time on the clock that systemd uses for comparisons; 0: unknown.
+// monotonic returns the time of the monotonic clock, by which systemd orders messages, or 0 if it can't be read.
 func monotonic() time.Duration {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {

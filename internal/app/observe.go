@@ -10,13 +10,13 @@ import (
 	"telex/internal/metrics"
 )
 
-// observedModel counts the requests to a model and its answers.
+// observedModel is a model that counts its requests and the pieces of its answers.
 type observedModel struct {
 	agent.Model
 	to *metrics.Model
 }
 
-// observed returns a model whose requests are counted. Without metrics it returns the model itself.
+// observed returns a model that counts its requests. If there are no metrics, it returns m unchanged.
 func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	if by == nil {
 		return m
@@ -24,7 +24,7 @@ func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	return observedModel{m, by.Model(m.Name())}
 }
 
-// Stream implements agent.Model. Counting costs only a comparison and an atomic addition for each delta.
+// Stream implements agent.Model. Counting a piece of an answer costs only a comparison and an atomic addition.
 func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	asked, began := time.Now(), false
 	begin := func() {
@@ -47,13 +47,13 @@ func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(ag
 	return c, err
 }
 
-// outcome returns the result of a request to a model, as the value of a metric's label.
+// outcome returns the outcome of a request to a model: the value of the label outcome in the metrics.
 func outcome(ctx context.Context, err error) string {
 	failed, known := errors.AsType[*agent.ModelError](err)
 	switch {
 	case err == nil:
 		return metrics.Answered
-	case ctx.Err() != nil: // stopped by a person, by a turn limit, or because the daemon ends
+	case ctx.Err() != nil: // a person, a turn limit or the end of the daemon has stopped the request
 		return "cancelled"
 	case known:
 		return string(failed.Kind)
@@ -68,7 +68,7 @@ type runner interface {
 	Models() []string
 }
 
-// observedRunner counts turns and their usage.
+// observedRunner is a runner that counts turns and their usage.
 type observedRunner struct {
 	runner
 	to *metrics.Metrics
@@ -80,7 +80,7 @@ func (o observedRunner) Run(ctx context.Context, t agent.Turn, emit func(agent.E
 	o.to.TurnEnded(cmp.Or(string(result.Stop), string(agent.StopError)))
 	for _, s := range result.UsageByModel {
 		used := s.Usage
-		for _, before := range t.EarlierUsage { // an earlier process has counted this usage
+		for _, before := range t.EarlierUsage { // an earlier process has already counted this usage
 			if before.Model == s.Model {
 				used = agent.Usage{
 					Prompt: used.Prompt - before.Usage.Prompt, Cached: used.Cached - before.Usage.Cached,

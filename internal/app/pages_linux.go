@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgramPages makes the system drop the pages of the program's file from memory. Most pages that a start
-// uses, such as those of package initialization and the store's migrations, are never used again. The system reloads
-// other pages from its page cache when they are used. The mappings are never written to, so nothing can be lost.
+// releaseProgramPages makes the system remove pages of the program's file from memory. Most pages that only the start
+// uses, such as those of package initialization and of the store's migrations, are never used again. If the program
+// uses other pages, the system loads them again from its page cache. No data can be lost, because nothing writes to
+// these pages.
 // https://man7.org/linux/man-pages/man2/madvise.2.html
 func releaseProgramPages() error {
 	program, err := os.Readlink("/proc/self/exe")

@@ -16,14 +16,14 @@ import (
 	"telex/platforms/terminal"
 )
 
-// Output is where a command writes its results: as JSON for scripts, or as text for people. Remarks receives lines
-// that are not results.
+// Output is where a command writes its results, as JSON for scripts or as text for people. Remarks is for lines that
+// are not results.
 type Output struct {
 	Results, Remarks io.Writer
 	JSON             bool
 }
 
-// json writes v for scripts. It escapes control characters, so the output is safe for a terminal.
+// json writes v as JSON. It escapes control characters, so that a terminal can show the output safely.
 func (o Output) json(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -36,7 +36,7 @@ func (o Output) json(v any) error {
 	for _, r := range b.String() {
 		if c := string(r); terminal.Clean(c) == c {
 			safe.WriteString(c)
-		} else { // the character is in the Basic Multilingual Plane
+		} else { // the character is in the Basic Multilingual Plane, so it has four digits
 			fmt.Fprintf(&safe, `\u%04x`, r)
 		}
 	}
@@ -44,7 +44,7 @@ func (o Output) json(v any) error {
 	return err
 }
 
-// table writes rows in columns.
+// table writes rows as aligned columns.
 func (o Output) table(rows ...[]string) error {
 	t := tabwriter.NewWriter(o.Results, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -58,10 +58,10 @@ func (o Output) table(rows ...[]string) error {
 	return t.Flush()
 }
 
-// oneLine returns untrusted text as one line without control characters.
+// oneLine returns a text from a stranger as one line without control characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(terminal.Clean(s)), " ") }
 
-// ListPairing writes the pairing requests and the people admitted by a code.
+// ListPairing writes the pairing requests and the people whose codes were approved.
 func ListPairing(ctx context.Context, env config.Env, o Output) error {
 	return operateReadOnly(ctx, env, func(do operations) error {
 		p, err := do.pairing(ctx)
@@ -97,7 +97,7 @@ func writePairing(o Output, p Pairing, now time.Time) error {
 	return errors.Join(o.table(waiting...), o.line(""), o.table(admitted...))
 }
 
-// line writes a line of results.
+// line writes one line of results.
 func (o Output) line(format string, args ...any) error {
 	_, err := fmt.Fprintf(o.Results, format+"\n", args...)
 	return err
@@ -111,7 +111,7 @@ func localTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// ApprovePairing admits the person with a code.
+// ApprovePairing approves a pairing code, which admits the person who got it.
 func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) error {
 	return operate(ctx, env, func(do operations) error {
 		a, err := do.approve(ctx, code)

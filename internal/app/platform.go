@@ -16,15 +16,15 @@ import (
 	"telex/platforms/whatsapp"
 )
 
-// configuredAccount is the connection to a bot account, with its configuration.
+// configuredAccount is an adapter for a bot account, with the configuration from which it was created.
 type configuredAccount struct {
 	account
 	of    config.Endpoint
-	pause time.Duration // pause between messages that no person writes
+	pause time.Duration // pause between messages that no person has written
 }
 
-// newAdapters returns the adapters for a configuration, by endpoint name. It reuses an adapter of before if its
-// configuration is unchanged.
+// newAdapters returns an adapter for each endpoint of a configuration, by endpoint name. It reuses an adapter in
+// before if the endpoint's configuration is unchanged.
 func newAdapters(c *config.Config, before map[string]configuredAccount, o Options) map[string]configuredAccount {
 	out := make(map[string]configuredAccount)
 	for _, e := range c.Endpoints {
@@ -46,7 +46,7 @@ func newAdapters(c *config.Config, before map[string]configuredAccount, o Option
 	return out
 }
 
-// endpoints returns the gateway's endpoints.
+// endpoints returns the endpoints of p in the form that the gateway needs.
 func (a *App) endpoints(p *parts) []gateway.Endpoint {
 	var out []gateway.Endpoint
 	for _, e := range p.config.Endpoints {
@@ -69,7 +69,7 @@ func (a *App) endpoints(p *parts) []gateway.Endpoint {
 	return out
 }
 
-// network returns the display name of a platform.
+// network returns the name of a kind of platform for display.
 func network(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack",
@@ -77,13 +77,13 @@ func network(kind string) string {
 	}[kind]
 }
 
-// endpoint returns an account with its streaming settings.
+// endpoint returns the gateway's endpoint for the adapter p, with the configured streaming settings.
 func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoint {
 	s := c.Streaming(name, 0)
 	buttons := map[string]gateway.Button{
 		config.StopButtonAuto: gateway.ButtonAuto, config.StopButtonOn: gateway.ButtonOn, config.StopButtonOff: gateway.ButtonOff,
 	}
-	transports := map[string]preview.Transport{ // TransportOff has no entry: it means no streaming
+	transports := map[string]preview.Transport{ // TransportOff has no entry, because it disables streaming
 		config.TransportEdit: preview.Edit, config.TransportDraft: preview.Draft, config.TransportNative: preview.Native,
 	}
 	return gateway.Endpoint{
@@ -95,14 +95,14 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	}
 }
 
-// account is a platform adapter that can close its connections.
+// account is a platform adapter that can check its account and close its connections.
 type account interface {
 	gateway.Platform
 	examiner
 	Close()
 }
 
-// newAccount creates the adapter of an endpoint. config has already refused unknown kinds.
+// newAccount creates the adapter of an endpoint. The kind of the endpoint is valid, because config has checked it.
 func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
@@ -137,12 +137,12 @@ func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Log
 	panic("app: no adapter for platforms of kind " + e.Kind)
 }
 
-// minPause is the minimum pause between messages that no person writes, such as Home Assistant's, if no limit on
-// turns is configured. A model call every two seconds is enough for any house.
+// minPause is the minimum pause between messages that no person has written, such as those of Home Assistant. It
+// matters if no limit on turns is configured. A model call every two seconds is enough for any house.
 const minPause = 2 * time.Second
 
-// pause returns how long a source of such messages waits after an answer, so that it never reaches the limit of turns
-// per minute.
+// pause returns how long a source of messages that no person has written waits after each answer. With this pause, the
+// source never reaches the configured limit of turns per minute.
 func pause(l config.AccessLimits) time.Duration {
 	if l.TurnsPerMinute == 0 {
 		return minPause

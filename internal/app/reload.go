@@ -15,18 +15,18 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// parts are everything that a reload replaces. A reload reuses parts whose configuration is unchanged. After their
-// creation, parts don't change, except admin.
+// parts contains everything that a reload replaces. A reload creates new parts, but reuses those elements whose
+// configuration is unchanged. Only the field admin may change after the parts were created.
 type parts struct {
 	config      *config.Config
-	adapters    map[string]configuredAccount // by endpoint name
+	adapters    map[string]configuredAccount // adapters of the platforms, by endpoint name
 	answerer    *answerer
 	transcriber attachment.Transcriber
 	apis        []*api
-	admin       *adminServer // nil: no admin address
+	admin       *adminServer // nil: no admin address is configured
 }
 
-// newParts creates the parts for a configuration. It starts nothing.
+// newParts creates the parts for a configuration. It starts none of them.
 func (a *App) newParts(c *config.Config) (*parts, error) {
 	before, o := a.parts.Load(), a.options
 	p := &parts{config: c}
@@ -60,7 +60,7 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	return p, nil
 }
 
-// close closes the connections of those adapters that others does not contain.
+// close closes the connections of those adapters in p that others does not contain.
 func (p *parts) close(others *parts) {
 	for name, one := range p.adapters {
 		if others == nil || others.adapters[name].account != one.account {
@@ -71,9 +71,9 @@ func (p *parts) close(others *parts) {
 
 // Reloaded is the result of a reload.
 type Reloaded struct {
-	Config   string   `json:"config"`   // path of the file
+	Config   string   `json:"config"`   // path of the configuration file
 	Changes  []string `json:"changes"`  // empty: nothing has changed
-	Warnings []string `json:"warnings"` // possible mistakes in the file
+	Warnings []string `json:"warnings"` // possible mistakes in the configuration file
 }
 
 var (
@@ -82,8 +82,8 @@ var (
 	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload reads the configuration again, or uses the passed one, and applies the changes. It interrupts no turn and no
-// request. An error wraps errNotReloaded and means that nothing has changed.
+// Reload reads the configuration file again, or takes the passed configuration, and applies the changes. It interrupts
+// no turn and no request. If it fails, nothing has changed, and the error wraps errNotReloaded.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
 	a.reloadMu.Lock()
 	defer a.reloadMu.Unlock()
@@ -120,7 +120,7 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		if c.IsCopy(a.options.Env) {
 			done.Warnings = append(done.Warnings, c.File()+" is a copy that systemd made when it started the service: pass the new file with systemctl reload telex")
 		}
-		if before.config != a.ownConfig { // a reload passed the configuration in use, which is newer than the daemon's own file
+		if before.config != a.ownConfig { // the configuration in use, passed by an earlier reload, is newer
 			return done, nil
 		}
 	}
@@ -151,7 +151,8 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 	return done, nil
 }
 
-// load returns the passed configuration, or reads the daemon's own file again.
+// load parses the passed configuration. If passed is nil, it reads the daemon's own file again. own reports which of
+// the two it was.
 func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error) {
 	switch {
 	case passed != nil:
@@ -165,7 +166,7 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens the addresses that are new in next. undo closes them again.
+// openNew opens those addresses in next that are not in before. undo closes them again.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {
@@ -200,8 +201,8 @@ func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), er
 	return undo, tryAddresses(ctx, before.config, next.config)
 }
 
-// tryAddresses checks whether adapters can listen on their new addresses. An adapter opens its address only when it
-// begins to receive.
+// tryAddresses checks whether adapters can listen on the addresses that are new in next. The check is needed because
+// an adapter opens its address only when it begins to receive.
 func tryAddresses(ctx context.Context, before, next *config.Config) error {
 	known := before.Listens()
 	for _, l := range next.Listens() {
@@ -214,12 +215,13 @@ func tryAddresses(ctx context.Context, before, next *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.Key, err)
 		}
-		_ = listener.Close() // the listener only proved that the address is free
+		_ = listener.Close() // the listener has only proved that the address is free
 	}
 	return nil
 }
 
-// replace puts next in the place of the previous parts. The gateway already uses the new options.
+// replace makes next the current parts and stops those elements of before that next does not contain. The gateway must
+// already use the options of next.
 func (a *App) replace(before, next *parts) {
 	if next.answerer != before.answerer {
 		a.countHolders(next.answerer.servers, 1)
@@ -259,7 +261,7 @@ func (a *App) replace(before, next *parts) {
 	before.close(next)
 }
 
-// reloadOnSignal reloads the configuration at each signal, until ctx ends.
+// reloadOnSignal reloads the configuration each time that options.Reloads delivers a signal, until ctx ends.
 func (a *App) reloadOnSignal(ctx context.Context) {
 	for {
 		select {

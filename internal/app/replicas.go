@@ -18,12 +18,12 @@ import (
 	"telex/platforms/terminal"
 )
 
-// Several daemons, on one machine or on many, may share a database. Each of them is a replica.
+// Several daemons, on one machine or on several machines, may share a database. Each of these daemons is a replica.
 
-// Replicas are the daemons that share a store, as the running daemon sees them.
+// Replicas describes the daemons that share a store, as one of these daemons sees them.
 type Replicas struct {
-	Self     int64     `json:"self"`            // id of the answering daemon; 0: its store is not shared, or it has not joined yet
-	Trouble  string    `json:"error,omitempty"` // why it can't renew its lease
+	Self     int64     `json:"self"`            // id of the daemon that answers; 0: store not shared, or not joined yet
+	Trouble  string    `json:"error,omitempty"` // why this daemon can't renew its lease
 	Lost     int64     `json:"leases_lost"`     // number of leases that this daemon has lost since its start
 	Shared   bool      `json:"shared"`          // the store can be shared
 	Replicas []Replica `json:"replicas"`        // oldest first; empty: the store can't be shared, or the daemon has no lease
@@ -34,16 +34,16 @@ type Replica struct {
 	ID        int64     `json:"id"`
 	Name      string    `json:"name"`
 	Version   string    `json:"version"`
-	Since     time.Time `json:"since"`       // when it joined
-	Lag       float64   `json:"lag_seconds"` // seconds since its lease was renewed
-	Leaving   bool      `json:"leaving"`     // it is stopping, and hands over its chats
-	Endpoints []string  `json:"endpoints"`   // endpoints that it runs
-	Receives  []string  `json:"receives"`    // endpoints from which it receives messages
-	Chats     int       `json:"chats"`       // number of chats that it owns
+	Since     time.Time `json:"since"`       // when the replica joined
+	Lag       float64   `json:"lag_seconds"` // seconds since the replica last renewed its lease
+	Leaving   bool      `json:"leaving"`     // the replica is stopping and hands over its chats
+	Endpoints []string  `json:"endpoints"`   // endpoints that the replica runs
+	Receives  []string  `json:"receives"`    // endpoints from which the replica receives messages
+	Chats     int       `json:"chats"`       // number of chats that the replica owns
 }
 
-// reserve locks a state directory, so that no other daemon uses it. The store is a database, so a daemon also works
-// without a state directory.
+// reserve locks a state directory, so that no other daemon uses the same directory. If the directory can't be used,
+// reserve only warns: the store is in a database, so the daemon works without the directory.
 func (a *App) reserve(dir string) error {
 	release, err := store.Reserve(dir)
 	switch {
@@ -57,7 +57,7 @@ func (a *App) reserve(dir string) error {
 	return nil
 }
 
-// share makes other processes able to use the store too, if the store supports that.
+// share prepares this daemon for a store that other daemons use too. If the store can't be shared, it does nothing.
 func (a *App) share(kept keptStore, dir string) error {
 	shared, ok := kept.(gateway.Replicas)
 	if !ok {
@@ -67,13 +67,13 @@ func (a *App) share(kept keptStore, dir string) error {
 	if err != nil {
 		return err
 	}
-	// A terminal talks to the daemon of its own machine, so each daemon has its own endpoint for terminals. The
-	// endpoint's name is the same after each start.
+	// People at a terminal talk to the daemon on the same machine. So each daemon has its own endpoint for terminals,
+	// whose name is the same after each restart.
 	a.shared, a.cli = shared, chat.EndpointID(fmt.Sprintf("%s@%s-%.6s", terminal.Endpoint, hostName(), name))
 	return nil
 }
 
-// hostName returns the name of this machine, limited to characters that are valid in an endpoint's name.
+// hostName returns the name of this machine. It replaces characters that are not valid in the name of an endpoint.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -87,12 +87,13 @@ func hostName() string {
 	}, name)
 }
 
-// self describes this process to the other replicas.
+// self describes this daemon to the other replicas.
 func (a *App) self() chat.Replica {
 	return chat.Replica{Name: fmt.Sprintf("%s pid %d", hostName(), os.Getpid()), Version: a.options.version()}
 }
 
-// operators returns the endpoint of the operators; empty: there is none.
+// operators returns the endpoint of conversations in terminals, whose users are operators. It returns "" if there is
+// none.
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""
@@ -102,7 +103,8 @@ func (a *App) operators() chat.EndpointID {
 
 var errNoLease = errors.New("this daemon has lost its lease on the store, and is joining the other daemons again")
 
-// storeTrouble returns why nothing can be stored or answered now, or "". replica is nil if the store can't be shared.
+// storeTrouble returns the reason why the daemon can't store or answer anything now, or "". replica is nil if the
+// store can't be shared.
 func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	var err error
 	switch {
@@ -120,7 +122,7 @@ func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	return err.Error()
 }
 
-// replicas implements control.replicas.
+// replicas implements the field replicas of control.
 func (a *App) replicas() Replicas {
 	r := a.gateway.Overview().Replica
 	out := Replicas{Replicas: []Replica{}}
@@ -139,7 +141,7 @@ func (a *App) replicas() Replicas {
 	return out
 }
 
-// replicaNow returns the current metrics of this replica, or nil if the store can't be shared.
+// replicaNow returns the current metrics of this replica. It returns nil if the store can't be shared.
 func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	r := o.Replica
 	if r == nil {
@@ -159,13 +161,14 @@ func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	return now
 }
 
-// adminWithoutDaemon returns the operations of a process that is not a daemon. If the store can be shared, daemons
-// may use it meanwhile, and the operations make them stop the affected turns. Otherwise no daemon uses the store.
+// adminWithoutDaemon returns the operations of a command that is not a daemon. If the store can be shared, daemons may
+// be using it, so the operations also make these daemons stop the affected turns. If the store can't be shared, no
+// daemon is using it, because this process has locked it.
 func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	l := &localAdmin{store: s, policy: policy}
 	shared, ok := s.(gateway.Replicas)
 	l.forget = func(ctx context.Context, c chat.Conversation) error {
-		if ok { // the chat's owner stops its turns, and deletes what they have stored meanwhile
+		if ok { // the owner of the chat stops the turns, and deletes what they have stored meanwhile
 			if _, err := shared.Forward(ctx, c, chat.Inbound{Kind: chat.Forgotten}); err != nil {
 				return err
 			}
@@ -183,7 +186,7 @@ func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	return l
 }
 
-// names returns the sorted names of endpoints, without the endpoints of terminals.
+// names returns the sorted names of endpoints. It leaves out the endpoints of terminals.
 func names(list []chat.EndpointID) []string {
 	names := []string{}
 	for _, e := range list {

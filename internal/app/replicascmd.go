@@ -14,13 +14,14 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrNoPlace is returned by ShowReplicas if the running daemon has no lease. The replicas have been written then.
+// ErrNoPlace means that the running daemon has no lease. ShowReplicas has written the replicas before it returns this
+// error.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
 const notShared = "This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
 	"several daemons can share their work; docs/scale.md says how."
 
-// ShowReplicas asks the running daemon for the replicas, and writes them. It fails if it can't reach a daemon.
+// ShowReplicas asks the running daemon for the replicas, and writes them. It fails if it can't reach the daemon.
 func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
 	conn, err := dialRunning(ctx, env)
 	if err != nil {
@@ -70,7 +71,7 @@ func writeReplicas(o Output, r Replicas) error {
 	return o.table(rows...)
 }
 
-// remarks returns what an operator should know about one of the replicas.
+// remarks returns what an operator should know about a replica, such as a configuration that differs from the others.
 func (r Replicas) remarks(one Replica) (list []string) {
 	if one.ID == r.Self {
 		list = append(list, "this daemon")
@@ -80,20 +81,20 @@ func (r Replicas) remarks(one Replica) (list []string) {
 	}
 	for _, other := range r.Replicas {
 		if !one.Leaving && !other.Leaving && !slices.Equal(one.Endpoints, other.Endpoints) {
-			return append(list, "runs "+strings.Join(one.Endpoints, ", ")) // the configurations differ
+			return append(list, "runs "+strings.Join(one.Endpoints, ", ")) // the replicas have different configurations
 		}
 	}
 	return list
 }
 
-// ownerRow says which replica answers in a chat, for scripts.
+// ownerRow says which replica answers in a chat, in the form that scripts read.
 type ownerRow struct {
 	Replica int64  `json:"replica"`
 	Name    string `json:"name"`
 	Chat    string `json:"chat"`
 }
 
-// ListOwners writes which replica answers in which chat. It reads this from the store, so it needs no running daemon.
+// ListOwners writes which replica answers in which chat. It reads the store itself, so no daemon needs to run.
 func ListOwners(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {

@@ -17,21 +17,20 @@ import (
 	"telex/standin/telegram"
 )
 
-// ErrNotExact means that the visible messages differ from the answer.
+// ErrNotExact means that the messages that the person finally saw differ from the model's answer.
 var ErrNotExact = errors.New("the text that the person saw at the end differs from the answer")
 
-// demoPerson is the asker, in a private chat.
+// demoPerson is the id of the person who asks, in a private chat.
 const demoPerson = 1001
 
 const (
-	// quietTime is how long the chat must stay unchanged before Say checks whether the reply has ended.
+	// quietTime is how long the chat must stay unchanged before Say checks whether the reply is complete.
 	quietTime = 1500 * time.Millisecond
-	// finalTimeout is how long Say waits for the final after the model has ended. The final may have to wait for a
-	// rate limit.
+	// finalTimeout is how long Say waits for the final after the model has finished. Rate limits may delay the final.
 	finalTimeout = 10 * time.Second
 )
 
-// Say asks one question, and writes to w what the person saw and when.
+// Say asks the bot one question. It writes to w what the person saw, and when.
 func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,14 +65,14 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise more events follow
+			if d.ended(began, asked) && printed >= d.shown(asked).changes { // if a change is missing, more events follow
 				return d.checkFinal(w, asked)
 			}
 		}
 	}
 }
 
-// print writes one line for a visible change, and reports whether a message changed its text.
+// print writes one line about a visible change. It reports whether the change was to the text of a message.
 func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
@@ -88,7 +87,7 @@ func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) 
 	return false
 }
 
-// request returns the newest request to the model, or the zero Request if there was none.
+// request returns the newest request that the model received, or the zero Request if there was none.
 func (d *Demo) request() openai.Request {
 	list := d.Model.Requests()
 	if len(list) == 0 {
@@ -97,7 +96,7 @@ func (d *Demo) request() openai.Request {
 	return list[len(list)-1]
 }
 
-// ended reports whether the reply is complete, or has failed to become complete in time.
+// ended reports whether the reply is complete, or whether the time for it to become complete has passed.
 func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {
@@ -106,11 +105,11 @@ func (d *Demo) ended(began time.Time, asked int) bool {
 	return !r.Ended.IsZero() && (slices.Equal(d.shown(asked).texts, d.expected(r)) || time.Since(r.Ended) > finalTimeout)
 }
 
-// shown is the visible state of the reply.
+// shown contains the visible state of the reply.
 type shown struct {
 	texts   []string
 	edits   int
-	changes int       // number of sends and edits, including those of deleted messages
+	changes int       // number of sends and edits, including those of messages that were deleted
 	last    time.Time // when the text last changed; zero: nothing is shown
 }
 
@@ -133,7 +132,7 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// checkFinal prints the final and a summary. It fails with ErrNotExact if the final differs from the answer.
+// checkFinal prints the final and a summary. It fails with ErrNotExact if the final differs from the model's answer.
 func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
 	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))
@@ -151,7 +150,7 @@ func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	return nil
 }
 
-// expected returns the texts that the messages should have for the model's answer.
+// expected returns the texts that the messages must have to show the model's answer completely.
 func (d *Demo) expected(r openai.Request) []string {
 	bot := adapter.New(adapter.Options{Token: d.Telegram.Token()})
 	defer bot.Close()
@@ -166,10 +165,10 @@ func (d *Demo) expected(r openai.Request) []string {
 	return texts
 }
 
-// demoCursor is the default cursor, which the demo does not change.
+// demoCursor is the cursor in the demo, which uses the default.
 const demoCursor = " ▌"
 
-// ending returns the last words of a growing text.
+// ending returns the last words of a growing text, to fit into one line.
 func ending(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	const room = 48

@@ -18,17 +18,18 @@ import (
 	"telex/platforms/terminal"
 )
 
-// sessionRow is the summary of a session, for scripts.
+// sessionRow is the summary of a session, in the form that scripts read.
 type sessionRow struct {
 	Conversation string     `json:"conversation"`
 	Messages     int        `json:"messages"`
-	LastActivity *time.Time `json:"last_activity"` // null: no stored messages
+	LastActivity *time.Time `json:"last_activity"` // null: no message is stored
 	Tokens       int        `json:"tokens"`
-	Model        string     `json:"model"` // the chosen model; empty: the configured one
+	Model        string     `json:"model"` // name of the chosen model; empty: none was chosen
 	Summarized   bool       `json:"summarized"`
 }
 
-// ListSessions writes the conversations with stored data, newest first. A daemon may use the store meanwhile.
+// ListSessions writes the conversations that have stored data, newest first. A daemon may use the store at the same
+// time.
 func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -73,7 +74,7 @@ func sessionRows(list []store.SessionInfo) []sessionRow {
 	return rows
 }
 
-// transcript is the stored data of a conversation, for scripts.
+// transcript is the stored data of a conversation, in the form that scripts read.
 type transcript struct {
 	Conversation string              `json:"conversation"`
 	Model        string              `json:"model"`
@@ -85,22 +86,22 @@ type transcript struct {
 // transcriptMessage is one message of a history.
 type transcriptMessage struct {
 	Role       string    `json:"role"`
-	Person     string    `json:"person,omitempty"` // asker; empty if unknown
+	Person     string    `json:"person,omitempty"` // the asker; empty if unknown
 	At         time.Time `json:"at"`
 	Text       string    `json:"text"`
 	Images     int       `json:"images"`
-	Tool       string    `json:"tool,omitempty"`  // role tool: the tool that returned it
+	Tool       string    `json:"tool,omitempty"`  // role tool: the tool that returned this result
 	Calls      []call    `json:"calls,omitempty"` // tool calls of the model
-	Summarized bool      `json:"summarized"`      // the model reads the summary instead
+	Summarized bool      `json:"summarized"`      // the model reads the summary instead of this message
 }
 
-// call is a call of a tool.
+// call is a call that a model made to a tool.
 type call struct {
 	Tool      string `json:"tool"`
 	Arguments string `json:"arguments"` // JSON, as the model wrote it
 }
 
-// ShowSession writes the history of a conversation. A daemon may use the store meanwhile.
+// ShowSession writes the history of a conversation. A daemon may use the store at the same time.
 func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -149,7 +150,7 @@ func newTranscript(c chat.Conversation, s chat.Session, entries []chat.Entry) (t
 	return t, nil
 }
 
-// writeTranscript writes a transcript as text. Control characters in it can't affect the terminal.
+// writeTranscript writes a transcript as text. It removes control characters, which could affect the terminal.
 func writeTranscript(w io.Writer, t transcript) error {
 	var b strings.Builder
 	if t.Summary != "" {
@@ -182,12 +183,13 @@ func writeTranscript(w io.Writer, t transcript) error {
 	return err
 }
 
-// DeleteSession deletes the stored data of a conversation and stops its turns.
+// DeleteSession deletes the stored data of a conversation, and stops the conversation's turns.
 func DeleteSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) error {
 	return deleteWith(ctx, env, o, Deletion{Conversation: c.String()}, c.String())
 }
 
-// DeletePerson deletes the data of a person in every conversation of the endpoint, and stops the person's turns.
+// DeletePerson deletes the data of a person in all conversations of the person's endpoint, and stops the person's
+// turns.
 func DeletePerson(ctx context.Context, env config.Env, o Output, p chat.Person) error {
 	return deleteWith(ctx, env, o, Deletion{Person: p.String()}, p.String())
 }

@@ -18,34 +18,36 @@ import (
 	"telex/internal/config"
 )
 
-// SetupOptions are the inputs of Setup. Setup asks for missing values, or uses the defaults if Silent is set.
+// SetupOptions contains the inputs of Setup. Setup asks for each value that is missing. If Silent is set, it uses the
+// default instead.
 type SetupOptions struct {
-	File      string // the configuration to write; empty: config.yaml, or /etc/telex/config.yaml for the service
+	File      string // the configuration file to write; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string
-	Set       map[string]string // further keys of platforms with their values, such as "whatsapp.listen"
+	Set       map[string]string // values of further keys of platforms, by key, such as "whatsapp.listen"
 	BaseURL   string            // base URL of the model's API
 	Model     string
 	Allow     []string // people who may talk to the bot
 	Service   bool     // install and start the service
 	Silent    bool     // ask no questions
-	// InEnvironment keeps secrets in the environment. The configuration then contains references to their variables.
-	// Otherwise secrets are written to files.
+	// InEnvironment means that secrets stay in environment variables, to which the configuration then refers. If
+	// InEnvironment is false, Setup writes the secrets to files.
 	InEnvironment bool
 
-	In io.Reader // source of answers, one on each line
-	// ReadSecret reads an answer without showing it on the terminal; nil: secrets are read like other answers.
+	In io.Reader // source of the answers, one on each line
+	// ReadSecret reads an answer without showing it on the terminal. If ReadSecret is nil, secrets are read like other
+	// answers.
 	ReadSecret func() (string, error)
-	Transport  http.RoundTripper // for every check; nil: the standard one
+	Transport  http.RoundTripper // used for every check; nil: the default transport
 }
 
-// ErrNotSetUp is returned by Setup if it wrote nothing, after it reported the reason.
+// ErrNotSetUp means that Setup has written no configuration. Setup reports the reason before it returns this error.
 var ErrNotSetUp = errors.New("nothing was set up")
 
 const (
 	defaultBaseURL = "https://api.openai.com/v1"
 	defaultModel   = "gpt-5-mini"
 	modelKeyEnv    = "OPENAI_API_KEY"
-	maxTries       = 3 // how often a question is asked if its answer is refused
+	maxTries       = 3 // how often setup asks a question if the answers are refused
 )
 
 // setup asks the questions and writes the files.
@@ -55,11 +57,12 @@ type setup struct {
 	out   Output
 	in    *bufio.Reader
 	draft draft
-	codes bool // people who are not listed can ask for a pairing code
+	codes bool // people who are not in Allow can ask for a pairing code
 }
 
-// Setup asks for the platforms and the model, checks each answer at its server, and writes a configuration and secret
-// files, which only their owner can read. It overwrites nothing. With Service it also installs the service.
+// Setup asks for the platforms and the model, and checks each answer at its server. Then it writes a configuration,
+// and secret files that only their owner can read. It overwrites no file. If Service is set, Setup also installs the
+// service.
 func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
 	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
 	if s.o.File == "" {
@@ -89,12 +92,12 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command line answers a question. Then the person wants a new configuration.
+// answered reports whether the command line contains an answer. If so, the person wants a new configuration.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
 
-// platforms asks for the platforms and their settings.
+// platforms asks which platforms the bot uses, and for their settings.
 func (s *setup) platforms(ctx context.Context) error {
 	names := SetupPlatforms()
 	for i, kind := range names {
@@ -126,7 +129,7 @@ func (s *setup) platforms(ctx context.Context) error {
 	return nil
 }
 
-// platform asks for one platform until its server accepts the answers.
+// platform asks for the settings of one platform, until the platform's server accepts them.
 func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	if !s.o.Silent {
 		fmt.Fprintf(s.out.Remarks, "\n%s: %s\nStep by step: %s\n", network(kind.kind), kind.where, documented(kind.page))
@@ -162,7 +165,7 @@ func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	}
 }
 
-// value asks for one key of a platform.
+// value asks for the value of one key of a platform.
 func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (string, error) {
 	key := kind + "." + k.key
 	q := question{text: k.ask, flagValue: s.o.Set[key], defaultAnswer: k.defaultValue, secret: k.secret, how: "set " + k.env + ", or add --set " + key + "=…"}
@@ -178,7 +181,8 @@ func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (st
 	return s.ask(ctx, q)
 }
 
-// fromEnvironment returns a secret that is kept in the environment.
+// fromEnvironment returns the value of an environment variable that contains a secret. It fails if the variable is not
+// set.
 func (s *setup) fromEnvironment(name string) (string, error) {
 	value := s.env.Value(name)
 	if value == "" {
@@ -187,8 +191,8 @@ func (s *setup) fromEnvironment(name string) (string, error) {
 	return value, nil
 }
 
-// variable returns the variable to which the configuration refers instead of containing a secret; empty: it refers to
-// a file.
+// variable returns the environment variable to which the configuration refers in place of a secret. It returns "" if
+// the configuration refers to a secret file.
 func (s *setup) variable(secret bool, name string) string {
 	if secret && s.o.InEnvironment {
 		return name
@@ -196,7 +200,8 @@ func (s *setup) variable(secret bool, name string) string {
 	return ""
 }
 
-// documented returns the path of a documentation page: the installed file, or its path in the repository.
+// documented returns the path of a page of the documentation. It prefers the installed file to the path in the
+// repository.
 func documented(page string) string {
 	if installed := filepath.Join(packageDocs, page); exists(installed) {
 		return installed
@@ -204,7 +209,7 @@ func documented(page string) string {
 	return page
 }
 
-// model asks for the model until the model answers a test question.
+// model asks for the model and its API, until the model answers a test question.
 func (s *setup) model(ctx context.Context) error {
 	if !s.o.Silent {
 		fmt.Fprintf(s.out.Remarks, "\nThe model: any service with OpenAI's API.\n")
@@ -234,7 +239,8 @@ func (s *setup) model(ctx context.Context) error {
 	}
 }
 
-// modelKey asks for the key of the model's API. Only local servers need no key.
+// modelKey asks for the API key of the model. The key is optional unless the model is at OpenAI, because local servers
+// need none.
 func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	own := s.draft.baseURL != defaultBaseURL
 	if s.o.InEnvironment && !(own && s.env.Value(modelKeyEnv) == "") {
@@ -247,7 +253,7 @@ func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	return s.ask(ctx, q)
 }
 
-// people asks who may talk to the bot.
+// people asks which people may talk to the bot.
 func (s *setup) people(ctx context.Context) error {
 	s.draft.allow, s.codes = s.o.Allow, len(s.o.Allow) == 0
 	if len(s.o.Allow) > 0 || s.o.Silent {
@@ -265,8 +271,8 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check reads a draft as the daemon would, checks it with examine, and writes the findings. It returns true if there
-// are no problems.
+// check parses a draft as the daemon would, checks it with examine, and writes the findings. It returns true if it has
+// found no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
 	if err != nil {
@@ -294,7 +300,8 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
-// secretsOnly looks up a variable for the check of a draft. It knows only variables that the daemon will have too.
+// secretsOnly returns the value of an environment variable for the check of a draft. It returns only variables that
+// the daemon will have too.
 func (s *setup) secretsOnly(name string) (string, bool) {
 	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
 		return "", false
@@ -302,7 +309,7 @@ func (s *setup) secretsOnly(name string) (string, bool) {
 	return s.env(name)
 }
 
-// write writes the configuration and its secrets.
+// write writes the configuration file and the secret files.
 func (s *setup) write(context.Context) error {
 	if err := s.draft.write(s.o.File); err != nil {
 		return err
@@ -313,8 +320,8 @@ func (s *setup) write(context.Context) error {
 	return s.out.line("%s: written; the secrets are in %s", s.o.File, filepath.Join(filepath.Dir(s.o.File), config.SecretsDir))
 }
 
-// write writes a draft to path, and its secrets beside it, readable only by their owner. It overwrites no
-// configuration.
+// write writes a draft to path, and its secret files beside it. Only the owner can read these files. write fails if
+// the configuration file exists.
 func (d *draft) write(path string) error {
 	dir := filepath.Join(filepath.Dir(path), config.SecretsDir)
 	secrets := d.secrets()
@@ -343,7 +350,7 @@ func writePrivate(path, text string, how int) error {
 	return errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
 }
 
-// next writes what to do next.
+// next tells the person what to do next.
 func (s *setup) next() error {
 	file, err := filepath.Abs(s.o.File)
 	if err != nil {

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// apiKeyEnv is the variable with the key of the API server's clients.
+	// apiKeyEnv is the environment variable with the key that clients of the API server use.
 	apiKeyEnv = "TELEX_API_KEY"
-	// packageDocs is where packages install the documentation.
+	// packageDocs is the directory in which packages install the documentation.
 	packageDocs = "/usr/share/doc/telex"
 )
 
-// setupKey is a key of a platform that setup asks for.
+// setupKey is a key of a platform whose value setup asks for.
 type setupKey struct {
 	key          string
 	ask          string
-	env          string // variable whose value answers the question
+	env          string // environment variable whose value answers the question
 	secret       bool
 	defaultValue string // the default answer; empty: an answer is required
 	random       bool   // the default answer is a random secret
 }
 
-// setupKind is a kind of platform.
+// setupKind describes a kind of platform for the questions of setup.
 type setupKind struct {
 	kind  string
-	where string // a sentence that says where to find the keys
+	where string // a sentence that says where the person finds the values of the keys
 	page  string // page of the documentation about this platform
 	keys  []setupKey
 }
 
-// setupKinds returns the supported platforms, in the order of the question.
+// setupKinds returns the kinds of platforms that setup supports, in the order in which it asks for them.
 func setupKinds() []setupKind {
 	return []setupKind{
 		{config.KindTelegram, "write /newbot to @BotFather (https://t.me/BotFather); it asks for two names and answers with the token.", "docs/setup-telegram.md", []setupKey{
@@ -66,7 +66,7 @@ func setupKinds() []setupKind {
 	}
 }
 
-// SetupPlatforms returns the supported kinds of platforms.
+// SetupPlatforms returns the names of the platforms that setup supports.
 func SetupPlatforms() []string {
 	var names []string
 	for _, k := range setupKinds() {
@@ -84,15 +84,15 @@ func setupKindOf(kind string) (setupKind, bool) {
 	return kinds[i], true
 }
 
-// draft is a configuration that is being created.
+// draft is a configuration that setup is creating.
 type draft struct {
 	baseURL, modelKey, model string
-	modelKeyEnv              string // variable with the key; empty: a file contains the key
+	modelKeyEnv              string // environment variable with the key; empty: a file contains the key
 	platforms                []draftPlatform
 	allow                    []string
 }
 
-// draftPlatform is a platform's section of a draft, in the order of its keys.
+// draftPlatform is the section of one platform in a draft. Its values are in the order of the file.
 type draftPlatform struct {
 	kind   string
 	values []draftValue
@@ -101,20 +101,20 @@ type draftPlatform struct {
 type draftValue struct {
 	key, value string
 	secret     bool
-	env        string // variable with the secret; empty: a file contains the secret
+	env        string // environment variable with the secret; empty: a file contains the secret
 }
 
 func (p *draftPlatform) set(v draftValue) { p.values = append(p.values, v) }
 
-// secretFile returns the name of the file that contains the secret of a key.
+// secretFile returns the name of the file for the secret of this key.
 func (p *draftPlatform) secretFile(key string) string {
 	return strings.ReplaceAll(p.kind+"-"+key, "_", "-")
 }
 
-// modelKeyFile is the name of the file that contains the key of the model's API.
+// modelKeyFile is the name of the file for the key of the model's API.
 const modelKeyFile = "model-key"
 
-// secrets returns the draft's secrets, by file name.
+// secrets returns the secrets of the draft that must be written to files, by file name.
 func (d *draft) secrets() map[string]string {
 	out := map[string]string{}
 	if d.modelKey != "" && d.modelKeyEnv == "" {
@@ -130,7 +130,7 @@ func (d *draft) secrets() map[string]string {
 	return out
 }
 
-// variables returns the environment variables that the configuration needs.
+// variables returns the environment variables to which the configuration refers.
 func (d *draft) variables() []string {
 	var names []string
 	if d.modelKeyEnv != "" {
@@ -146,7 +146,7 @@ func (d *draft) variables() []string {
 	return names
 }
 
-// yaml returns the configuration as YAML text. It contains no secrets.
+// yaml returns the configuration as YAML text, without secrets.
 func (d *draft) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by telex setup. %s explains these keys and all others.\nmodels:\n  - name: main\n", documented("config.yaml.example"))
@@ -190,10 +190,10 @@ func (d *draft) yaml() string {
 func quoted(text string) string {
 	out, err := yaml.Marshal(text)
 	if err != nil {
-		return "\"\"" // can't happen for a string
+		return "\"\"" // can't happen, because every string can be encoded
 	}
 	return strings.TrimSpace(string(out))
 }
 
-// randomSecret returns an unguessable secret.
+// randomSecret returns a secret that nobody can guess.
 func randomSecret() string { return rand.Text() }

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// question is a question of setup.
+// question is a question that setup asks.
 type question struct {
 	text          string
-	flagValue     string // answer given on the command line; empty: none
+	flagValue     string // answer on the command line; empty: there is none
 	defaultAnswer string // default answer; empty: an answer is required, unless the question is optional
-	how           string // how to give the answer on the command line, for a setup without questions
+	how           string // how to answer on the command line, for a setup that asks no questions
 	secret        bool
 	optional      bool
 }
 
-// ask returns the answer to a question: the one from the command line, or else the typed one. An empty answer means
-// the default.
+// ask returns the answer to a question. If the command line contains the answer, ask returns it. If not, ask asks the
+// person, who accepts the default with an empty answer.
 func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	if q.flagValue != "" {
 		return q.flagValue, nil
@@ -61,7 +61,7 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	return "", fmt.Errorf("%s: no answer", q.text)
 }
 
-// read reads one answer. Reading from a terminal can't be interrupted. If ctx ends, read returns, but the goroutine
+// read reads one answer. If ctx ends, read returns. But reading from a terminal can't be interrupted, so the goroutine
 // that reads runs until the process ends.
 func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	type answer struct {
@@ -87,7 +87,7 @@ func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	}
 }
 
-// again asks whether to repeat a step that has found a problem.
+// again asks the person whether to repeat a step in which setup has found a problem.
 func (s *setup) again(ctx context.Context, try int) bool {
 	if s.o.Silent || try >= maxTries {
 		return false

@@ -20,15 +20,16 @@ import (
 
 const (
 	serviceConfig = "/etc/telex/config.yaml"
-	// unitFile and programFile are the paths at which setup installs the files. Packages use /usr/lib and /usr/bin.
+	// unitFile and programFile are the paths at which setup installs the unit and the program. Packages install them
+	// in /usr/lib and /usr/bin.
 	unitFile    = "/etc/systemd/system/telex.service"
 	packageUnit = "/usr/lib/systemd/system/telex.service"
 	programFile = "/usr/local/bin/telex"
-	// startTime is how long setup waits for the service to connect.
+	// startTime is how long setup waits until systemd has started the service.
 	startTime = time.Minute
 )
 
-// canInstall returns why the service can't be installed here, or nil.
+// canInstall returns the reason why the service can't be installed on this machine, or nil.
 func canInstall() error {
 	switch {
 	case os.Geteuid() != 0:
@@ -39,7 +40,7 @@ func canInstall() error {
 	return nil
 }
 
-// canServe returns why the service can't be set up as requested, or nil.
+// canServe returns the reason why the service can't be set up with the given options, or nil.
 func (s *setup) canServe() error {
 	switch {
 	case s.o.File != serviceConfig:
@@ -50,7 +51,8 @@ func (s *setup) canServe() error {
 	return canInstall()
 }
 
-// installConfigured installs the service for an existing configuration, if the configuration is valid.
+// installConfigured installs the service for a configuration that already exists. It fails if the configuration is
+// invalid.
 func (s *setup) installConfigured(ctx context.Context) error {
 	c, err := LoadConfig(s.o.File, s.env)
 	if err == nil {
@@ -66,8 +68,8 @@ func (s *setup) installConfigured(ctx context.Context) error {
 	return s.install(ctx)
 }
 
-// install installs the unit and the program, unless a package has installed them. It starts the service and shows the
-// first lines of its log.
+// install installs the unit and the program, unless a package has already installed them. Then it starts the service
+// and shows the first lines of the service's log.
 func (s *setup) install(ctx context.Context) error {
 	if !exists(packageUnit) {
 		if err := installProgram(); err != nil {
@@ -102,11 +104,11 @@ func (s *setup) install(ctx context.Context) error {
 	return s.out.line("Now write to the bot. The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
 }
 
-// connectTime is how long setup waits for the platforms' responses before it shows the first log lines.
+// connectTime is how long setup waits for responses of the platforms before it shows the service's log.
 const connectTime = 10 * time.Second
 
-// awaitEndpoints waits until each platform has responded to the daemon. If the daemon can't be reached,
-// awaitEndpoints returns without an error, because the service has already started.
+// awaitEndpoints waits until each platform has responded to the daemon, for at most connectTime. If the daemon can't
+// be reached, awaitEndpoints returns no endpoints: the service runs, so this is no failure of setup.
 func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
@@ -114,7 +116,7 @@ func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	defer ticker.Stop()
 	for {
 		now, err := askStatus(ctx, s.env, serviceStateDir)
-		trying := func(e EndpointStatus) bool { return e.State != string(gateway.Connected) && e.Error == "" } // it has no response yet
+		trying := func(e EndpointStatus) bool { return e.State != string(gateway.Connected) && e.Error == "" } // the platform has not responded yet
 		if err != nil || !slices.ContainsFunc(now.Endpoints, trying) {
 			return now.Endpoints
 		}
@@ -126,7 +128,7 @@ func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	}
 }
 
-// installProgram copies this program to the path that the unit starts.
+// installProgram copies this program to the path at which the unit expects it.
 func installProgram() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +141,7 @@ func installProgram() error {
 	if err != nil {
 		return err
 	}
-	// A running program's file can't be overwritten, but it can be replaced by another file.
+	// The file of a running program can't be overwritten, but another file can replace it.
 	if err := os.WriteFile(programFile+".new", data, 0o755); err != nil { //nolint:gosec // everybody may run it
 		return err
 	}
@@ -154,7 +156,7 @@ func systemctl(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// journal shows the log of the service since its start.
+// journal shows the lines that the service has logged since its start.
 func (s *setup) journal(ctx context.Context) error {
 	lines := []string{"--unit=telex", "--lines=10", "--no-pager", "--output=cat"}
 	if id, err := exec.CommandContext(ctx, "systemctl", "show", "--property=InvocationID", "--value", "telex").Output(); err == nil && len(bytes.TrimSpace(id)) > 0 {
@@ -162,12 +164,12 @@ func (s *setup) journal(ctx context.Context) error {
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", lines...).Output()
 	if err != nil {
-		return nil // a machine without a journal can also run a service
+		return nil // the service can run on a machine without a journal
 	}
 	return s.out.line("%s", bytes.TrimSpace(out))
 }
 
-// Uninstall removes what Setup installed. The configuration and the store stay; Uninstall writes where they are.
+// Uninstall removes what Setup has installed, except the configuration and the store. It writes where these two are.
 func Uninstall(ctx context.Context, out Output) error {
 	if err := canInstall(); err != nil {
 		return err

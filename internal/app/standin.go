@@ -17,35 +17,35 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// Server is a stand-in on its own address.
+// Server is a stand-in that serves on its own address.
 type Server interface {
 	Serve(l net.Listener) error
 	Close() error
 }
 
-// StandinOptions configures a stand-in. Each stand-in uses only some fields.
+// StandinOptions configures a stand-in. Each kind of stand-in uses only some of the fields.
 type StandinOptions struct {
 	Latency  time.Duration // latency of each call
-	NoLimits bool          // disable the rate limits
+	NoLimits bool          // the stand-in enforces no rate limits
 	Log      *slog.Logger
 
 	Token          string // Telegram, Discord, Home Assistant, WhatsApp: the bot's token; empty: the default
 	MessageContent bool   // Discord: enable the privileged intent
 
 	BotToken, AppToken, SigningSecret string // Slack; empty: the defaults
-	RequestURL                        string // Slack: URL that receives events by HTTP; empty: Socket Mode
-	Agent                             bool   // Slack: the app is an agent, otherwise an assistant
+	RequestURL                        string // Slack: URL to which events are sent by HTTP; empty: Socket Mode
+	Agent                             bool   // Slack: the app is an agent; false: the app is an assistant
 
 	AppSecret, VerifyToken string // WhatsApp; empty: the defaults
-	CallbackURL            string // WhatsApp: URL that receives the webhooks; empty: they are lost
+	CallbackURL            string // WhatsApp: URL to which webhooks are sent; empty: no webhooks are sent
 
 	Key     string  // OpenAI; empty: any key is accepted
 	Rate    float64 // OpenAI: tokens per second
-	Context int     // OpenAI: the models' context window in tokens; 0: no limit
+	Context int     // OpenAI: context window of the models, in tokens; 0: no limit
 }
 
-// NewStandin returns a stand-in: telegram, discord, slack, whatsapp, homeassistant or openai. announce returns
-// instructions for its URL.
+// NewStandin returns the stand-in with this name: telegram, discord, slack, whatsapp, homeassistant or openai.
+// announce returns instructions for people, for the URL at which the stand-in listens.
 func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
 	switch name {
 	case "telegram":
@@ -108,7 +108,7 @@ func openaiStandin(o StandinOptions) *openai.Server {
 	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
-// startStandin serves s on the address until stop is called. stop returns the server's error.
+// startStandin serves s on address until stop is called. stop returns the error with which serving failed.
 func startStandin(ctx context.Context, s Server, address string) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	listens, served := make(chan string, 1), make(chan error, 1)
@@ -126,7 +126,7 @@ func startStandin(ctx context.Context, s Server, address string) (url string, st
 	}
 }
 
-// ServeStandin serves s on the address until ctx ends, and calls listening with its URL.
+// ServeStandin serves s on address until ctx ends. It calls listening with the URL when clients can connect.
 func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"telex/internal/metrics"
 )
 
-// adminServer is the server of the admin address, and the function that stops it.
+// adminServer is the server of the admin address, with the function that stops it.
 type adminServer struct {
 	*admin.Server
-	stop func() // nil: it does not serve
+	stop func() // nil: the server does not serve
 }
 
-// newAdmin returns the server of the admin address, or nil if the configuration has none.
+// newAdmin returns the server of the admin address, or nil if no admin address is configured.
 func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	if c.Admin.Listen == "" {
-		return nil, nil //nolint:nilnil // not configured
+		return nil, nil //nolint:nilnil // no admin address is configured
 	}
 	s, err := admin.New(admin.Options{
 		Listen: c.Admin.Listen, Token: c.Admin.Token.Reveal(), Metrics: a.metrics.Handler(), Alive: a.alive, Ready: a.readiness,
@@ -29,8 +29,8 @@ func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	return &adminServer{Server: s}, err
 }
 
-// serveAdmin opens the admin address and serves it until the daemon has stopped everything else, so that operators
-// can watch a slow stop.
+// serveAdmin opens the admin address and serves it. When the daemon stops, the admin server stops last, so that
+// operators can watch a slow stop.
 func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	if p.admin == nil {
 		return nil
@@ -42,7 +42,8 @@ func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	return err
 }
 
-// openAdmin opens the admin address. If the configuration does not set the address, the daemon also runs without it.
+// openAdmin opens the admin address. If the address is only the default and can't be opened, the daemon runs without
+// it.
 func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	err := p.admin.Open(ctx)
 	if err == nil || !slices.ContainsFunc(p.config.Listens(), func(l config.Listen) bool { return l.Optional }) {
@@ -53,7 +54,7 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// readiness returns the result of /readyz. The endpoint of terminals does not count.
+// readiness returns the response of /readyz. It does not depend on the endpoint of terminals.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
 	o := a.gateway.Overview()
@@ -85,7 +86,7 @@ func (a *App) readiness() admin.Readiness {
 	return r
 }
 
-// now returns the current state for the metrics.
+// now returns the current state of the daemon for the metrics.
 func (a *App) now() metrics.Now {
 	o := a.gateway.Overview()
 	n := metrics.Now{Conversations: len(o.Conversations)}

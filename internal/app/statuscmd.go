@@ -13,18 +13,18 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is the state of a running daemon, as scripts get it. It contains no text of messages.
+// DaemonStatus is the state of a running daemon, in the form that scripts read. It contains no texts of messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
-	Config        string               `json:"config"` // path of its configuration
+	Config        string               `json:"config"` // path of the daemon's configuration
 	Started       time.Time            `json:"started"`
 	Status        string               `json:"status"`             // the result of /readyz: ready, starting, stopping or failing
-	Hangs         string               `json:"hangs,omitempty"`    // what hangs, as the watchdog sees it
-	Store         string               `json:"store,omitempty"`    // why nothing can be stored
+	Hangs         string               `json:"hangs,omitempty"`    // which parts hang, according to the check of the watchdog
+	Store         string               `json:"store,omitempty"`    // why the daemon can't store anything
 	Replicas      *Replicas            `json:"replicas,omitempty"` // nil: the store can't be shared
 	Endpoints     []EndpointStatus     `json:"endpoints"`
-	Conversations []ConversationStatus `json:"conversations"` // conversations with a growing reply or waiting messages
+	Conversations []ConversationStatus `json:"conversations"` // conversations with a growing reply or with waiting messages
 }
 
 // EndpointStatus is the state of one endpoint.
@@ -45,15 +45,15 @@ type ConversationStatus struct {
 	Written      int        `json:"written"` // number of characters that the model has written so far
 	Visible      int        `json:"visible"` // number of characters that people see
 	Waits        string     `json:"waits,omitempty"`
-	Queued       int        `json:"queued"` // number of waiting messages
+	Queued       int        `json:"queued"` // number of messages that wait for their turn
 	Parked       int        `json:"parked"` // number of replies that are delivered in the background
 }
 
-// ErrNotWell is returned by ShowStatus if a part of the daemon hangs or an endpoint has stopped permanently. The
-// status has been written then.
+// ErrNotWell means that a part of the daemon hangs, or that an endpoint has stopped permanently. ShowStatus has
+// written the status before it returns this error.
 var ErrNotWell = errors.New("the daemon is not well")
 
-// daemonStatus implements control.status.
+// daemonStatus implements the field status of control.
 func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Config) DaemonStatus {
 	s := statusOf(page.status(ctx))
 	s.PID, s.Config = os.Getpid(), absolute(c.File())
@@ -66,7 +66,7 @@ func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Conf
 	return s
 }
 
-// statusOf returns the data of the status page without people's texts.
+// statusOf returns the data of the status page without the texts of people and models.
 func statusOf(s admin.Status) DaemonStatus {
 	d := DaemonStatus{
 		Version: s.Version, Started: s.Started, Status: s.Readiness.Status, Store: s.Readiness.Store,
@@ -94,10 +94,10 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// errNoDaemon means that no daemon was reached.
+// errNoDaemon means that a command could not reach a daemon.
 var errNoDaemon = errors.New("no telex runs with this state directory, as this user")
 
-// ShowStatus asks the running daemon for its status, and writes it. It fails if it can't reach a daemon.
+// ShowStatus asks the running daemon for its status, and writes it. It fails if it can't reach the daemon.
 func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	dir, err := stateDir(env)
 	if err != nil {

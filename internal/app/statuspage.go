@@ -16,22 +16,22 @@ import (
 	"telex/internal/store"
 )
 
-// activity is the data that the status page reads from the store.
+// activity contains those methods of the store with which the status page reads usage and conversations.
 type activity interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 	Sessions(ctx context.Context) ([]store.SessionInfo, error)
 }
 
 const (
-	// pastLifetime is how long data from the store is used again, because each open page requests it twice per
-	// second.
+	// pastLifetime is how long the status page reuses data that it has read from the store. Each open page is rendered
+	// twice per second, which is too often to read the store each time.
 	pastLifetime = 15 * time.Second
-	// pastDays and pastConversations limit how many days and conversations the page shows.
+	// pastDays and pastConversations are how many days and conversations the page shows at most.
 	pastDays          = 14
 	pastConversations = 15
 	// maxReplies is the maximum number of active conversations on the page.
 	maxReplies = 50
-	// maxText is the maximum number of characters that the page shows of a text, from its end.
+	// maxText is the maximum number of characters of a text that the page shows. It shows the end of the text.
 	maxText = 4000
 )
 
@@ -39,15 +39,15 @@ const (
 type statusPage struct {
 	app      *App
 	version  string
-	activity activity // nil: the store has no such data
+	activity activity // nil: the store can't provide such data
 	started  time.Time
 
 	mu   sync.Mutex
 	past admin.Status // only its fields Days, Conversations and Kept
-	at   time.Time    // when the store was read
+	at   time.Time    // when past was read from the store
 }
 
-// status implements admin.Options.Status.
+// status implements the field Status of admin.Options.
 func (p *statusPage) status(ctx context.Context) admin.Status {
 	s := p.remembered(ctx)
 	s.Version, s.Started, s.Readiness, s.Problems = p.version, p.started, p.app.readiness(), p.app.problems.Newest()
@@ -68,7 +68,8 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 	return s
 }
 
-// endpointStatus adds to an endpoint what the gateway knows about it. The gateway does not know API servers.
+// endpointStatus completes the state of an endpoint with what the gateway reports about it. The gateway reports
+// nothing about API servers.
 func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
 	for _, is := range o.Endpoints {
@@ -96,7 +97,7 @@ func limitName(u budget.Use) string {
 	return fmt.Sprintf("calls in %s", u.Limit.Window)
 }
 
-// blockName describes the scope of a rate-limit block.
+// blockName describes the scope of a rate-limit block to people.
 func blockName(b chat.Block) string {
 	if b.Scope == chat.ScopeEndpoint {
 		return "of this bot"
@@ -104,7 +105,7 @@ func blockName(b chat.Block) string {
 	return fmt.Sprintf("in the %s %s", b.Scope, cmp.Or(string(b.Message), string(b.Thread), string(b.Chat)))
 }
 
-// reply returns the state of a conversation.
+// reply returns the state of a conversation for the status page.
 func (p *statusPage) reply(c gateway.ConversationState) admin.Reply {
 	out := admin.Reply{Conversation: c.Conversation.String(), Queued: c.Queued, Parked: c.Parked}
 	r := c.Reply
@@ -135,7 +136,7 @@ func lastOf(text string, n int) string {
 	return "…" + string(runes[len(runes)-n:])
 }
 
-// remembered returns the data of the store. It reads the store if the data is older than pastLifetime.
+// remembered returns the data from the store. If the data is older than pastLifetime, it reads the store again.
 func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// keptStore is a persistent store: a SQLite file or a PostgreSQL database.
+// keptStore is a persistent store: an SQLite file or a PostgreSQL database.
 type keptStore interface {
 	gateway.Store
 	storeReader
@@ -25,7 +25,7 @@ type keptStore interface {
 	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
 }
 
-// storeReader is the part of a store for commands that only read.
+// storeReader contains those methods of a store that commands need which only read.
 type storeReader interface {
 	access.Moves
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
@@ -37,16 +37,16 @@ type storeReader interface {
 	Close() error
 }
 
-// ErrDatabase is the error of a command that only supports stores in a file.
+// ErrDatabase means that a command supports only stores in a file, but the store is a database.
 var ErrDatabase = errors.New("the store is a PostgreSQL database")
 
-// location says where the store is, for an operator's command.
+// location says where the store is. Commands of an operator use it.
 type location struct {
 	dir string // the state directory, which also determines the path of the daemon's socket
 	dsn config.DSN
 }
 
-// locate finds the store by the environment and by the section store of the configuration.
+// locate determines where the store is, from the environment and the section store of the configuration.
 func locate(env config.Env) (location, error) {
 	c, err := config.LoadStore(env)
 	if err != nil {
@@ -56,10 +56,11 @@ func locate(env config.Env) (location, error) {
 	return location{dir, c.DSN}, err
 }
 
-// file returns the path of the store, if it is a file.
+// file returns the path of the store's file. It is used only if the store is a file.
 func (l location) file() string { return store.File(l.dir) }
 
-// fileOnly fails with ErrDatabase if the store is not a file. instead says what to do in place of the command.
+// fileOnly fails with ErrDatabase if the store is a database. instead tells the operator what to do instead of the
+// command.
 func (l location) fileOnly(instead string) error {
 	if l.dsn.IsSQLite() {
 		return nil
@@ -67,7 +68,7 @@ func (l location) fileOnly(instead string) error {
 	return fmt.Errorf("%w: %s", ErrDatabase, instead)
 }
 
-// read opens the store for reading. A daemon may use it meanwhile.
+// read opens the store for reading. A daemon may use the store at the same time.
 func (l location) read(ctx context.Context) (storeReader, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal()})
@@ -86,7 +87,7 @@ func (l location) read(ctx context.Context) (storeReader, error) {
 	return r, nil
 }
 
-// openReader finds the store by the environment and the configuration, and opens it for reading.
+// openReader locates the store and opens it for reading.
 func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	at, err := locate(env)
 	if err != nil {
@@ -95,8 +96,9 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	return at.read(ctx)
 }
 
-// write opens the store for writing, with its schema up to date. If the store is a file and a daemon uses it, write
-// fails with store.ErrLocked. If it is a database, daemons may use it meanwhile, and changes are signalled to them.
+// write opens the store for writing and updates its schema. If the store is a file and a daemon uses it, write fails
+// with store.ErrLocked. If the store is a database, daemons may use it at the same time, and they get signals about
+// changes.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
@@ -115,7 +117,7 @@ func (l location) write(ctx context.Context) (keptStore, error) {
 	return s, nil
 }
 
-// openStore opens the configured store for a daemon, or for a conversation in the terminal if no daemon runs.
+// openStore opens the configured store, for a daemon or for a conversation in the terminal without a daemon.
 func (a *App) openStore(ctx context.Context, c *config.Config, o Options) (kept keptStore, err error) {
 	dir, err := store.Dir(o.Env.Value)
 	if err != nil {
@@ -165,11 +167,12 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 	return s, nil
 }
 
-// reconnectPause is the pause between attempts to reach a database at the start.
+// reconnectPause is the pause between two attempts to reach the database when the daemon starts.
 const reconnectPause = 2 * time.Second
 
-// openDatabase opens the store in a database. A daemon waits until the database can be reached. The watchdog does not
-// check the database: a restart of the daemon would not make it reachable, and every call to it has a time limit.
+// openDatabase opens a store in a database. If daemon is true, it waits until the database can be reached. The
+// watchdog does not check the database, because restarting the daemon would not help, and each call to the database
+// has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")

@@ -14,11 +14,12 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrDamaged is returned by CheckStore if the store is damaged or at risk. The problems have been written then.
+// ErrDamaged means that the store is damaged or at risk. CheckStore has written the problems before it returns this
+// error.
 var ErrDamaged = errors.New("the store is damaged or at risk")
 
-// BackupStore copies the store to a new file, and says so. It finds the store by the state directory in env. A daemon
-// may use the store meanwhile. BackupStore overwrites no file.
+// BackupStore copies the store in the state directory of env to a new file, and reports it. A daemon may use the store
+// at the same time. BackupStore never overwrites a file.
 func BackupStore(ctx context.Context, env config.Env, o Output, file string) (err error) {
 	at, err := locate(env)
 	if err == nil {
@@ -44,8 +45,8 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	return o.line("%s: a copy of %s", file, at.file())
 }
 
-// CheckStore reads the whole store, and writes its problems and the number of stored items. A daemon may use the
-// store meanwhile.
+// CheckStore reads the whole store, and writes the store's problems and the number of stored items. A daemon may use
+// the store at the same time.
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -72,8 +73,8 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	return nil
 }
 
-// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. It fails if a
-// daemon uses the store. The old store is kept beside the new one.
+// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. It keeps the old
+// store beside the new one. It fails if a daemon uses the store.
 func RestoreStore(ctx context.Context, env config.Env, o Output, file string) error {
 	at, err := locate(env)
 	if err == nil {
@@ -99,8 +100,8 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
-// restoreDir is like stateDir, but the store may be missing: on a new machine it is enough that the service's
-// directory exists.
+// restoreDir is like stateDir, but also accepts the directory of the systemd service if it contains no store yet, as
+// on a new machine.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
 	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceStateDir) {
@@ -109,9 +110,9 @@ func restoreDir(env config.Env) (string, error) {
 	return dir, err
 }
 
-// MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon
-// may use it. If it is a database, daemons that can use the new schema continue. If a daemon uses the database that
-// can't, MigrateStore fails with store.ErrLocked.
+// MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon may
+// use it. If the store is a database, daemons that can use the new schema continue to run. If a daemon runs that can't
+// use the new schema, MigrateStore fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -136,7 +137,7 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 }
 
 // CopyStore copies the SQLite store in the state directory of env to the configured database, which must be empty. No
-// daemon may use the file or the database. The file is not changed.
+// daemon may use the file or the database. CopyStore does not change the file.
 func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -148,7 +149,7 @@ func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if !exists(at.file()) {
 		return errNoStore(at.file())
 	}
-	from, err := store.Open(ctx, store.Options{Path: at.file()}) // Open locks the file, so nobody writes meanwhile
+	from, err := store.Open(ctx, store.Options{Path: at.file()}) // Open locks the file, so nothing is written to it meanwhile
 	if err != nil {
 		return err
 	}

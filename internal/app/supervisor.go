@@ -12,11 +12,11 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// watchdogShare is how many notifications watch sends in each watchdog interval.
+// watchdogShare is how many notifications watch sends to systemd in each watchdog interval.
 const watchdogShare = 3
 
-// maxCheck is how long the check for hanging parts waits for the store. If the check has not returned lateCheck
-// later, an error is logged.
+// maxCheck is how long the check for hanging parts waits for the store. If the check has not returned after a further
+// lateCheck, an error is logged.
 const (
 	maxCheck  = 5 * time.Second
 	lateCheck = time.Second
@@ -25,7 +25,8 @@ const (
 // minPing is the minimum time between two watchdog notifications.
 const minPing = 100 * time.Millisecond
 
-// supervisor sends messages to the service manager that started this process: systemd, or none.
+// supervisor sends messages to the service manager that has started this process. If systemd has not started it, the
+// messages go nowhere.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type supervisor struct{ log *slog.Logger }
 
@@ -34,8 +35,9 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 func (s supervisor) ready()    { s.send(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.send(daemon.SdNotifyStopping) }
 
-// reloading reports that a reload begins. The message must contain the current time, by which systemd distinguishes
-// this reload from an earlier one. https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
+// reloading reports to systemd that a reload begins. The message contains the current time, by which systemd
+// distinguishes this reload from an earlier one.
+// https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
 func (s supervisor) reloading() {
 	state := daemon.SdNotifyReloading
 	if now := monotonic(); now > 0 {
@@ -44,13 +46,14 @@ func (s supervisor) reloading() {
 	s.send(state)
 }
 
-// reloaded reports the end of a reload and its result. The daemon continues in any case.
+// reloaded reports to systemd that the reload has ended, with its result. The daemon continues to run even if the
+// reload failed.
 func (s supervisor) reloaded(status string) {
 	status, _, _ = strings.Cut(status, "\n")
 	s.send(daemon.SdNotifyReady + "\nSTATUS=" + status)
 }
 
-// notifyTimeout is how long this process waits for a service manager that does not read.
+// notifyTimeout is how long a message may take if the service manager does not read it.
 const notifyTimeout = time.Second
 
 func (s supervisor) send(state string) {
@@ -59,7 +62,7 @@ func (s supervisor) send(state string) {
 	}
 }
 
-// notify is like daemon.SdNotify, with a timeout.
+// notify is like daemon.SdNotify, but with a timeout.
 func notify(state string) error {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
@@ -79,8 +82,8 @@ func notify(state string) error {
 	return nil
 }
 
-// watch notifies the watchdog each time that alive has found no hanging part. Once the daemon has started, the
-// service manager restarts it if these notifications stop.
+// watch notifies systemd's watchdog each time that alive has found no hanging part. It begins when the daemon has
+// started. If the notifications stop, systemd restarts the daemon.
 func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
@@ -123,14 +126,15 @@ func (s supervisor) check(ctx context.Context, within time.Duration, alive func(
 	}
 }
 
-// extendInterval is how often a long start is reported, and extendBy is how much more time each report requests.
+// extendInterval is how often starting reports that the start continues. extendBy is the additional time that each
+// report requests.
 const (
 	extendInterval = 10 * time.Second
 	extendBy       = 60 * time.Second
 )
 
-// starting tells the service manager that the start continues, until the returned function is called. Checking a
-// large store may take longer than the manager's timeout. what is the step that takes long; it is logged once.
+// starting tells systemd that a slow start continues, until done is called. It is needed because checking a large
+// store may take longer than systemd's timeout. what names the slow step, which is logged once.
 func (s supervisor) starting(ctx context.Context, what string) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// slowStep is the duration of a teardown step after which it is logged.
+// slowStep is how long a step of a teardown may take before it is logged.
 const slowStep = time.Second
 
-// teardown holds the steps that stop the daemon, each with a name. The step that was added last runs first, because
-// later parts may use earlier ones.
+// teardown holds the steps that stop the daemon, each with a name. The steps run in reverse order, because a part may
+// use the parts that were added before it.
 type teardown struct {
 	log   *slog.Logger
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ type teardownStep struct {
 	end  func() error // stops the part and waits for its end
 }
 
-// add adds a step. If the part ends by itself earlier, the caller may call remove.
+// add adds a step. If the part ends before the teardown, the caller may call remove.
 func (t *teardown) add(name string, end func() error) (remove func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,7 +38,8 @@ func (t *teardown) add(name string, end func() error) (remove func()) {
 	}
 }
 
-// run runs all steps, even after a failure, and returns the errors. A second call does nothing.
+// run runs all steps and returns their errors. If a step fails, the next steps run nevertheless. A second call of run
+// does nothing.
 func (t *teardown) run() error {
 	var errs []error
 	t.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"telex/internal/config"
 )
 
-// newTools returns the tools of models: the built-in ones, and those of MCP servers.
+// newTools returns the tools that models may call: the built-in tools, and the tools of MCP servers.
 func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
 		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
@@ -26,8 +26,8 @@ func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agen
 	return tool.Join(boxes...), nil
 }
 
-// newMCP returns a client of these servers. Clients with the same channel large read large messages one after the
-// other.
+// newMCP returns a client of these MCP servers. Of all clients that share the channel large, only one reads a large
+// message at a time, to limit memory.
 func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
 	for _, s := range configured {
@@ -43,7 +43,7 @@ func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp
 	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper, Large: large})
 }
 
-// home returns the options of the tools for Home Assistant; zero: none is configured.
+// home returns the options of the tools for Home Assistant, or zero options if no Home Assistant is configured.
 func home(c *config.Config, o Options) tool.HomeOptions {
 	h := c.Home()
 	if h == nil {
@@ -52,9 +52,9 @@ func home(c *config.Config, o Options) tool.HomeOptions {
 	return tool.HomeOptions{URL: h.URL, Token: h.Token.Reveal(), HTTP: o.Transport}
 }
 
-// KeepServer runs an MCP server as a child of this process. args are the server's path and its arguments. KeepServer
-// returns when the server and everything that it started have ended, or when the daemon has ended. The result is the
-// server's exit status.
+// KeepServer runs an MCP server as a child process. args contains the path of the server's program and its arguments.
+// KeepServer returns when the server and all processes that it started have ended, or when the daemon has ended. It
+// returns the exit status of the server.
 func KeepServer(args []string) int { return mcp.Keep(args) }
 
 func revealAll(secrets map[string]config.Secret) map[string]string {

@@ -14,19 +14,19 @@ import (
 	"telex/internal/store"
 )
 
-// UsageOptions select the usage to show. ParseUsage creates them.
+// UsageOptions selects the usage to show. ParseUsage creates them.
 type UsageOptions struct {
-	since, until time.Time // the range of time; since is zero for all stored usage
+	since, until time.Time // range of time; since is zero for all stored usage
 	by           []store.UsageBy
 }
 
-// usageDimensions returns the values of --by, in the order of the columns.
+// usageDimensions returns the valid values of --by, in the order of the columns.
 func usageDimensions() []store.UsageBy {
 	return []store.UsageBy{store.ByDay, store.ByPerson, store.ByConversation, store.ByModel}
 }
 
-// ParseUsage parses values from the command line at the time now. since is empty, a date (from midnight in the
-// machine's time zone), or a duration before now. by lists the columns that define the rows; nil: all of them.
+// ParseUsage parses the options of telex usage. since is empty, a date, which means midnight in the machine's time
+// zone, or a duration before now. by lists the dimensions that define the rows; nil means all of them.
 func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) {
 	o := UsageOptions{until: now, by: usageDimensions()}
 	if since != "" {
@@ -79,7 +79,7 @@ func parseSince(since string, now time.Time) (time.Time, error) {
 	return from, nil
 }
 
-// usageReport is the usage, as scripts get it.
+// usageReport is the result of telex usage, in the form that scripts read.
 type usageReport struct {
 	Since *time.Time      `json:"since"` // null: all stored usage
 	Until time.Time       `json:"until"`
@@ -104,11 +104,11 @@ type usageSum struct {
 	Cached     int  `json:"cached_tokens"` // tokens of the prompt that the provider had cached
 	Completion int  `json:"completion_tokens"`
 	Reasoning  int  `json:"reasoning_tokens"` // tokens of the completion that were reasoning
-	Estimated  bool `json:"estimated"`        // the provider of a call reported no usage
+	Estimated  bool `json:"estimated"`        // a provider reported no usage of a call, so its tokens are estimated
 }
 
-// Usage writes the usage of turns: a row for each combination of the dimensions in o, and the total. Days begin at
-// midnight in the machine's time zone. A daemon may use the store meanwhile.
+// Usage writes the usage of turns: one row for each combination of the dimensions in o, and the total. A day begins at
+// midnight in the machine's time zone. A daemon may use the store at the same time.
 func Usage(ctx context.Context, env config.Env, out Output, o UsageOptions) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -165,18 +165,18 @@ func sumOf(u chat.Used) usageSum {
 	}
 }
 
-// usageKey returns the value of one dimension of a row.
+// usageKey returns the value that a row has in one dimension.
 func usageKey(by store.UsageBy, r store.AccountRow) string {
 	switch by {
 	case store.ByDay:
 		return r.Day
 	case store.ByPerson:
-		if r.Person.User == "" { // the person was deleted, but the usage stays
+		if r.Person.User == "" { // the person was deleted, but the usage is kept
 			r.Person.User = "-"
 		}
 		return r.Person.String()
 	case store.ByConversation:
-		if r.Conversation.Chat == "" { // the conversation of a deleted person
+		if r.Conversation.Chat == "" { // the usage of a deleted person, whose conversation is unknown
 			r.Conversation.Chat = "-"
 		}
 		return r.Conversation.String()
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers formats the numbers of a row, and marks estimated ones.
+// numbers formats the numbers of a row. It marks estimated numbers.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {
