@@ -23,14 +23,14 @@ type Limits struct {
 // this limit only stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters is the number of people or conversations that a Meter remembers. When it has more, the Meter forgets the
-// people or conversations without a turn in the last minute.
+// maxMeters is the number of people or conversations that a Meter remembers. When a Meter remembers maxMeters, it
+// forgets the people or conversations without a turn in the last minute.
 const maxMeters = 4096
 
 // Verdict says whether a turn may begin, or which limit it would exceed.
 type Verdict uint8
 
-// The verdicts.
+// A Meter returns one of these verdicts. Each verdict except Fine names the limit that the turn would exceed.
 const (
 	Fine     Verdict = iota
 	TooFast          // the person's turns per minute
@@ -71,11 +71,11 @@ func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
 	return m
 }
 
-// SetLimits replaces the limits. The counters continue.
+// SetLimits replaces the limits. The turns that were counted before still count.
 func (m *Meter) SetLimits(l Limits) { m.limits.Store(&l) }
 
 // Look returns whether a turn of p in c might begin now, without counting the turn. The gateway calls Look before a
-// new message interrupts a running turn, because a message over the limit must not interrupt it.
+// new message interrupts a running turn, because a message over the limit must not interrupt the turn.
 func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	if m.rules.isOperator(p.Endpoint) {
 		return Fine
@@ -148,7 +148,7 @@ func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 }
 
 // Day returns the midnights before and after t, in local time. Only usage that was recorded between the two midnights
-// counts as today's. The upper bound excludes records with a future date, which were made while the clock was ahead.
+// counts as today's. Records with a future date, which were made while the clock was ahead, don't count today.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())

@@ -29,7 +29,8 @@ type Requests interface {
 	// PairingRequests returns all pairing requests, oldest first, including expired ones.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 	// SavePairingRequest stores a request, replacing the person's earlier one. SavePairingRequest fails with
-	// chat.ErrManyRequests if too many other requests are open. Other processes may have stored these requests.
+	// chat.ErrManyRequests if too many other requests are open. Other processes may have stored pairing requests that
+	// this process has not read yet.
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
 }
 
@@ -52,7 +53,7 @@ type Moves interface {
 // maxName is the maximum length of a name that a stranger chose, in characters.
 const maxName = 64
 
-// Errors of Approve and Revoke.
+// Approve returns ErrCode, and Revoke returns ErrNobody.
 var (
 	ErrCode   = errors.New("the code is unknown or has expired")
 	ErrNobody = errors.New("nobody with this id was let in by a code")
@@ -66,7 +67,7 @@ type stored struct {
 }
 
 // Policy decides who may talk to the bot. The store holds the admissions, pairing requests and moved chats. The
-// Policy keeps a copy of them in memory, because it checks every message.
+// Policy keeps a copy of the stored data in memory, because it checks every message.
 type Policy struct {
 	rules  atomic.Pointer[Rules]
 	stored stored
@@ -79,7 +80,8 @@ type Policy struct {
 	moved    map[chatKey]chat.ChatID // current ids of chats that had another id
 }
 
-// NewPolicy returns a policy with only the configured rules. Load reads the stored state.
+// NewPolicy returns a policy with only the configured rules. The method Load reads the stored admissions, pairing
+// requests and moves.
 func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 	d := &Policy{stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[chatKey]chat.ChatID)}
 	d.SetRules(r)
@@ -153,9 +155,9 @@ func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	return ok
 }
 
-// NeedsCode reports whether a person without access must be sent a pairing code now. If so, NeedsCode opens the
-// pairing request, and the method Code returns its code. While a code is valid, NeedsCode returns true only once per
-// person, so that the bot does not answer the person's further messages.
+// NeedsCode reports whether a person without access must be sent a pairing code now. If NeedsCode returns true, it
+// has opened a pairing request, whose code the method Code returns. While a code is valid, NeedsCode returns true
+// only once per person, so that the bot does not answer the person's further messages.
 func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	if !d.Rules().Pair {
 		return false
@@ -235,7 +237,7 @@ func (d *Policy) Admitted() []chat.Admission {
 }
 
 // Approve durably grants access to the person with the code. Approve fails with ErrCode if no open request has this
-// code. by identifies the person who approves the request.
+// code. The parameter by identifies the person who approves the request.
 func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
 	k, found := d.requestOf(code)
 	if !found {
@@ -303,7 +305,8 @@ func (d *Policy) forget(p chat.Person) {
 // (https://www.crockford.com/base32.html).
 const codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// newCode returns a pairing code of 8 random characters. The code has 40 random bits, so nobody can guess it within an hour.
+// newCode returns a pairing code of 8 random characters. A pairing code has 40 random bits, so nobody can guess it in
+// the hour for which it is valid.
 func newCode() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails

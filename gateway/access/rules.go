@@ -32,8 +32,8 @@ type Rules struct {
 	Pair   bool // people without access get a pairing code in a private chat
 	Allow  []Rule
 	Admins []Rule // admins have access everywhere and may approve pairing requests
-	// Operators is the endpoint of the daemon's operators. Everybody on this endpoint has access, is an admin, and
-	// has no usage limits. Operators is empty if the daemon has no such endpoint.
+	// Operators is the endpoint of the daemon's operators. Everybody on the endpoint Operators has access, is an
+	// admin, and has no usage limits. Operators is empty if the daemon has no such endpoint.
 	Operators chat.EndpointID
 }
 
@@ -59,7 +59,8 @@ func (r Rules) Admin(p chat.Person) bool {
 // isOperator reports whether the people on an endpoint are operators of the daemon.
 func (r Rules) isOperator(e chat.EndpointID) bool { return r.Operators != "" && e == r.Operators }
 
-// Names reports whether a rule lists exactly this person. A sender that is itself a bot gets access only through such a rule.
+// Names reports whether a rule lists exactly this person. A sender that is itself a bot gets access only if a rule
+// lists the bot's id.
 func (r Rules) Names(p chat.Person) bool {
 	names := func(rule Rule) bool { return rule.names(p) }
 	return slices.ContainsFunc(r.Allow, names) || slices.ContainsFunc(r.Admins, names)

@@ -20,7 +20,7 @@ func NewThrottle(every time.Duration) *Throttle {
 	return &Throttle{every: every, last: make(map[string]time.Time)}
 }
 
-// Allow reports whether the action may be done now for a key. If so, Allow records the action as done.
+// Allow reports whether the action may be done now for a key. If Allow returns true, it has recorded the action as done.
 func (t *Throttle) Allow(about string) bool { return !t.Recent(about) && t.Mark(about) }
 
 // Recent reports whether the action was done for the key within the interval.
