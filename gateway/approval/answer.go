@@ -16,15 +16,15 @@ type Answer struct {
 	Show    bool // show the full proposal before deciding
 }
 
-// A button id consists of one of these prefixes and the id of the proposal.
+// The id of a button below a proposal consists of one of these prefixes and the proposal's id.
 const (
 	approveAction = "approve:"
 	denyAction    = "deny:"
 	alwaysAction  = "always:"
 )
 
-// Buttons returns the buttons below a proposal. always is the label of the third button, which only tools that can be
-// approved permanently get.
+// Buttons returns the buttons below a proposal. The parameter always is the label of the third button, which appears
+// only for tools that can be approved permanently.
 func Buttons(p *Proposal, approve, deny, always string) []chat.Action {
 	out := []chat.Action{{ID: approveAction + p.ID, Label: approve}, {ID: denyAction + p.ID, Label: deny}}
 	if p.Standing {
@@ -48,7 +48,7 @@ func Pressed(action string) (Answer, bool) {
 	}
 }
 
-// Words that may follow /approve and /deny, besides an id.
+// People may write these words after /approve and /deny.
 const (
 	alwaysWord = "always"
 	showWord   = "show"

@@ -54,7 +54,7 @@ var errNotAsked = errors.New("nobody was asked about this call")
 // Gap is the reason why a tool call was not run although no person denied the call.
 type Gap uint8
 
-// The gaps.
+// These are the values of Gap.
 const (
 	NoGap         Gap = iota
 	NobodyToAsk       // the turn is unattended
@@ -99,9 +99,9 @@ func (a *Approvals) Text(call string) string {
 // Waiting reports whether a call waits for a person's decision.
 func (a *Approvals) Waiting() bool { return a.open("") != nil }
 
-// Find returns the open proposal that a person's answer refers to, or nil. An empty id means the proposal that was
-// open when the person answered. A message that the person wrote before the question was asked is not an answer to
-// the question. Such a message may be read again after a restart.
+// Find returns the open proposal that a person's answer refers to, or nil. If id is empty, Find returns the proposal
+// that was open when the person answered. A message that the person wrote before the question was asked is not an
+// answer to the question, even if a restarted process reads the message after the question.
 func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	if p := a.open(id); p != nil && (id != "" || !p.Asked.After(said)) {
 		return p
@@ -109,8 +109,8 @@ func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	return nil
 }
 
-// open returns the undecided proposal with an id, or the newest undecided proposal if id is empty. It returns nil if no
-// proposal matches. A newer proposal for the same tool call replaces an older proposal, and the older one is no longer open.
+// open returns the undecided proposal with an id, or the newest undecided proposal if id is empty. open returns nil
+// if no proposal matches. When a newer proposal is made for the same tool call, the older proposal is no longer open.
 func (a *Approvals) open(id string) *Proposal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,9 +190,9 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 	return q.verdict, nil
 }
 
-// settle approves a proposal of an earlier process that a permanent approval covers now. The earlier process died
-// after it had stored the permanent approval and before it stored the decision. If the proposal stayed open, people's
-// later answers would refer to this proposal and have no effect.
+// settle approves a proposal of an earlier process that a permanent approval covers now. Such a proposal exists if a
+// process died after it had stored the permanent approval and before it stored the decision. If settle left the
+// proposal open, people's later answers would refer to this proposal and have no effect.
 func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
 	if q := a.newestFor(p.Call.ID); q != nil && a.claim(q) {
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.Approved, By: a.Asker.String(), Always: true})
@@ -267,7 +267,8 @@ func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by c
 }
 
 // record stores the decision about a proposal that the caller has claimed, and publishes the decision to the turn. If
-// storing fails, record still publishes the decision. If the process then crashes, the next process asks people again.
+// the store fails, record still publishes the decision. If the process crashes before a decision is stored, the next
+// process asks people again.
 func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.Step, error) {
 	d.ID, d.At = q.ID, moved(d.At, -a.Ahead)
 	step, err := chat.NewStep(chat.StepDecided, q.call, d)

@@ -8,7 +8,7 @@ import (
 	"telex/agent"
 )
 
-// Proposal is a tool call that needs a person's decision. The fields with JSON names are stored.
+// Proposal is a tool call that needs a person's decision. The store keeps the fields with JSON names.
 type Proposal struct {
 	ID       string    `json:"id"`
 	Tool     string    `json:"tool"`
@@ -39,8 +39,8 @@ type Decision struct {
 
 func newProposal(call string) *Proposal { return &Proposal{call: call, decided: make(chan struct{})} }
 
-// move converts the times of p to a clock that is ahead by d. The gateway compares these times with the time of a
-// message, to find out whether the message answers the proposal.
+// move converts the times of a proposal to a clock that is ahead by d. The gateway compares the proposal's times with
+// the time of a message, to find out whether the message answers the proposal.
 func (p *Proposal) move(d time.Duration) { p.Asked, p.Until = moved(p.Asked, d), moved(p.Until, d) }
 
 // moved returns the time that is d after at. If at is zero, moved returns zero.
@@ -58,7 +58,7 @@ func (p *Proposal) publish(v agent.Verdict) {
 	close(p.decided)
 }
 
-// Proposal ids are short, because people type them. They have no characters that look alike, such as 0 and o.
+// Proposal ids are short, because people type them. Proposal ids have no characters that look alike, such as 0 and o.
 const (
 	idLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	idLength  = 5

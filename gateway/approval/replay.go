@@ -58,7 +58,7 @@ func (a *Approvals) Resume(now time.Time) {
 	}
 }
 
-// Calls returns the ids of the calls that have proposals.
+// Calls returns the ids of the tool calls that have proposals.
 func (a *Approvals) Calls() []string {
 	calls := make([]string, len(a.proposals))
 	for i, p := range a.proposals {
@@ -68,8 +68,8 @@ func (a *Approvals) Calls() []string {
 }
 
 // Pending reports whether a tool call of an earlier process still waits for a person, or was decided so recently that
-// its turn must continue. A decision is recent if it was made less than restartGrace before now. ran reports whether
-// a tool call has begun or ended.
+// its turn must continue. A decision counts as recent if it was made less than restartGrace before now. The function
+// ran reports whether a tool call has begun or ended.
 func (a *Approvals) Pending(now time.Time, ran func(call string) bool) bool {
 	return slices.ContainsFunc(a.proposals, func(p *Proposal) bool {
 		waiting := now.Before(p.Until) || now.Before(p.decidedAt.Add(restartGrace))

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// Words with which people may answer a question, separated by commas. Each word means either only yes or only no, in
-// all widely written languages. The lists therefore leave out ambiguous words such as the Danish "tak" (thanks), the
-// Spanish "ya" (already) and "si" (if), the German "da" (there), and "igen" (yes in Hungarian, again in Swedish). An
-// ambiguous word must never count as yes, because the bot would then run a tool call without approval. An ambiguous
-// word may count as no, because the tool call is then only skipped.
+// YesWords and NoWords are the words with which people may answer a question for approval, separated by commas. In all
+// widely written languages, each word in the lists means either only yes or only no. The lists leave out ambiguous
+// words, such as the Danish "tak" (thanks), the Spanish "ya" (already) and "si" (if), the German "da" (there), and
+// "igen" (yes in Hungarian, again in Swedish). An ambiguous word must never count as yes, because the bot would then
+// run a tool call without approval. An ambiguous word may count as no, because the tool call is then only skipped.
 const (
 	YesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
 		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +
@@ -19,7 +19,7 @@ const (
 		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"
 )
 
-// An answer may contain these polite words besides a yes or a no.
+// Besides a yes or a no, an answer may contain the polite words in these lists.
 const (
 	besideYes = "please, pls, plz, bitte, s'il te plaît, s'il vous plaît, svp, por favor, per favore, alsjeblieft, пожалуйста"
 	besideNo  = "thanks, thank you, danke, merci, gracias, obrigado, obrigada, grazie, спасибо"
@@ -59,7 +59,7 @@ func wordsOf(list string) []string {
 	return words
 }
 
-// beginning returns the word that a text begins with.
+// beginning returns the word of a list with which a text begins.
 func beginning(text string, words []string) (string, bool) {
 	for _, w := range words {
 		if rest, ok := strings.CutPrefix(text, w); ok && (rest == "" || rest[0] == ' ') {
