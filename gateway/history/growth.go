@@ -9,16 +9,16 @@ import (
 	"telex/internal/chat"
 )
 
-// maxFile is the largest attached file that the history keeps, in bytes. The limit equals the size limit of an
-// attached picture. The model reads a larger file only in the turn that received the file.
+// maxFile is the largest attached file that the history keeps, in bytes. maxFile equals the size limit of an attached
+// picture. The model reads a file larger than maxFile only in the turn that received the file.
 const maxFile = 1_000_000
 
 // maxPicture is the largest picture of a tool that the history keeps, in bytes. (Pictures that people attach are
-// always smaller.) The model sees a larger picture only in the turn whose tool made the picture.
+// always smaller.) The model sees a picture larger than maxPicture only in the turn whose tool made the picture.
 const maxPicture = 512 << 10
 
-// Growth returns what a turn adds to the history h that it ran with. kept are the new messages. replaces reports
-// whether the turn replaces an earlier turn, as after the command /retry.
+// Growth returns what a turn adds to the history h that it ran with. The parameter kept contains the new messages.
+// The parameter replaces is true if the turn replaces an earlier turn, as after the command /retry.
 func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g chat.Growth, err error) {
 	g.Usage = Usage(r.UsageByModel)
 	if g.History, err = Encode(kept); err != nil {
@@ -46,8 +46,8 @@ func Encode(messages []agent.Message) ([][]byte, error) {
 	return out, nil
 }
 
-// withoutLargePictures returns a tool's answer without its pictures over maxPicture. Every later turn would send them
-// to the model again.
+// withoutLargePictures returns a tool's answer without its pictures over maxPicture, which every later turn would
+// send to the model again.
 func withoutLargePictures(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Images), func(i agent.Image) bool { return len(i.Data) > maxPicture })
 	if m.Role != agent.ToolRole || len(small) == len(m.Images) {
@@ -58,7 +58,7 @@ func withoutLargePictures(m agent.Message) agent.Message {
 	return m
 }
 
-// withoutLargeFiles returns a message without its files over maxFile. Every later turn would send them to the model again.
+// withoutLargeFiles returns a message without its files over maxFile, which every later turn would send to the model again.
 func withoutLargeFiles(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Files), func(f agent.File) bool { return len(f.Content) > maxFile })
 	if len(small) == len(m.Files) {
@@ -69,8 +69,8 @@ func withoutLargeFiles(m agent.Message) agent.Message {
 	return m
 }
 
-// Usage converts the usage of a turn for the store. The result includes estimates of usage that the model provider
-// did not report.
+// Usage converts the usage of a turn for the store. The result of Usage includes estimates of usage that the model
+// provider did not report.
 func Usage(usage []agent.ModelUsage) []chat.Usage {
 	var out []chat.Usage
 	for _, s := range usage {

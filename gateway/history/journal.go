@@ -10,9 +10,9 @@ import (
 
 // Steps stores the journals of running turns.
 type Steps interface {
-	// Note appends to the journal of a running turn. Note returns once the steps are durable. Note fails if the turn
-	// is not running. If the conversation was deleted, Note stores only the usage steps. The store deletes a journal
-	// when its turn will not run again.
+	// Note appends steps to the journal of a running turn. Note returns once the steps are durable. Note fails if the
+	// turn is not running. If the conversation was deleted, Note stores only the usage steps. The store deletes a
+	// journal when its turn will not run again.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 }
 
@@ -38,14 +38,14 @@ type answered struct {
 // usageSoFar is the JSON form in which a step stores the usage of a turn.
 type usageSoFar struct {
 	Usage []agent.ModelUsage `json:"spent"`
-	// Through is the number of the turn's newest run whose usage is completely in Usage. If a later run crashed while
-	// the model wrote, the usage of that run is incomplete.
+	// Through is the number of the turn's newest run whose usage is completely in Usage. If a run after Through
+	// crashed while the model wrote, Usage lacks a part of the usage of that run.
 	Through    int `json:"through"`
 	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown or a lost lease ended
 }
 
-// NewJournal returns the journal for one run of a turn. run is the number of this run, counted from 1. The new
-// journal continues the journal of the earlier runs.
+// NewJournal returns the journal for one run of a turn. The parameter run is the number of this run, counted from 1.
+// The new Journal continues the journal that the earlier runs of the turn stored.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
 	j := &Journal{store: s, turn: turn, run: run, handed: earlier.HandedOver, usage: earlier.Usage, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
@@ -85,13 +85,14 @@ func (j *Journal) StoreUsage(ctx context.Context, usage []agent.ModelUsage) erro
 	return j.noteUsage(ctx, usage, j.run-1)
 }
 
-// HandOver stores the complete usage of a run that a shutdown ended. The process that continues the turn reads this usage.
+// HandOver stores the complete usage of a run that a shutdown ended. The process that continues the turn reads the
+// usage that HandOver stored.
 func (j *Journal) HandOver(ctx context.Context, usage []agent.ModelUsage) error {
 	j.handed++
 	return j.StoreCompleteUsage(ctx, usage)
 }
 
-// StoreCompleteUsage stores the complete usage of this run. The next run of the turn adds its own usage.
+// StoreCompleteUsage stores the complete usage of this run. The next run of the turn adds its own usage to the stored usage.
 func (j *Journal) StoreCompleteUsage(ctx context.Context, usage []agent.ModelUsage) error {
 	return j.noteUsage(ctx, usage, j.run)
 }

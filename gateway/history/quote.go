@@ -18,10 +18,10 @@ const (
 	MaxThreadMessages = 40       // maximum number of messages that are read from a thread
 )
 
-// Quoted returns the text and the provenance of a message that m refers to, for the model. files is the text of the
-// message's attachments. If the platform hides the content of the message, the result says so. If the message has
-// neither text nor files, the result is empty. Even a message that the bot wrote counts as outside content, because
-// its text may repeat something that the bot read elsewhere.
+// Quoted returns the text and the provenance of a message that m refers to, for the model. The parameter files is the
+// text of the message's attachments. If the platform hides the content of the message, the returned text says so. If
+// the message has neither text nor files, Quoted returns an empty text. Even a message that the bot wrote counts as
+// outside content, because its text may repeat something that the bot read elsewhere.
 func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	if q.Hidden {
 		return strings.TrimSuffix("[this refers to a message "+author(q), " ") + ", which the chat does not show you]", agent.Source{Origin: agent.OriginProgram}
@@ -46,8 +46,8 @@ func below(text, more string) string {
 }
 
 // Thread returns, as one text for the model, the messages that people wrote in a thread before they asked the bot
-// there. If there are no such messages, Thread returns "". files is the text of the messages' attachments. If the
-// thread is too long, Thread leaves out messages between the first message and the newest ones.
+// there. If there are no such messages, Thread returns "". The parameter files is the text of the attachments of these
+// messages. If the thread is too long, Thread leaves out messages between the first message and the newest ones.
 func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
 	for _, q := range quotes {
@@ -75,7 +75,8 @@ func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	return Frame(kind, "", below(strings.Join(append(kept, lines[from:]...), "\n"), files)), source
 }
 
-// Unquoted removes quotes of the bot's newest answer from people's messages. The model reads that answer in the history anyway.
+// Unquoted removes quotes of the bot's newest answer from people's messages. The model does not need such a quote,
+// because it reads the newest answer in the history.
 func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	newest := ""
 	for _, m := range slices.Backward(h.Messages) {
@@ -102,12 +103,12 @@ func WithoutGreeting(quotes []chat.Quote, greeting string) []chat.Quote {
 }
 
 // sameText is the number of bytes at the beginning of an answer by which Unquoted recognizes a quote of the answer.
-// Unquoted ignores later text: it may contain addresses of links that the quote hides, or the platform may have
-// changed it. If Unquoted does not recognize a quote, the model reads the answer twice, which only costs tokens.
+// Unquoted ignores later text: it may contain addresses of links that the quote hides, or the platform may have changed
+// the text. If Unquoted does not recognize a quote, the model reads the answer twice, which only costs tokens.
 const sameText = 200
 
-// letters returns only the letters and digits of a text. These characters are the same in the Markdown source and in
-// the text that a chat shows.
+// letters returns only the letters and digits of a text. The letters and digits are the same in the Markdown source
+// and in the text that a chat shows.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -125,7 +126,8 @@ func author(q chat.Quote) string {
 	return by(q.Author)
 }
 
-// beginning returns at most the first maxBytes of a text. If the text is longer, beginning adds a note that the text goes on.
+// beginning returns at most the first maxBytes of a text. If the text is longer than maxBytes, beginning adds a note
+// that the text goes on.
 func beginning(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

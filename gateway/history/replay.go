@@ -94,15 +94,15 @@ func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	return nil
 }
 
-// DiedAnswering reports whether the last process may have died while the model was writing an answer. In that case,
-// the provider has not reported the usage of the answer.
+// DiedAnswering reports whether the last process may have died while the model was writing an answer. If the process
+// died so, the model provider has not reported the usage of the answer.
 func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
 
-// waiting reports whether tool calls of the last process have no answer yet. If so, the model was not writing when
-// that process died, because the model waits for these answers. waiting ignores tool calls of still earlier
-// processes, because their tools will never answer.
+// waiting reports whether tool calls of the last process have no answer yet. If waiting returns true, the model was
+// not writing when the last process died, because the model waits for the answers of its tool calls. waiting ignores
+// tool calls of still earlier processes, because their tools will never answer.
 func (r Replay) waiting() bool {
 	for _, m := range r.Said {
 		for _, c := range m.ToolCalls {
@@ -115,7 +115,7 @@ func (r Replay) waiting() bool {
 }
 
 // UsageWithEstimate returns the usage of the turn, with an estimate of the tokens of an answer that a crash
-// interrupted. prompt is the estimated number of prompt tokens without the turn's own messages.
+// interrupted. The parameter prompt is the estimated number of prompt tokens without the turn's own messages.
 func (r Replay) UsageWithEstimate(model string, prompt int, parts []chat.Part) []agent.ModelUsage {
 	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.usageAt)))
 	for _, m := range r.Said {
@@ -144,8 +144,8 @@ func addUsage(list []agent.ModelUsage, s agent.ModelUsage) []agent.ModelUsage {
 	return append(out, s)
 }
 
-// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given number
-// of steps. The parts after it show text of an earlier attempt to answer, whose usage the journal already contains.
+// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given
+// number of steps. Later parts show text of an earlier attempt to answer, whose usage the journal already contains.
 func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	last := -1
 	for _, p := range parts {
@@ -173,8 +173,8 @@ type Change struct {
 	Outcome  agent.CallOutcome
 }
 
-// Changes returns the tool calls of a turn that changed something, or may have done so. begun are the ids of the
-// turn's begun tool calls that change something.
+// Changes returns the tool calls of a turn that changed something, or may have done so. The parameter begun contains
+// the ids of the turn's begun tool calls that change something.
 func Changes(messages []agent.Message, begun []string) []Change {
 	names, outcomes := make(map[string]string), make(map[string]agent.CallOutcome)
 	for _, m := range messages {
