@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Offers are the messages that the actor offers to one running turn. The turn's goroutine takes them.
+// Offers are the messages that the actor offers to one running turn. The turn's goroutine takes the offered messages
+// before its next model call.
 type Offers struct {
 	mu      sync.Mutex
 	waiting []Message
@@ -31,16 +32,17 @@ func (o *Offers) Messages() []agent.Message {
 	return o.taken
 }
 
-// Joined returns the messages that the turn has taken, as they were received. The turn answers them too.
+// Joined returns the messages that the turn has taken, as they were received. The turn answers the joined messages too.
 func (o *Offers) Joined() []chat.Inbound {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.joined
 }
 
-// Take takes the offered messages. store must durably record that the turn answers these messages, so that the turn still
-// answers them after a restart. If store fails, Take takes no message. Take must not be called twice at the same time. While
-// Take waits for store, the actor may offer more messages, which the next Take takes. During this time, Queue.Reclaim waits.
+// Take takes the offered messages. The function store must durably record that the turn answers these messages, so
+// that the turn still answers them after a restart. If store fails, Take takes no message. Take must not be called
+// twice at the same time. While Take waits for store, the actor may offer more messages, which the next Take takes.
+// Queue.Reclaim waits while a Take is running.
 func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) (messages []agent.Message, err error) {
 	joined := o.beginTake()
 	if len(joined) == 0 {
@@ -61,7 +63,7 @@ func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids [
 	return all, nil
 }
 
-// beginTake returns the messages that wait. Until endTake, these messages still count as waiting.
+// beginTake returns the messages that wait. Until endTake is called, the returned messages still count as waiting.
 func (o *Offers) beginTake() []chat.Inbound {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// maxResumed is how many conversations of one endpoint resume at the same time. If thousands resumed at once,
-	// they would exceed the rate limits of the models, and all their questions would be in memory.
+	// maxResumed is how many conversations of one endpoint resume at the same time. If thousands of conversations
+	// resumed at once, they would exceed the rate limits of the models, and all their questions would be in memory.
 	maxResumed = 32
 	// ticketLife is how long one conversation counts as resuming. If a conversation hangs, the other conversations
-	// continue after this time.
+	// continue after ticketLife.
 	ticketLife = 30 * time.Second
 )
 
@@ -31,8 +31,8 @@ type Ticket struct {
 	over    bool // the conversation has left
 }
 
-// Enter returns a ticket at the end of the line. The Pacer calls granted when the conversation may continue. granted
-// must not block.
+// Enter returns a ticket at the end of the line. The Pacer calls granted when the conversation may continue. The
+// function granted must not block.
 func (p *Pacer) Enter(granted func()) *Ticket {
 	one := &Ticket{at: p, granted: granted}
 	p.mu.Lock()

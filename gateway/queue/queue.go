@@ -9,8 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// PieceWindow is how long a question waits for further pieces of a message that a chat app split. Such pieces are the
-// pictures of an album or the pieces of a long pasted text. The pieces usually arrive within a few hundred milliseconds.
+// PieceWindow is how long a question waits for further pieces of a message that a chat app split. A chat app splits
+// an album into its pictures, and a long pasted text into several messages. The pieces of a split message usually
+// arrive within a few hundred milliseconds.
 const PieceWindow = 1200 * time.Millisecond
 
 // maxPieces is the maximum number of queued pieces of one question. An album has at most ten pictures, and 64 pieces
@@ -28,9 +29,9 @@ type Message struct {
 	requeued bool // the message returned to the queue without an answer
 }
 
-// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person wrote
-// the message, the message has waited since it was written. Any other message has waited since the gateway accepted it. For
-// such a message, WaitsSince ignores the time on the platform's clock, because that clock may differ from the local clock.
+// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person
+// wrote the message, the message has waited since it was written. Any other message has waited since the gateway accepted it.
+// WaitsSince ignores the platform's time of such a message, because the platform's clock may differ from the local clock.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
@@ -39,7 +40,7 @@ func (m Message) WaitsSince() time.Time {
 }
 
 // window returns how long the queue waits for a message that continues m: a further piece of a split message, or the
-// text that belongs to pictures. For other messages, window returns 0, because people would notice the delay.
+// text that belongs to pictures. If m is a complete message, window returns 0, because people would notice the delay.
 func (m Message) window() time.Duration {
 	split := m.More || m.Text == "" && len(m.Attachments) > 0
 	if !split || m.requeued {
@@ -72,14 +73,14 @@ type Queue struct {
 // New returns an empty queue.
 func New(r Rules) Queue { return Queue{rules: r} }
 
-// SetRules changes the rules. Messages that already wait stay in the queue.
+// SetRules changes the rules. Messages that already wait stay in the queue, even if the new rules would refuse them.
 func (q *Queue) SetRules(r Rules) { q.rules = r }
 
 // Len returns the number of waiting messages.
 func (q *Queue) Len() int { return len(q.waiting) }
 
 // Add queues a message. Add returns false if too many questions are queued. The messages that are offered to the
-// running turn count as questions; offered is their number. All pieces of one question count as one.
+// running turn count as questions; the parameter offered is their number. All pieces of one question count as one.
 func (q *Queue) Add(m Message, offered int) bool {
 	questions, pieces := offered, 0 // pieces counts the pieces of the last question
 	for i, before := range q.waiting {
@@ -125,8 +126,8 @@ func (q *Queue) Ripens() time.Duration {
 	return min(window, window-time.Since(last.Accepted)) // never longer than window, even if the clock was set back
 }
 
-// question returns how many messages at the head of the queue form one question. These are the pieces of the first
-// message and, if Rules.Merge is set, further messages of the same person up to the maximum size.
+// question returns how many messages at the head of the queue form one question. A question consists of the pieces of one
+// message. If Rules.Merge is set, further messages of the same person belong to the question too, up to the maximum size.
 func (q *Queue) question() int {
 	first := q.waiting[0]
 	size := len(first.Text)
@@ -158,8 +159,8 @@ func (q *Queue) PutBack(messages []chat.Inbound) {
 	q.waiting = slices.Insert(q.waiting, 0, again...)
 }
 
-// Revise calls change for each waiting message. change may modify the message, and returns true if it did. Revise
-// reports whether any message was modified.
+// Revise calls change for each waiting message. The function change may modify the message, and returns true if it
+// did. Revise reports whether any message was modified.
 func (q *Queue) Revise(change func(*Message) bool) (changed bool) {
 	for i := range q.waiting {
 		changed = change(&q.waiting[i]) || changed
