@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// rememberFor is the minimum time for which a replica remembers that it accepted a message. This time is long enough,
-// because the owner of the chat takes the message within a second.
+// rememberFor is the minimum time for which a replica remembers that it accepted a message. rememberFor is long
+// enough, because the owner of the chat takes the message within a second.
 const rememberFor = 10 * time.Second
 
 // MessageKey identifies one message.
@@ -34,7 +34,7 @@ func NewAccepted() *Accepted {
 	return &Accepted{newer: make(map[MessageKey]bool), older: make(map[MessageKey]bool)}
 }
 
-// Add adds a message.
+// Add adds a message to the set.
 func (a *Accepted) Add(k MessageKey, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// keepFor is how long a replica owns a chat in which nothing happens. If a message arrives within this time, the chat
+// keepFor is how long a replica owns a chat in which nothing happens. If a message arrives within keepFor, the chat
 // needs no new owner. Platforms count calls over a minute. After keepFor, the next owner therefore need not know
 // which calls this replica made in the chat.
 const keepFor = 2 * time.Minute
@@ -22,7 +22,7 @@ type Chats struct {
 // NewChats returns an empty set.
 func NewChats() *Chats { return &Chats{active: make(map[chat.Conversation]time.Time)} }
 
-// Of returns the chat of a conversation.
+// Of returns the chat of a conversation, which is the conversation without its thread.
 func Of(c chat.Conversation) chat.Conversation {
 	c.Thread = ""
 	return c
@@ -35,9 +35,9 @@ func (s *Chats) Touch(c chat.Conversation, now time.Time) {
 	s.active[Of(c)] = now
 }
 
-// Idle removes and returns the chats that this replica can give up. The replica can give up a chat if busy returns
-// false for it, and if nothing has happened there for keepFor or foreign returns true. busy reports whether a
-// conversation of the chat is active here, and foreign whether another replica must own the chat.
+// Idle removes and returns the chats that this replica can give up. The replica can give up a chat if busy returns false
+// for it, and if nothing has happened there for keepFor or foreign returns true. The function busy reports whether a
+// conversation of the chat is active here. The function foreign reports whether another replica must own the chat.
 func (s *Chats) Idle(now time.Time, foreign, busy func(chat.Conversation) bool) (idle []chat.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

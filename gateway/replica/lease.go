@@ -7,12 +7,13 @@ import (
 	"telex/internal/chat"
 )
 
-// A replica counts its lease as over by margin earlier than the store does. So a call that the replica has just begun
-// reaches the platform before another replica takes over.
+// A replica counts its lease as over by margin earlier than the store does. Because of this margin, a call that the
+// replica has just begun reaches the platform before another replica takes over.
 const margin = 500 * time.Millisecond
 
-// Lease is the right of this process to act as a replica. The clocks of this process and of the store may differ. A Lease
-// counts from the time when the process sent the request, and the store counts from a later time, so the Lease ends first.
+// Lease is the right of this process to act as a replica. The clocks of this process and of the store may differ. A
+// Lease counts from the time when the process sent the request, and the store counts from a later time. So this
+// process never acts on a lease that has ended in the store.
 type Lease struct {
 	mu    sync.Mutex
 	until time.Time
@@ -21,15 +22,16 @@ type Lease struct {
 	over  bool
 }
 
-// NewLease returns a lease that the store has granted. asked is the time when the process sent the request for it.
+// NewLease returns a lease that the store has granted. The parameter asked is the time when the process sent the
+// request for the lease.
 func NewLease(asked time.Time) *Lease {
 	l := &Lease{lost: make(chan struct{})}
 	l.Renewed(asked)
 	return l
 }
 
-// Renewed prolongs the lease after the store has granted a renewal. asked is the time when the process sent the
-// request. Renewed does not prolong a lease that is already over.
+// Renewed prolongs the lease after the store has granted a renewal. The parameter asked is the time when the process
+// sent the request for the renewal. Renewed does not prolong a lease that is already over.
 func (l *Lease) Renewed(asked time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +66,7 @@ func (l *Lease) holds(now time.Time) bool {
 
 func (l *Lease) expire() { l.Holds() }
 
-// Lose ends the lease. It is called when the store has refused the lease, and when the process gives up the lease.
+// Lose ends the lease. Lose is called when the store has refused the lease, and when the process gives up the lease.
 func (l *Lease) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
