@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// maxText is the maximum length of one message, in bytes. No platform lets people type a longer message. A longer
-// message comes from a program and would only fill the model's context window.
+// maxText is the maximum length of one message, in bytes. No platform lets people type a longer message. A message
+// longer than maxText comes from a program and would only fill the model's context window.
 const maxText = 64 << 10
 
 // Inbox keeps accepted messages until they are answered.
@@ -28,8 +28,8 @@ type Inbox interface {
 	Pending(ctx context.Context) ([]chat.Pending, error)
 }
 
-// accept decides whether a message is meant for the bot. If so, accept stores the message. If storing fails, accept
-// returns an error, and the platform must deliver the message again.
+// accept decides whether a message is meant for the bot. accept stores a message that is meant for the bot. If
+// storing the message fails, accept returns an error, and the platform must deliver the message again.
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}

@@ -16,7 +16,7 @@ import (
 )
 
 // actor owns a conversation. The gateway's mutex guards inbox, orders, started, given and aliases. Only the actor's
-// goroutine uses the other fields, unless their types are safe for concurrent use.
+// goroutine uses the other fields of the actor, unless their types are safe for concurrent use.
 type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
@@ -50,7 +50,7 @@ type actor struct {
 }
 
 // maxFixedLines is the maximum number of fixed lines that are being sent in one conversation at the same time.
-// Without this limit, a person who repeats a command quickly would start any number of calls.
+// Without maxFixedLines, a person who repeats a command quickly could start any number of calls to the platform.
 const maxFixedLines = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
@@ -69,8 +69,8 @@ func (a *actor) poke() {
 	}
 }
 
-// run handles messages until nothing is left to do. It first resumes the turns that an earlier process began, because
-// their questions are older than the new messages.
+// run handles messages until nothing is left to do. run first resumes the turns that an earlier process began,
+// because their questions are older than the new messages.
 func (a *actor) run() {
 	defer a.answers.Wait()
 	defer func() { // remove the remaining signs, because the next owner of the chat does not get this map
@@ -105,7 +105,7 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.tellPanic(t.messages, a.conclude(t))
-				// If the turn starts over, it does so before the actor reads new messages: edits that arrived meanwhile
+				// A turn that starts over does so before the actor reads new messages, because edits that arrived meanwhile
 				// are about the new run.
 				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() {
 					a.resumeFirst()
@@ -155,7 +155,7 @@ func (a *actor) takeIn() {
 	}
 }
 
-// resumeFirst continues the first turn of left, unless the daemon is stopping.
+// resumeFirst resumes the first turn that an earlier process began, unless the daemon is stopping.
 func (a *actor) resumeFirst() {
 	if a.g.isStopping() {
 		return
@@ -168,7 +168,7 @@ func (a *actor) resumeFirst() {
 // hasWork reports whether turns, messages or fixed lines wait. Commands never wait, because the actor runs them at once.
 func (a *actor) hasWork() bool { return len(a.left)+a.queue.Len()+len(a.owed) > 0 }
 
-// idle waits for d or for a wake-up.
+// idle waits until the duration d has passed or poke wakes the actor.
 func (a *actor) idle(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -178,8 +178,8 @@ func (a *actor) idle(d time.Duration) {
 	}
 }
 
-// guard runs f. If f panics, only this conversation is affected. guard then logs the panic and answers the given
-// messages with one error line, because no turn will answer them.
+// guard runs f. If f panics, only this conversation is affected. After a panic in f, guard logs the panic and answers
+// the given messages with one error line, because no turn will answer them.
 func (a *actor) guard(messages []chat.Inbound, f func()) { a.tellPanic(messages, caught(f)) }
 
 // tellPanic logs a caught panic and answers the messages with an error line.
@@ -201,7 +201,7 @@ func (a *actor) sortAll(messages []queue.Message) {
 	}
 }
 
-// sort handles a new message. sort runs a command at once. It queues other text for a turn, and the text may
+// sort handles a new message. sort runs a command at once. sort queues other text for a turn, and the text may
 // interrupt the running turn.
 func (a *actor) sort(m queue.Message) {
 	switch {
@@ -249,7 +249,7 @@ func (a *actor) ask(m queue.Message) {
 	}
 }
 
-// enqueue queues a message. It returns false if too many messages are queued.
+// enqueue queues a message. enqueue returns false if too many messages are queued.
 func (a *actor) enqueue(m queue.Message) bool {
 	offered := 0
 	if a.turn != nil {
@@ -268,7 +268,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 }
 
 // begin starts a turn that answers the messages. Messages that returned to the queue have already been counted in the
-// limits per minute, so these limits do not refuse them.
+// limits per minute, so the limits per minute do not refuse them.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.unmark(messages...)
 	last := messages[len(messages)-1]
@@ -305,8 +305,8 @@ func saysNothing(messages []chat.Inbound) bool {
 	})
 }
 
-// refuse tells the sender which limit keeps the bot from answering the messages. A throttle limits how often the
-// sender gets this line.
+// refuse tells the sender which limit keeps the bot from answering the messages. A throttle limits how often a sender
+// gets the line about the limit.
 func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	key := map[access.Verdict]TextKey{
 		access.TooFast: TextTooFast, access.TooMany: TextTooMany, access.DaySpent: TextDaySpent, access.AllSpent: TextAllSpent,

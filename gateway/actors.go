@@ -53,8 +53,8 @@ func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	return in, orders
 }
 
-// retire removes an actor that has nothing to do. If a message has arrived in the meantime, retire returns false and
-// the actor must continue. So a message that arrives at the end of an actor is not lost.
+// retire removes an actor that has nothing to do. If a message has arrived in the meantime, retire returns false, and
+// the actor must handle this message.
 func (g *Gateway) retire(a *actor) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

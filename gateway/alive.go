@@ -58,8 +58,8 @@ func (v *vital) runs() {
 	v.running, v.since = true, time.Now()
 }
 
-// retries records that the adapter's Run will be called again after wait. If err is not nil, retries also records
-// err, the error that Run returned.
+// retries records that the adapter's Run will be called again after wait. retries also records the error that Run
+// returned, unless err is nil.
 func (v *vital) retries(wait time.Duration, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -98,7 +98,8 @@ func (v *vital) failure() error {
 	return v.failed
 }
 
-// accepting records that a message is being stored. The caller calls done when the message is stored.
+// accepting records that the endpoint is storing a message. The caller calls the returned function done when the
+// message is stored.
 func (v *vital) accepting() (done func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -115,7 +116,7 @@ func (v *vital) accepting() (done func()) {
 	}
 }
 
-// check returns an error if the endpoint hangs. pulse may be nil.
+// check returns an error if the endpoint hangs. If pulse is nil, check does not check the receive loop.
 func (v *vital) check(now time.Time, pulse Pulse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

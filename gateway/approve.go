@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns Approvals for a turn that is not running. With them, a person can decide proposals, but the turn
+// approvals returns Approvals for a turn that is not running: a person can decide the turn's proposals, but the turn
 // can't ask people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
@@ -23,7 +23,8 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns Approvals for a turn that is about to run, which can also ask people.
+// approver returns Approvals for a turn that is about to run: a person can decide the turn's proposals, and the turn
+// can ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.current().ApprovalTimeout, errShutdown
@@ -52,7 +53,7 @@ func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	return out
 }
 
-// proposing returns the question for an action, with all placeholders filled in. what describes the action.
+// proposing returns the question for an action, with all placeholders filled in. The parameter what describes the action.
 func (t Texts) proposing(what string, places ...string) inquiry {
 	before, after, found := strings.Cut(t[TextApproval], "{what}")
 	if !found {
@@ -63,14 +64,14 @@ func (t Texts) proposing(what string, places ...string) inquiry {
 	return inquiry{text: text + what + fill(after, places...), code: code}
 }
 
-// inquiry is a question for approval. It is shown below the text of the reply until a person decides.
+// inquiry is a question for approval. An inquiry is shown below the text of the reply until a person decides.
 type inquiry struct {
 	text    string
 	code    preview.Span // range of text that describes the tool call; a model may have written this part
 	actions []chat.Action
 }
 
-// status returns the preview status that shows the question.
+// status returns the preview status that shows a question for approval in a reply.
 func (i inquiry) status() preview.Status {
 	return preview.Status{Lines: strings.Split(i.text, "\n"), Code: i.code, Actions: i.actions, Urgent: true}
 }
@@ -102,8 +103,8 @@ func backticks(text string, least int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// saysYesOrNo handles a message in which the asker answers an open question with a plain yes or no. It reports
-// whether m is such a message.
+// saysYesOrNo handles a message in which the asker answers an open question with a plain yes or no. saysYesOrNo
+// reports whether m is such an answer.
 func (a *actor) saysYesOrNo(m queue.Message) bool {
 	if m.Kind != chat.Text || len(m.Attachments) > 0 || m.Origin != chat.Typed {
 		return false
@@ -135,8 +136,8 @@ func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Tim
 	return asked.IsZero() || asked.After(at)
 }
 
-// proposed returns the open proposal that a person's message refers to. The proposal belongs to the running turn or
-// to a turn that an earlier process began. If no proposal matches, proposed returns nil.
+// proposed returns the open proposal that a person's message refers to. Such a proposal belongs to the running turn,
+// or to a turn that an earlier process began. If no proposal matches, proposed returns nil.
 func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *approval.Proposal) {
 	if t := a.turn; t != nil {
 		if p := t.approvals.Find(id, said); p != nil {
@@ -181,8 +182,8 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 
 // carryOut stores a person's decision about a proposal and publishes the decision to the turn.
 func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Proposal, answer approval.Answer) {
-	// The message is dropped first. If it were dropped after Decide, a crash in between would leave a "yes" in the
-	// store, and the next process would take it for a question to the model.
+	// The message is dropped before Decide. A crash between Decide and drop would leave a "yes" in the store, which
+	// the next process would take for a question to the model.
 	a.drop(m.Inbound)
 	step, err := of.Decide(a.g.deliveries, p, answer, a.person(m.Inbound))
 	if err != nil {
@@ -195,9 +196,9 @@ func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Pr
 	}
 }
 
-// inTheWay handles a message that does not decide the open question for approval. It tells the asker, once per
-// question, what happens now. If interrupts is true, the message has interrupted the turn, and the question is
-// withdrawn. If interrupts is false, the message waits until a person has decided the question.
+// inTheWay handles a message that does not decide the open question for approval. inTheWay tells the asker, once per
+// question, what happens to the message. If interrupts is true, the message has interrupted the turn, and the bot
+// withdraws the question. If interrupts is false, the message waits until a person has decided the question.
 func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool) {
 	line := a.g.texts()[TextDecideFirst]
 	if interrupts {
@@ -210,7 +211,8 @@ func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool)
 }
 
 // seenQuestion returns the proposal about which the running turn asks, if the sender of a message is the turn's asker
-// and could see the question. It returns nil if there is no such proposal.
+// and could see the question. seenQuestion returns nil if no question is open, if somebody else asked, or if the
+// question was not visible yet.
 func (a *actor) seenQuestion(m queue.Message) *approval.Proposal {
 	if a.turn == nil || m.Kind != chat.Text {
 		return nil

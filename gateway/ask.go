@@ -16,11 +16,11 @@ import (
 
 // This file contains the commands that only answer or store a choice.
 
-// Accounts keeps chosen models and usage.
+// Accounts stores which model people chose in a conversation, and reads the stored usage.
 type Accounts interface {
 	// Choose stores the model that people chose in a conversation. An empty model removes the choice.
 	Choose(ctx context.Context, c chat.Conversation, model string) error
-	// Used returns the total usage of turns.
+	// Used returns the total usage of the turns that the argument selects.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
@@ -88,7 +88,7 @@ func (g *Gateway) listModels(now string) string {
 	return strings.Join(lines, "\n")
 }
 
-// status shows the state of the conversation.
+// status answers /status with the state of the conversation.
 func (a *actor) status(in chat.Inbound) {
 	s, err := a.past()
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *actor) status(in chat.Inbound) {
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }
 
-// usage shows the usage of the conversation and of the person.
+// usage answers /usage with the usage of the conversation, and with today's usage of the person.
 func (a *actor) usage(in chat.Inbound) {
 	from, to := access.Day(time.Now())
 	here, err := a.g.store.accounts.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// stopAction is the prefix of the id of a turn's stop button; the turn's id follows.
+// The id of a turn's stop button consists of the prefix stopAction and the turn's id.
 const stopAction = "stop:"
 
 // ours reports whether a button belongs to a reply of telex.
@@ -41,7 +41,7 @@ func (a *actor) press(m queue.Message) {
 // Button configures where replies have a stop button.
 type Button uint8
 
-// The choices.
+// These are the values of Button.
 const (
 	ButtonAuto Button = iota // in chats where people can't type commands, and below drafts
 	ButtonOn

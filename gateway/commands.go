@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Names of commands that other code refers to.
+// These are the names of the commands to which other code refers.
 const (
 	cmdAsk   = "ask"
 	cmdHelp  = "help"
@@ -30,11 +30,11 @@ type command struct {
 	alone    bool                        // only the asker needs to see the answer
 	run      func(*actor, queue.Message) // nil: the arguments are a question
 	// plain reports whether the words after the command's name can only be its arguments, and not an ordinary sentence. plain
-	// is used in chats where people type commands without a slash. If plain is nil, the command has no arguments there.
+	// is used in chats where people type commands without a slash. If plain is nil, the command has no arguments in such chats.
 	plain func(args []string) bool
 }
 
-// commands returns all commands, in the order in which they are listed. The platforms' menus, /help, the suggestions
+// commands returns all commands, in the order in which /help lists them. The platforms' menus, /help, the suggestions
 // after a typo and the terminal program all use this list.
 func commands() []command {
 	atMostOne := func(args []string) bool { return len(args) <= 1 }
@@ -59,7 +59,7 @@ func commands() []command {
 	}
 }
 
-// about adapts a function that needs only the inbound message.
+// about turns a function that needs only the inbound message into a function that runs a command.
 func about(run func(*actor, chat.Inbound)) func(*actor, queue.Message) {
 	return func(a *actor, m queue.Message) { run(a, m.Inbound) }
 }
@@ -88,12 +88,12 @@ func CommandNames(remembers bool) (names []string) {
 	return names
 }
 
-// offered returns all commands. It leaves out the memory command if remembers is false.
+// offered returns all commands. If remembers is false, offered leaves out the memory command.
 func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
 
-// called returns the command with this name.
+// called returns the command with the given name, or false if there is none.
 func (g *Gateway) called(name string) (command, bool) {
 	all := offered(g.current().Remembers)
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
@@ -124,7 +124,7 @@ func (a *actor) listed(in chat.Inbound) []command {
 }
 
 // command runs the command in a message, and reports whether m contains a command or a mistyped one. If a text begins
-// with a slash and is neither, command leaves the text to the model.
+// with a slash and contains no command, command leaves the text to the model.
 func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
 		return false
@@ -159,9 +159,9 @@ func (a *actor) suggest(in chat.Inbound) bool {
 	return false
 }
 
-// named detects a command in a message that the platform did not recognize as this command. There are two reasons:
-// the platform has a single command for all commands of telex, such as Slack's /telex, or people can't type commands
-// in this chat or thread. named turns /ask into a question to the model.
+// named detects a command in a message that the platform did not recognize as this command. A platform may have a
+// single command for all commands of telex, such as Slack's /telex. In some chats and threads, people can't type
+// commands with a slash, and write the command's name as text. named turns /ask into a question to the model.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
 	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":
@@ -198,7 +198,7 @@ func asking(in chat.Inbound) chat.Inbound {
 }
 
 // noCommands reports whether people can't type the platform's commands in a chat or thread. noCommands catches a
-// panic in the adapter, so that the message is still accepted.
+// panic in the adapter, so that the gateway can still accept the message.
 func (e *endpoint) noCommands(to chat.Target) (none bool) {
 	_ = caught(func() { none = e.account().out.Sender.Profile(to).NoCommands })
 	return none

@@ -15,13 +15,13 @@ import (
 // conclude runs the steps at the end of a turn. If a step panics, the later steps still run, and conclude returns the
 // panics as an error.
 //
-// The order of the steps matters. First, offered messages that the turn did not take return to the queue, because a
-// later step may put the turn's own messages before them. The report to the log comes before the writes to the store,
-// because the writes may fail. The end of the turn is stored before any line is sent to people: each line is stored as
-// a turn of its own, and the store must have the end of this turn first. The lines go from general to specific, and the
-// answer to /stop is the last line. Functions that waited for the end of the turn run last; an /undo, for example,
-// needs the history that the turn has changed. If a shutdown interrupted the delivery of the reply, the turn has not
-// ended. The store keeps such a turn and the commands that wait for its end, and the next process continues with them.
+// The order of the steps matters. First, offered messages that the turn did not take return to the queue, because a later
+// step may put the turn's own messages before them. The report to the log comes before the writes to the store, because the
+// writes may fail. The end of the turn is stored before any line is sent to people. Each line is stored as a turn of its
+// own, and the store must have the end of the earlier turn first. The lines go from general to specific, and the answer to
+// /stop is the last line. Functions that waited for the end of the turn run last; an /undo, for example, needs the history
+// that the turn has changed. If a shutdown interrupted the delivery of the reply, the turn has not ended. A turn that has
+// not ended stays in the store, together with the commands that wait for its end, and the next process continues with them.
 func (a *actor) conclude(t *turn) error {
 	type step struct {
 		name string
@@ -50,8 +50,8 @@ func (a *actor) conclude(t *turn) error {
 	return failed
 }
 
-// end stores how a turn ended. If the turn continues, with the messages that interrupted it or in the next process,
-// end stores this instead.
+// end stores how a turn ended. If a turn will continue, with the messages that interrupted it or in the next process,
+// end stores that the turn continues.
 func (a *actor) end(t *turn) {
 	e := t.slot.Ending()
 	if t.outcome.Nameless {
@@ -66,7 +66,8 @@ func (a *actor) end(t *turn) {
 	case t.recovered, !e.Keep:
 		a.settle(t.id, t.outcome, t.delivery.growth)
 	case (t.why == nil || e.Stand && errors.Is(t.why, errNewMessage)) && !t.unseen && !t.panicked():
-		// The daemon is stopping, and may have begun to stop before the new message came. The next process runs the turn again.
+		// The daemon is stopping, so the next process runs the turn again. The daemon may have begun to stop before the
+		// new message came.
 		a.handOver(t)
 		return
 	case len(t.edited) > 0 && e.Stand:
@@ -107,7 +108,7 @@ func (a *actor) afterwards(t *turn) {
 	}
 }
 
-// grown returns what an interrupted turn adds to the session. shown is the text of the reply that people saw.
+// grown returns what an interrupted turn adds to the session. The parameter shown is the text of the reply that people saw.
 func (a *actor) grown(t *turn, shown string) chat.Growth {
 	growth, err := t.history.Growth(t.said(preview.Ending{Keep: true, Text: shown}), t.result, t.replaces != "")
 	if err != nil {
@@ -116,7 +117,7 @@ func (a *actor) grown(t *turn, shown string) chat.Growth {
 	return growth
 }
 
-// abandon gives up a turn that did not begin because the store failed. The messages that the turn should have
+// abandon gives up a turn that did not begin because the store failed. The messages that such a turn should have
 // answered are still in the store.
 func (a *actor) abandon(t *turn) {
 	switch {
@@ -130,7 +131,7 @@ func (a *actor) abandon(t *turn) {
 	}
 }
 
-// tellSummary tells the asker that the beginning of the conversation was summarized. People get this line once per
+// tellSummary tells the asker that the beginning of the conversation was summarized. tellSummary does this once per
 // conversation.
 func (a *actor) tellSummary(t *turn) {
 	if t.result.Compaction == nil || t.history.Compactions > 0 || t.void || a.g.isStopping() {
@@ -139,16 +140,17 @@ func (a *actor) tellSummary(t *turn) {
 	a.answer(preview.Ending{Text: a.g.texts()[TextCompacted]}, t.in.To)
 }
 
-// stopped answers the /stop command that ended a turn. If the reply has shown text, people see that the text got a
-// stop mark, and the command needs no answer.
+// stopped answers the /stop command that ended a turn. If the reply has shown text, the text gets a stop mark, and
+// the /stop command gets no answer.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
 		a.confirmStop(*t.stoppedBy, t.outcome.Readable)
 	}
 }
 
-// confirmStop answers a /stop command, unless people see that the reply stopped. After the context deliveries has ended,
-// confirmStop can store nothing. In that case the command stays in the store, and the next process stops the reply again.
+// confirmStop answers a /stop command, unless people see that the reply stopped. After the context deliveries has
+// ended, confirmStop can store nothing. A /stop command that was not answered stays in the store, and the next
+// process stops the reply again.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	switch {
 	case a.g.deliveries.Err() != nil:
@@ -186,7 +188,8 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
 // repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated
-// tells the adapter so. An earlier process may have ended after the answer and before it told the adapter.
+// tells the adapter so. The adapter may not know this, because an earlier process may have died after the answer and
+// before it told the adapter.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	concluder := e.account().concluder
 	if concluder == nil {

@@ -14,8 +14,8 @@ import (
 const threadTime = 10 * time.Second
 
 // context returns a text that tells a model in which chat it answers, the date, and how messages name their senders.
-// If Options.Context is false, context returns "". The text does not contain the time of day, because model providers
-// cache only text that stays the same.
+// If Options.Context is false, context returns "". The text for the model does not contain the time of day, because
+// model providers cache only text that stays the same.
 func (a *actor) context(in chat.Inbound) string {
 	if !a.g.current().Context {
 		return ""
@@ -59,7 +59,7 @@ func zone(t time.Time) string {
 }
 
 // thread returns the messages that people wrote in a thread before they first asked the bot there. For a later
-// question, thread returns nothing, because the history already contains these messages.
+// question in the thread, thread returns nothing, because the history already contains the earlier messages.
 func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	first := t.messages[0]
 	if a.endpoint.account().threads == nil || first.To.Thread == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {
@@ -74,8 +74,8 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	return history.WithoutGreeting(quotes, a.g.texts()[TextGreeting])
 }
 
-// follows reports whether a message that does not mention the bot is still meant for the bot. Such a message is in a
-// thread in which the bot has answered before or is answering now.
+// follows reports whether a message that does not mention the bot is still meant for the bot. A message without a
+// mention is meant for the bot if it is in a thread in which the bot has answered before or is answering now.
 func (g *Gateway) follows(ctx context.Context, c chat.Conversation, in chat.Inbound) bool {
 	if !g.current().FollowThreads || !in.Follows || in.To.Kind != chat.Group {
 		return false

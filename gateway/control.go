@@ -16,26 +16,27 @@ import (
 
 // Histories deletes parts of conversations.
 type Histories interface {
-	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries that
-	// an older version of telex stored have no turn. Of these, the newest message of a person and all entries after it
-	// count as one turn. says is the turn that tells people the result. Undo begins this turn in the same transaction,
-	// as Begin does, because the command must not run again after a crash. If says has no id, Undo begins no turn.
+	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries
+	// that an older version of telex stored have no turn. Among entries without a turn, the newest message of a
+	// person and all entries after it count as one turn. The parameter says is the turn that tells people the result.
+	// Undo begins the turn says in the same transaction, as Begin does, because the command /undo must not run again
+	// after a crash. If says has no id, Undo begins no turn.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
-	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Turns that are running
-	// now will add only their usage.
+	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Turns that run while
+	// Forget is called will add only their usage.
 	Forget(ctx context.Context, c chat.Conversation) error
 	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running turns
-	// from adding entries. Erase also deletes the summary, because the summary may repeat something from these
-	// entries. The summarized entries of other people then become part of the history again. Erase keeps the usage,
-	// so that nobody can evade a usage limit. Erase returns the number of deleted entries.
+	// from adding entries. Erase also deletes the summary, because the summary may repeat something that the person
+	// asked. After Erase, the summarized entries of other people are part of the history again. Erase keeps the
+	// usage, so that nobody can evade a usage limit. Erase returns the number of deleted entries.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 }
 
 // asksAgain reports whether a message is the command /retry, which asks the last question again.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
 
-// stop ends the running turn and drops the queued messages. If the reply has shown text, people see that the text got
-// a stop mark, and the command needs no answer.
+// stop ends the running turn and drops the queued messages. If the reply has shown text, the text gets a stop mark,
+// and the /stop command gets no answer.
 func (a *actor) stop(m queue.Message) {
 	in := m.Inbound
 	idle := a.turn == nil && a.queue.Len() == 0 && len(a.left) == 0
@@ -57,9 +58,9 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops the queued messages, and ends the turns in left without running them again. The text that an earlier
-// process showed of their replies stays. clear still delivers known answers to commands, and known answers of turns
-// that began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
+// clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has shown
+// text of such a reply, the text stays. clear still delivers known answers to commands, and known answers of turns that
+// began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
@@ -97,8 +98,8 @@ func answersCommand(rec chat.Turn) bool {
 // tells reports whether the turn only delivers a fixed answer that an earlier process stored, such as the answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn of an earlier process, and its reply gets no further text. g is what the turn adds to the
-// history. leave ignores g if the turn's entries are already stored.
+// leave ends a turn of an earlier process, and its reply gets no further text. The parameter g is what the turn adds
+// to the history. leave ignores g if the turn's entries are already stored.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
@@ -132,7 +133,7 @@ func (a *actor) void() {
 	}
 }
 
-// retry asks the sender's last question again. The new answer replaces the earlier answer in the history. In the
+// retry asks the sender's last question again. In the history, the new answer replaces the earlier answer. In the
 // chat, people still see the earlier answer.
 func (a *actor) retry(m queue.Message) {
 	if !a.enqueue(m) {
@@ -150,15 +151,15 @@ func (a *actor) withdraw(t *turn) {
 	a.dropWaiting(func(m chat.Inbound) bool { return slices.Contains(t.retries, m.ID) })
 }
 
-// dropWaiting drops the queued messages that which selects.
+// dropWaiting drops the queued messages for which the function which returns true.
 func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 	for _, m := range a.queue.Remove(which) {
 		a.drop(m)
 	}
 }
 
-// undo removes the last question and its answer from the history. If that answer is still in progress, undo stops it.
-// Turns that wait to be resumed are newer than the running turn, so undo chooses them first.
+// undo removes the last question and its answer from the history. If the last answer is still in progress, undo stops
+// it. Turns that wait to be resumed are newer than the running turn, so undo chooses them first.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
@@ -228,8 +229,8 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.deliver(says, e)
 }
 
-// mine reports whether the sender of in may undo a turn of asker. In a group, people may undo only their own turns.
-// Turns that an older version of telex stored have no asker, and everybody may undo them.
+// mine reports whether the sender of a message may undo a turn that asker started. In a group, people may undo only
+// their own turns. Turns that an older version of telex stored have no asker, and everybody may undo them.
 func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
 }
@@ -272,7 +273,8 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
-// fail logs the failure of a command and tells the sender about it. If the lease of this process is over, fail does neither.
+// fail logs the failure of a command and tells the sender about it. If the lease of this process is over, fail
+// neither logs the failure nor tells the sender.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
 	if a.g.CheckLease(err) {
 		return

@@ -12,20 +12,20 @@ import (
 )
 
 // editsEvery is how long the record of an edit waits, so that the store can write it together with others. The wait
-// is short: if the process is killed meanwhile, the next process finds an older text in the store and at first shows
-// less than people have seen.
+// is short because of crashes: if a process dies before it stores an edit, the next process at first shows an older
+// text than people have seen.
 const editsEvery = 50 * time.Millisecond
 
-// Deliveries keeps the visible state of replies.
+// Deliveries stores the visible state of replies.
 type Deliveries interface {
 	// Record stores the states of messages of a turn's reply in one transaction.
 	Record(ctx context.Context, turn string, parts ...chat.Part) error
 }
 
-// edits stores the records of preview edits, for all replies together. Each record is stored after the edit was made.
-// While the store is busy, edits keeps only the newest record of each message. If a process dies, its last records
-// may be missing. The next process therefore treats the text of every message as uncertain until it has edited the
-// message (D15).
+// edits stores the records of preview edits, for all replies together. Each record of an edit is stored after the
+// edit was made. While the store is busy, edits keeps only the newest record of each message. If a process dies, its
+// last records may be missing. The next process therefore treats the text of every message as uncertain until it has
+// edited the message (D15).
 type edits struct {
 	store   Deliveries
 	ctx     context.Context //nolint:containedctx // the gateway's context, valid while anything may be stored
@@ -38,7 +38,7 @@ type edits struct {
 	timer   *time.Timer   // runs flush; nil: nothing waits and nothing is being stored
 }
 
-// edited identifies a message of a reply.
+// edited identifies the message of a reply to which a record belongs.
 type edited struct {
 	turn  string
 	index int
@@ -58,8 +58,8 @@ func (e *edits) later(turn string, p chat.Part) {
 	}
 }
 
-// before ensures that no older record of a message is stored after before has returned. The caller can then store a
-// newer record. before fails if ctx ends first.
+// before ensures that no older record of a message is stored after before has returned. After before has returned,
+// the caller can store a newer record. before fails if ctx ends before that is certain.
 func (e *edits) before(ctx context.Context, turn string, index int) error {
 	e.mu.Lock()
 	key, stored := edited{turn, index}, e.stored
@@ -77,7 +77,8 @@ func (e *edits) before(ctx context.Context, turn string, index int) error {
 	}
 }
 
-// drop ensures that no record of a turn's messages is stored after drop has returned. drop fails if ctx ends first.
+// drop ensures that no record of a turn's messages is stored after drop has returned. drop fails if ctx ends before
+// that is certain.
 func (e *edits) drop(ctx context.Context, turn string) error {
 	e.mu.Lock()
 	var indices []int
@@ -97,7 +98,7 @@ func (e *edits) drop(ctx context.Context, turn string) error {
 	return nil
 }
 
-// flush stores the waiting records. The calls run concurrently, so that the store can sync them to disk together.
+// flush stores the waiting records of edits. The writes run concurrently, so that the store can sync them to disk together.
 func (e *edits) flush() {
 	e.mu.Lock()
 	if e.storing != nil { // another flush is running; when it ends, it starts a timer for the waiting records
@@ -127,8 +128,8 @@ func (e *edits) flush() {
 	}
 }
 
-// close stores the waiting records. close returns when the records are stored or ctx ends, because a store that hangs
-// must not keep the process from ending. After close, the method later must not be called.
+// close stores the waiting records of edits. close returns when the records are stored or ctx ends, because a store
+// that hangs must not keep the process from ending. After close, the method later must not be called.
 func (e *edits) close(ctx context.Context) {
 	for {
 		e.mu.Lock()

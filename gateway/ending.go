@@ -13,10 +13,10 @@ import (
 	"telex/internal/chat"
 )
 
-// finish decides how the reply ends. It stores the ending, and what the turn adds to the history, before the last
+// finish decides how the reply ends. finish stores the ending, and what the turn adds to the history, before the last
 // edits of the reply. The ending of an interrupted reply is stored later, when the turn has ended. If the process
-// dies before that, the next process runs the turn again. The message that interrupted the turn is still in the
-// store, and then interrupts the turn again.
+// dies before the ending is stored, the next process runs the turn again. In the next process, the message that
+// interrupted the turn interrupts it again, because the store still has this message.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
 	if e.Keep {
@@ -28,7 +28,7 @@ func (a *actor) finish(ctx context.Context, t *turn) {
 	})
 }
 
-// keep stores the ending of a turn and the session growth.
+// keep stores how a turn ends, and what the turn adds to its session.
 func (a *actor) keep(t *turn, e preview.Ending) {
 	growth, err := t.history.Growth(t.said(e), t.result, t.replaces != "")
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 	}
 }
 
-// ending returns how the reply ends.
+// ending decides how the reply of a turn ends.
 func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	switch {
 	case t.err == nil && t.withoutAnswer():
@@ -95,7 +95,7 @@ func (t *turn) said(e preview.Ending) []agent.Message {
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	if slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole }) {
-		// The history must record what the tools did. The messages with the tool calls may also contain text that people
+		// The history must record what the tools did, even if the messages with the tool calls contain text that people
 		// did not see.
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}

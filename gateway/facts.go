@@ -8,14 +8,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Facts keeps what people asked the bot to remember. The facts about a person are the same in all of the person's
+// Facts stores what people asked the bot to remember. The facts about a person are the same in all of the person's
 // conversations.
 type Facts interface {
 	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
-	// Remember stores a fact with an id and the time. It stores nothing if the person already has a fact with this
-	// text, or already has most facts. Calls of Remember for one person run one after the other, even calls of
-	// different processes.
+	// Remember stores a fact with an id and the time. Remember stores nothing if the person already has a fact with
+	// this text. Remember also stores nothing if the person already has the maximum number of facts, given by most.
+	// Calls of Remember for one person run one after the other, even calls of different processes.
 	Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error)
 	// ForgetFact deletes one fact and reports whether it existed.
 	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)

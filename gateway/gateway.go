@@ -25,7 +25,7 @@ type Runner interface {
 // Busy configures what happens to a message that arrives while a turn runs.
 type Busy uint8
 
-// The busy modes.
+// These are the values of Busy.
 const (
 	Interrupt Busy = iota // interrupt the turn and answer the message next; in groups, only the asker's messages interrupt
 	Queue                 // queue the message
@@ -35,7 +35,7 @@ const (
 // OnEdit configures what happens if the asker edits a question while the bot answers it.
 type OnEdit uint8
 
-// The choices.
+// These are the values of OnEdit.
 const (
 	IgnoreEdit OnEdit = iota
 	Restart           // the answer starts over in the same message
@@ -111,8 +111,8 @@ type Gateway struct {
 	receivers sync.WaitGroup
 	receiving context.Context //nolint:containedctx // Run's; nil before Run
 
-	// Two contexts last longer than Run's ctx. At a shutdown, turns ends when the time in which running turns may
-	// finish is over. deliveries ends after the whole grace period.
+	// Two contexts last longer than Run's ctx. At a shutdown, the context turns ends when the time in which running
+	// turns may finish is over. The context deliveries ends after the whole grace period.
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
@@ -126,14 +126,14 @@ type Gateway struct {
 // errShutdown is the cause of contexts that end because the daemon is stopping.
 var errShutdown = errors.New("the daemon is stopping")
 
-// configured contains the options and the endpoints. It never changes; a reload replaces it by a new value.
+// configured contains the options and the endpoints. A configured value never changes; a reload replaces it by a new value.
 type configured struct {
 	Options
 	endpoints map[chat.EndpointID]*endpoint
 }
 
-// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner,
-// must read them from one call of current. A reload between two calls could make them inconsistent.
+// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner, must
+// read them from one call of current. If a reload happened between two calls of current, the options would not fit together.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
 // texts returns the fixed lines that people see, from the newest configuration.
@@ -183,12 +183,12 @@ const drainShare = 6
 // lastWait is how long calls may take to return after their context has ended.
 const lastWait = 2 * time.Second
 
-// Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages, gives
-// running turns some time to finish, interrupts the others, and makes every reply final, all within the grace period.
-// Run calls ready once every endpoint has begun to connect. From then on, each endpoint is connected or retries.
+// Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages, gives running
+// turns some time to finish, interrupts the others, and makes every reply final, all within the grace period. Run calls ready
+// once every endpoint has begun to connect. After the call of ready, each endpoint is connected, or retries until it is.
 //
 // If several processes share the store and this process loses its lease, Run drops the state of all conversations, as
-// if the process had died. Then Run registers the process again.
+// if the process had died. After a lost lease, Run registers the process again.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	for {
 		err := g.live(ctx, ready)
@@ -272,7 +272,7 @@ func (g *Gateway) receiveMore() {
 	}
 }
 
-// drain shuts down: it waits until all actors have ended, at most for the grace period.
+// drain shuts the gateway down. drain waits until all actors have ended, or until the grace period is over.
 func (g *Gateway) drain() error {
 	busy, ended := g.stop()
 	g.Log.Info("stopping", slog.Int("conversations_under_way", busy))
@@ -293,9 +293,9 @@ func (g *Gateway) drain() error {
 	return nil
 }
 
-// turnGrace returns the part of the grace period in which running turns may finish. This part is one sixth. It is
-// five sixths if another replica answers new messages meanwhile. That replica would have to run an unfinished turn
-// again, and people would not see the reply grow for a while.
+// turnGrace returns the part of the grace period in which running turns may finish: one sixth, or five sixths if
+// another replica answers new messages meanwhile. The other replica would have to run an unfinished turn again, and
+// people would not see the reply grow for a while.
 func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	if g.handsOver() {
 		return grace - grace/drainShare

@@ -14,22 +14,24 @@ import (
 )
 
 const (
-	// renewEvery is the time between two renewals of the lease. It is also the time between two regular searches for
-	// work, which find work whose signal was lost.
+	// renewEvery is the time between two renewals of the lease. renewEvery is also the time between two regular
+	// searches for work, which find work whose signal was lost.
 	renewEvery = time.Second
-	// renewWait is the timeout of a renewal of the lease. It is short, so that the next renewal is not late.
+	// renewWait is the timeout of a renewal of the lease. renewWait is short, so that a slow renewal does not delay
+	// the next one.
 	renewWait = time.Second
 	// orphanDelay is the time between the end of another replica's lease and the search for the chats of that
-	// replica. It is not 0, because clocks are not exact.
+	// replica. orphanDelay is not 0, because the clocks of the replicas are not exact.
 	orphanDelay = 20 * time.Millisecond
-	// After this number of regular searches for work, a replica also reads admissions and rate-limit blocks again,
-	// even without a signal.
+	// After each reloadEvery regular searches for work, a replica also reads admissions and rate-limit blocks again,
+	// because a signal may have been lost.
 	reloadEvery = 5
 	// leaveEvery is the time between two searches of a stopping process for chats that it can give up.
 	leaveEvery = 100 * time.Millisecond
 	// workWait is the timeout of one call to the store.
 	workWait = 10 * time.Second
-	// maxOrphans is how many chats of dead replicas a replica takes over at once. The limit leaves chats to the other replicas.
+	// maxOrphans is how many chats of dead replicas a replica takes over at once. maxOrphans leaves some of these
+	// chats to the other replicas.
 	maxOrphans = 64
 )
 
@@ -117,7 +119,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	return err
 }
 
-// register makes this process a replica. It tries again until it succeeds or ctx ends.
+// register makes this process a replica. If the store refuses, register tries again until ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
 	m := &member{g: g, store: g.shared, chats: replica.NewChats(), accepted: replica.NewAccepted(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), excused: make(map[string]bool), rejoins: g.lostLeases.Load() > 0, shareNow: make(chan struct{}, 1)}
 	for ; ctx.Err() == nil; pause(ctx, renewEvery) {
@@ -149,9 +151,9 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	return m.reload(ctx)
 }
 
-// excuse records that the last run of a turn probably ended because its replica lost the lease. The turn then did not
-// crash a process, and the run does not count in maxRuns. excuse assumes this if this process has itself lost a lease
-// and registered again less than chat.LeaseTime ago.
+// excuse records that the last run of a turn probably ended because its replica lost the lease. A run that a lost
+// lease ended does not count in maxRuns, because the turn did not crash the process. excuse assumes a lost lease if
+// this process has itself lost a lease and registered again less than chat.LeaseTime ago.
 func (m *member) excuse(rec chat.Turn) {
 	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
 		return
@@ -161,8 +163,8 @@ func (m *member) excuse(rec chat.Turn) {
 	m.excused[rec.ID] = true
 }
 
-// excusedRuns returns the number of runs that a lost lease ended and that the turn's journal does not count yet: 0 or
-// 1. through is the number of the last run whose end is stored.
+// excusedRuns returns 1 if a lost lease ended the last run of a turn and the turn's journal does not count this run
+// yet. Otherwise excusedRuns returns 0. The parameter through is the number of the last run whose end is stored.
 func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	m := g.member.Load()
 	if m == nil || rec.Runs <= through {
@@ -176,7 +178,8 @@ func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	return 0
 }
 
-// forgetExcuse removes a turn from the map excused. The caller has counted the excused run in the turn's journal.
+// forgetExcuse removes a turn from the map excused. Before the call, the caller has counted the excused run in the
+// turn's journal.
 func (g *Gateway) forgetExcuse(turn string) {
 	if m := g.member.Load(); m != nil {
 		m.mu.Lock()
@@ -241,8 +244,8 @@ func (m *member) renew(living context.Context) {
 	}
 }
 
-// listen handles signals until ctx ends. Signals that arrive between two connections to the store are lost, so
-// Replicas.Listen begins each connection with chat.SignalAll.
+// listen receives signals from the store until ctx ends. Signals that arrive between two connections to the store are
+// lost, so Replicas.Listen begins each connection with chat.SignalAll.
 func (m *member) listen(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		if err := m.store.Listen(ctx, m.hear); err != nil && ctx.Err() == nil && !failing {
@@ -252,7 +255,7 @@ func (m *member) listen(ctx context.Context) {
 	}
 }
 
-// hear records a signal and wakes the goroutine that handles signals. hear does not block.
+// hear records a signal of the store and wakes the goroutine that handles signals. hear does not block.
 func (m *member) hear(s chat.Signal) {
 	m.signals.Or(uint32(s))
 	select {
@@ -261,10 +264,10 @@ func (m *member) hear(s chat.Signal) {
 	}
 }
 
-// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of these are older
-// than this replica. receiving is the context in which this replica receives from the endpoint. Once this context has
-// ended, fellows renews the lease to ask the store, because a replica may have begun since the last renewal. If this
-// process has no lease, all is at least 1, because the process can't know whether other replicas run.
+// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of these are older than
+// this replica. The parameter receiving is the context in which this replica receives from the endpoint. Once the context
+// receiving has ended, fellows asks the store by a renewal of the lease, because a replica may have begun since the last
+// renewal. If this process has no lease, all is at least 1, because the process can't know whether other replicas run.
 func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
 	if m == nil || p.Capabilities().OneReceiver {
@@ -330,16 +333,16 @@ func (g *Gateway) lost() <-chan struct{} {
 	return nil
 }
 
-// mayCall reports whether this process may call platforms. A process that shares the store may call them only while
-// it has a lease.
+// mayCall reports whether this process may call platforms. A process that shares the store with others may call
+// platforms only while it has a lease.
 func (g *Gateway) mayCall() bool {
 	m := g.member.Load()
 	return m == nil || m.lease.Holds()
 }
 
-// CheckLease reports whether err says that the store refused a write because the lease of this process is over. If
-// so, CheckLease ends the lease in this process, so that the process makes no more calls to platforms. The caller
-// then tells people nothing about the failed write, because the next owner of the chat makes the write.
+// CheckLease reports whether err says that the store refused a write because the lease of this process is over. If CheckLease
+// returns true, it has ended the lease in this process, so that the process makes no more calls to platforms. After a lost
+// lease, the caller tells people nothing about the failed write, because the next owner of the chat makes the write.
 func (g *Gateway) CheckLease(err error) (lost bool) {
 	lost = errors.Is(err, chat.ErrLost)
 	if m := g.member.Load(); m != nil && lost {
@@ -348,8 +351,8 @@ func (g *Gateway) CheckLease(err error) (lost bool) {
 	return lost
 }
 
-// abort ends all turns and deliveries at once, without storing or sending anything. ended is a channel that is closed
-// when all actors have ended.
+// abort ends all turns and deliveries at once, without storing or sending anything. The channel ended is closed when
+// all actors have ended.
 func (g *Gateway) abort(ended <-chan struct{}) error {
 	g.endTurns(chat.ErrLost)
 	g.endAll(chat.ErrLost)

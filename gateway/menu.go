@@ -33,7 +33,7 @@ func (e *endpoint) offerMenu() {
 	}
 }
 
-// setMenu sets the platform's command menu. If the platform can't be reached, setMenu tries again.
+// setMenu sets the platform's command menu. If the platform can't be reached, setMenu tries to set the menu again.
 func (g *Gateway) setMenu(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry

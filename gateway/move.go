@@ -88,20 +88,20 @@ func (g *Gateway) adviseMoves() {
 
 // readdressShared does what readdress does, and also works if several processes share the store. If another replica
 // owns the chat under its new id, this process gives up its lease and the state of its conversations. The other
-// replica then takes over the turns that run here.
+// replica takes over the turns that run in this process.
 func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
 	g.readdress(m.Endpoint, m.From, m.To)
 	if g.shared == nil || !g.isBusy(chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) {
 		return nil
 	}
-	// This call drops no message, but fails with chat.ErrLost if another replica owns the chat.
+	// This call of Drop names no message and drops none, but fails with chat.ErrLost if another replica owns the chat.
 	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To})
 	g.CheckLease(err)
 	return err
 }
 
-// readdress makes the actors of a chat receive the messages that arrive under the chat's new id. A conversation must
-// keep its actor until the actor has nothing to do.
+// readdress makes the actors of a chat receive the messages that arrive under the chat's new id. A second actor must
+// not answer messages of the same conversation while the first actor is still at work.
 func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

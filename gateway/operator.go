@@ -12,8 +12,8 @@ import (
 // This file contains the operations that an operator can start in a running gateway.
 
 // Forget ends the running turn of a conversation, and deletes the history and the chosen model of the conversation.
-// The bot tells the people in the chat nothing. Forget returns when this is done or ctx ends. If several processes
-// share the store, Forget returns when it is certain that the owner of the chat will do it.
+// The bot tells the people in the chat nothing. Forget returns when the data is deleted or ctx ends. If several
+// processes share the store, Forget returns when it is certain that the owner of the chat will delete the data.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	if g.shared != nil {
 		owned, err := g.forward(ctx, g.now(c), chat.Inbound{Kind: chat.Forgotten})
@@ -36,7 +36,8 @@ func (g *Gateway) forgetStored(ctx context.Context, c chat.Conversation) error {
 	return g.store.accounts.Choose(ctx, c, "")
 }
 
-// forgetAll ends the turns of the conversation, drops its queued messages, and deletes its stored history and its chosen model.
+// forgetAll ends the turns of a conversation, drops the queued messages, and deletes the stored history and the
+// chosen model of the conversation.
 func (a *actor) forgetAll(ctx context.Context) error {
 	a.clear(time.Now())
 	a.cutParked(anyTurn)
@@ -57,10 +58,10 @@ func (a *actor) obey(in chat.Inbound) {
 	}
 }
 
-// Erase deletes what a person asked in conversations with an actor. In these conversations, Erase also ends the
-// person's turns and drops the person's messages. The caller deletes the person's data of all other conversations
-// from the store. Erase returns the number of deleted history entries, also on error. If several processes share the
-// store, Erase does what EraseAtOwners does.
+// Erase deletes what a person asked in conversations with an actor. In conversations with an actor, Erase also ends
+// the person's turns and drops the person's messages. The caller of Erase deletes the person's data of all other
+// conversations from the store. Erase returns the number of deleted history entries, also on error. If several
+// processes share the store, Erase does what EraseAtOwners does.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	if g.shared != nil {
 		return EraseAtOwners(ctx, g.store.turns, g.store.inbox, g.forward, p)
@@ -88,9 +89,10 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	return n, nil
 }
 
-// EraseAtOwners tells the replicas that own a person's chats to end the person's turns there, and to delete what the person
-// asked. The caller then deletes the person's data of turns that have ended. forward is Replicas.Forward. A process that is
-// not a replica may also call EraseAtOwners. EraseAtOwners returns the number of turns that the replicas will end.
+// EraseAtOwners tells the replicas that own a person's chats to end the person's turns there, and to delete what the
+// person asked. After EraseAtOwners, the caller deletes the person's data of turns that have ended. The parameter
+// forward is the method Replicas.Forward. A process that is not a replica may also call EraseAtOwners. EraseAtOwners
+// returns the number of turns that the replicas will end.
 func EraseAtOwners(
 	ctx context.Context, t Turns, i Inbox, forward func(context.Context, chat.Conversation, chat.Inbound) (bool, error), p chat.Person,
 ) (n int, err error) {

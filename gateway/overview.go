@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Observer learns what happens at one endpoint, for metrics. Several goroutines call the methods of an Observer, and
-// no method may block.
+// Observer is told what happens at one endpoint, and counts it for metrics. Several goroutines call the methods of an
+// Observer, and no method may block.
 type Observer interface {
 	preview.Observer
 	// The gateway calls Resumed when it continues a reply that an earlier process began.
@@ -28,7 +28,7 @@ type Overview struct {
 // Reception is the state of an endpoint's connection to its platform.
 type Reception string
 
-// The states.
+// These are the values of Reception.
 const (
 	Starting  Reception = "starting"  // the endpoint has not tried to connect yet
 	Connected Reception = "connected" // the endpoint has been connected for a while

@@ -18,7 +18,8 @@ type note struct {
 }
 
 // owe queues a fixed line that answers messages of one person. If the same line already waits for this person, owe
-// only adds the messages to it. So a person with many waiting messages gets one line instead of one line per message.
+// only adds the messages to it. Because messages share a line, a person with many waiting messages gets one line
+// instead of one line per message.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }
@@ -33,8 +34,8 @@ func (a *actor) oweNote(owed note) {
 	a.owed = append(a.owed, owed)
 }
 
-// forgive drops the queued lines for some people, together with the messages that these lines answer. If only the
-// lines were dropped, the next process would not know that the messages were refused, and would answer them.
+// forgive drops the queued lines for some people, together with the messages that these lines answer. If forgive
+// dropped only the lines, the next process would not know that the messages were refused, and would answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
 		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)
@@ -60,8 +61,8 @@ func (a *actor) pay() {
 	n.deliver()
 }
 
-// storeOwed stores the queued lines. The actor calls storeOwed before it answers a later message. If the process died without
-// it, the next process would take the messages of the lines for new questions, and answer them below the later message.
+// storeOwed stores the queued lines. The actor calls storeOwed before it answers a later message. If the process died before
+// the lines were stored, the next process would take their messages for new questions, and answer them below the later message.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {
@@ -70,8 +71,8 @@ func (a *actor) storeOwed() {
 	}
 }
 
-// prepareNote stores a line that tells why messages get no answer, and returns the function that sends the line. The
-// throttle counts the line only when it is stored, because a line that is not stored may still be dropped or lost.
+// prepareNote stores a fixed line that tells why messages get no answer, and returns the function that sends the line.
+// The throttle counts such a line only when it is stored, because a line that is not stored may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.texts().line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {

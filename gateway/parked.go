@@ -12,16 +12,16 @@ import (
 	"telex/internal/chat"
 )
 
-// If the ending of a reply is known but can't be shown, the reply must not block its conversation. The actor parks
-// such a reply: the conversation continues, and the delivery of the reply continues in the background until its
-// deadline. If the delivery has not succeeded by then, the reply is called undone. The store keeps an undone reply,
-// and the gateway tries to deliver it again at the next message of the chat and at the next start.
+// If the ending of a reply is known but can't be shown, the reply must not block its conversation. The actor parks such
+// a reply: the conversation continues, and the delivery of the reply continues in the background until its deadline. If
+// the delivery of a parked reply does not succeed before the deadline, the reply is called undone. The store keeps an
+// undone reply, and the gateway tries to deliver it again at the next message of the chat and at the next start.
 
 const (
 	// maxParked is the maximum number of replies that one conversation may deliver in the background. In addition,
-	// the conversation may deliver as many fixed lines.
+	// the conversation may deliver maxParked fixed lines in the background.
 	maxParked = 8
-	// maxUndone is the maximum age of an undone reply. The gateway does not try to deliver an older reply again.
+	// maxUndone is the maximum age of an undone reply. The gateway does not try to deliver a reply older than maxUndone again.
 	maxUndone = 7 * 24 * time.Hour
 )
 
@@ -33,8 +33,8 @@ type delivery struct {
 	growth  chat.Growth   // what the turn adds to the session; stored with the turn's end
 }
 
-// inTrouble returns a callback for the preview of a turn. The preview calls it with true when the ending can't be
-// shown at the moment, and with false when the ending can be shown again.
+// inTrouble returns a callback for the preview of a turn. The preview calls the callback with true when the ending
+// can't be shown at the moment, and with false when the ending can be shown again.
 func (a *actor) inTrouble(t *turn) func(bool) {
 	return func(trouble bool) {
 		t.delivery.trouble.Store(trouble)
@@ -42,8 +42,8 @@ func (a *actor) inTrouble(t *turn) func(bool) {
 	}
 }
 
-// parkable reports whether the actor should park the running turn. This is so if the model has finished, the ending
-// can't be shown at the moment, and other messages wait.
+// parkable reports whether the actor should park the running turn: the model has finished, the ending can't be shown
+// at the moment, and other messages wait.
 func (a *actor) parkable(t *turn) bool {
 	awaited := t.stoppedBy != nil || len(t.then) > 0 || a.queue.Len()+len(a.left)+t.offers.Len() > 0
 	if !awaited || !t.delivery.trouble.Load() || len(a.parked) >= maxParked || a.g.isStopping() {
@@ -63,7 +63,7 @@ func (a *actor) unanswered(t *turn) bool {
 	return t.why != nil && t.stoppedBy == nil && !t.void && !t.recovered && t.slot.Ending().Keep && !t.slot.Visible() && !t.journal.Changed()
 }
 
-// park parks the running turn, so that the conversation continues. Then park stores and does everything about the
+// park parks the running turn, so that the conversation continues. park also stores and does everything about the
 // turn that later turns depend on.
 func (a *actor) park() {
 	t := a.turn
@@ -91,8 +91,8 @@ func (a *actor) detach(t *turn) {
 	}
 }
 
-// storeParked stores the text of an interrupted reply that people saw, and that the reply gets no further text. So
-// the next process does not run the turn again.
+// storeParked stores the text of an interrupted reply that people saw, and that the reply gets no further text.
+// Because this is stored, the next process does not run the turn again.
 func (a *actor) storeParked(t *turn) {
 	growth := chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
 	if !t.void {
@@ -139,7 +139,8 @@ func (a *actor) cutParked(which func(*turn) bool) bool {
 
 func anyTurn(*turn) bool { return true }
 
-// earlier returns the slots of the parked replies. Their messages must come before the messages of later replies.
+// earlier returns the slots of the parked replies. The messages of parked replies must come before the messages of
+// later replies.
 func (a *actor) earlier() []*preview.Slot {
 	var out []*preview.Slot
 	for _, t := range a.parked {
@@ -158,7 +159,7 @@ func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	}
 }
 
-// remind is called when a message arrives in a chat. It makes the actors of the chat try again to deliver undone
+// remind is called when a message arrives in a chat. remind makes the actors of the chat try again to deliver undone
 // replies, because the message shows that the chat can be reached.
 func (g *Gateway) remind(in chat.Conversation) {
 	g.mu.Lock()
@@ -175,8 +176,8 @@ func (g *Gateway) remind(in chat.Conversation) {
 }
 
 // mend tries again, in the background, to deliver the undone replies of this conversation. A stopping process leaves
-// the replies to the next process. If a late edit of a dead replica took effect after the attempt of the stopping
-// process, nobody would check the message again.
+// the undone replies to the next process. If a dead replica's edit of a reply took effect late, after this process
+// has stopped, nobody would correct the message.
 func (a *actor) mend() {
 	if a.g.isStopping() {
 		return
@@ -214,8 +215,8 @@ func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 	a.parked = append(a.parked, t)
 }
 
-// line is a fixed line that is delivered while a turn may run. The number of lines that are delivered at the same time
-// is limited. A line that can't be shown at the moment is counted separately, so that it does not block other lines.
+// line is a fixed line that is delivered while a turn may run. The number of fixed lines that are delivered at the same time
+// is limited. A fixed line that can't be shown at the moment is counted separately, so that it does not block other lines.
 type line struct {
 	a       *actor
 	mu      sync.Mutex

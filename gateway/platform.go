@@ -20,26 +20,27 @@ type Platform interface {
 	preview.Sender
 	// Capabilities always returns the same value.
 	Capabilities() chat.Capabilities
-	// Run receives messages until ctx ends. It begins after the last accepted message, at the position from. accept
-	// returns nil when the message is stored or permanently refused. Only then may Run acknowledge the message to the
-	// platform. If an update is invalid, Run must continue with the next update. Run returns ctx's error if ctx has
-	// ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run again.
+	// Run receives messages until ctx ends. Run begins after the last accepted message, at the position from. accept
+	// returns nil when the message is stored or permanently refused. Run may acknowledge a message to the platform only
+	// after accept has returned nil. If an update is invalid, Run must continue with the next update. Run returns ctx's
+	// error if ctx has ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run again.
 	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
 
 // Fetcher is an adapter that can fetch attachments.
 type Fetcher interface {
-	// Fetch returns the content of an attachment, at most limit bytes. If the content is longer, the error wraps
-	// chat.ErrTooLarge, and Fetch never holds more than limit bytes. Other errors are a *chat.SendError; its Kind is
-	// Gone if the platform no longer has the attachment. Fetch blocks until it has read all content or ctx ends.
+	// Fetch returns the content of an attachment, at most limit bytes. If the content is longer than limit, Fetch
+	// returns an error that wraps chat.ErrTooLarge. Fetch never holds more than limit bytes in memory. Other errors
+	// of Fetch are a *chat.SendError; its Kind is Gone if the platform no longer has the attachment. Fetch blocks
+	// until it has read all content or ctx ends.
 	Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 }
 
 // ThreadReader is an adapter that can read the messages that people wrote in a thread before they asked the bot there.
 type ThreadReader interface {
-	// ReadThread returns messages of the thread to.Thread that are older than the message with the id before, oldest
-	// first. If there are more than most such messages, ReadThread returns the thread's first message and the newest
-	// other ones. Errors are a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
+	// ReadThread returns messages of the thread to.Thread that are older than the message with the id before, oldest first.
+	// If the thread has more than most such messages, ReadThread returns its first message and the newest other messages.
+	// ReadThread returns its errors as a *chat.SendError. ReadThread blocks until the platform has answered or ctx ends.
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 
@@ -49,43 +50,45 @@ type Named interface {
 	Name() string
 }
 
-// Pane is an adapter whose platform has a pane for conversations with the bot. Errors are a *chat.SendError.
+// Pane is an adapter whose platform has a pane for conversations with the bot. The methods of Pane return their
+// errors as a *chat.SendError.
 type Pane interface {
-	// Suggest shows suggested questions, which people ask by pressing them. The new suggestions replace the earlier
-	// ones. heading is shown above the questions; if heading is empty, the platform shows its own heading. Suggest
+	// Suggest shows suggested questions, which people ask by pressing them. The new suggested questions replace the
+	// earlier ones. The platform shows heading above the questions, or its own heading if heading is empty. Suggest
 	// shows at most MaxPrompts questions.
 	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
-	// NameThread gives a thread a name, by which people find the thread again. If the name is too long, NameThread shortens it.
+	// NameThread gives a thread a name, by which people find the thread again. NameThread shortens a name that is too
+	// long for the platform.
 	NameThread(ctx context.Context, to chat.Target, name string) error
 }
 
 // Idler is an adapter whose platform may still show the typing indicator after an answer.
 type Idler interface {
-	// Idle removes the typing indicator. Calling Idle again does no harm. Errors are a *chat.SendError.
+	// Idle removes the typing indicator. Calling Idle again does no harm. Idle returns its errors as a *chat.SendError.
 	Idle(ctx context.Context, to chat.Target) error
 }
 
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
-	// SetCommands replaces the commands in the platform's menu. Only admins see the admin commands. If the menu is
-	// already up to date, SetCommands does not change it.
+	// SetCommands replaces the commands in the platform's menu. In the platform's menu, only admins see the admin
+	// commands. If the menu is already up to date, SetCommands does not change it.
 	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 }
 
 // Concluder is an adapter that must be told when messages have been answered.
 type Concluder interface {
-	// The gateway calls Concluded when it has answered these messages. failed is true if people got no answer, or
-	// only a part of it. When Concluded is called, all calls to the platform for this answer have returned. Concluded
-	// must not block. If the platform delivers an answered message again, the gateway calls Concluded again.
+	// The gateway calls Concluded when it has answered messages. The parameter failed is true if people got no answer,
+	// or only a part of the answer. When Concluded is called, all calls to the platform for the answer have returned.
+	// Concluded must not block. If the platform delivers an answered message again, the gateway calls Concluded again.
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
-// Adopter is an adapter that keeps data about a message until the message is answered. Another replica or an earlier
-// process may have received this message, so this adapter may not have seen it yet.
+// Adopter is an adapter that keeps data about a message until the message is answered. The adapter may not have seen
+// a message that it must answer, because another replica or an earlier process received the message.
 type Adopter interface {
-	// The gateway calls Adopt with a message that this process is about to answer, before it makes any call for the
-	// answer. Adopt returns the message with the adapter's additions. The gateway may call Adopt again with the same
-	// message. Adopt does not block.
+	// The gateway calls Adopt with a message that this process is about to answer, before it makes any call to the
+	// platform for the answer. Adopt returns the message with the adapter's additions. The gateway may call Adopt
+	// again with the same message. Adopt does not block.
 	Adopt(chat.Inbound) chat.Inbound
 }
 
@@ -98,7 +101,7 @@ type StandbyWorker interface {
 }
 
 // Screener is a Platform that must answer some messages before accept returns. Discord, for example, waits only 3 s
-// for the first answer to a command.
+// for the first answer to a command, and storing the message may take longer.
 type Screener interface {
 	// The gateway calls Screen once, before Run. The adapter uses the Screen to answer a message before it is stored.
 	Screen(chat.Screen)
@@ -107,7 +110,7 @@ type Screener interface {
 // Pulse is an adapter that reports whether its receive loop is still running.
 type Pulse interface {
 	// Pulse returns the time of the receive loop's last iteration, and the maximum duration of one iteration. The
-	// maximum must hold even if the network fails.
+	// maximum duration of an iteration must hold even if the network fails.
 	Pulse() (last time.Time, limit time.Duration)
 }
 
@@ -117,9 +120,9 @@ type Learner interface {
 	// Before a search, the gateway calls Learn with messages that exist. Learn may get the same message many times.
 	// Learn does not block.
 	Learn(known []chat.MessageRef)
-	// The gateway calls Forget, between two searches, when this process has lost its lease. The process may have sent
-	// messages whose ids it could not store. The turns of these messages continue as after a crash. A search must
-	// therefore find these messages, unless Learn names them. Forget does not block.
+	// The gateway calls Forget, between two searches, when this process has lost its lease. A process that lost its
+	// lease may have sent messages whose ids it could not store. The turns of such messages continue as after a
+	// crash, so a search must find these messages, unless Learn names them. Forget does not block.
 	Forget()
 }
 
@@ -135,8 +138,8 @@ type Endpoint struct {
 	Platform  Platform
 	Network   string // name of the platform that people and models read, such as "Telegram"
 	Streaming preview.Config
-	// LinkPreviews lets the platform show previews of URLs that the asker typed. The platform never shows previews of
-	// other URLs.
+	// LinkPreviews lets the platform show previews of URLs that the asker typed. The gateway asks the platform not to
+	// show previews of other URLs.
 	LinkPreviews bool
 	StopButton   Button
 	Observer     Observer // nil: nobody
@@ -178,7 +181,7 @@ type account struct {
 // account returns the endpoint's account at this moment.
 func (e *endpoint) account() *account { return e.now.Load() }
 
-// works has a channel that is closed once the adapter works, which means that the adapter has been connected for a while.
+// works has a channel that is closed once an adapter works, which means that the adapter has been connected for a while.
 type works struct {
 	once sync.Once
 	yes  chan struct{} // closed by mark
@@ -195,8 +198,8 @@ func (e *endpoint) streaming() preview.Config {
 	return c
 }
 
-// storedBudget is the endpoint's budget for replies. It stores each rate-limit block, so that the next process
-// respects the block too.
+// storedBudget is the endpoint's budget for replies. storedBudget stores each rate-limit block, so that the next
+// process respects the block too.
 type storedBudget struct {
 	*budget.Budget
 	save func(chat.Block)

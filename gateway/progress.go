@@ -16,8 +16,8 @@ const (
 	maxCallText  = 80 // maximum length of the text about one call, in characters
 )
 
-// progress is the visible state of a turn's tool calls. Each call has a line. The lines are visible until all calls
-// have ended. A late event of an ended call does not show its line again.
+// progress is the visible state of a turn's tool calls. Each tool call has a line. The lines of the tool calls are
+// visible until all calls have ended. A late event of an ended call does not show the call's line again.
 type progress struct {
 	calls []toolLine // calls that have begun since no call was running, in the order of their first events
 	over  []string   // ids of calls whose lines were removed
@@ -31,7 +31,7 @@ type toolLine struct {
 	state    agent.ToolState
 }
 
-// tell applies an event of one tool call. It returns the new status, and reports whether the status has changed.
+// tell applies an event of one tool call. tell returns the new status, and reports whether the status has changed.
 func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	if e.ID == "" || slices.Contains(p.over, e.ID) {
 		return preview.Status{}, false
@@ -70,7 +70,7 @@ func (p *progress) answered() preview.Status {
 	return p.status()
 }
 
-// think adds a piece of the model's thoughts. It returns the new status, and reports whether the status has changed.
+// think adds a piece of the model's thoughts. think returns the new status, and reports whether the status has changed.
 func (p *progress) think(delta string, now time.Time) (preview.Status, bool) {
 	changed := p.mind.add(delta, now)
 	return p.status(), changed

@@ -12,11 +12,11 @@ import (
 
 const (
 	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. If a platform
-	// only restarts one of its servers, receiving works again before this time. A failing receiver delays answers by
-	// about yieldAfter at most.
+	// only restarts one of its servers, receiving works again before yieldAfter is over. A failing receiver delays
+	// answers by about yieldAfter at most.
 	yieldAfter = 10 * time.Second
 	// After a replica has stopped being a receiver, it leaves receiving to other replicas for restFor. If no replica can
-	// reach the platform, each replica tries to receive once in this time, and not after every failure of another replica.
+	// reach the platform, each replica tries to receive once in restFor, and not after every failure of another replica.
 	restFor = time.Minute
 )
 
@@ -35,7 +35,7 @@ func (m *member) elect(ctx context.Context) error {
 }
 
 // stand tries to make this replica the receiver of an endpoint, or to keep it the receiver. If this replica fails to
-// receive and another replica could receive, stand ends that this replica is the receiver.
+// receive and another replica could receive, stand calls yield, so that this replica stops being the receiver.
 func (m *member) stand(ctx context.Context, e *endpoint) error {
 	is, others := m.isReceiver(e.ID), m.mayPass(e)
 	switch {
@@ -64,9 +64,9 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 }
 
 // fails reports whether this replica has failed to receive from an endpoint for so long that another replica should
-// receive. The limit is usually yieldAfter. If only the receiver can answer (Capabilities.ReceiverAnswers), nobody
-// knows which other replica can reach the platform. In that case the limit is restFor, so that each replica tries for
-// as long as the replica before it rests.
+// receive. Usually, another replica should receive after yieldAfter. If only the receiver can answer
+// (Capabilities.ReceiverAnswers), nobody knows which other replica can reach the platform. In this case, another
+// replica should receive after restFor, so that each replica tries for as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor
@@ -136,8 +136,8 @@ func (m *member) isReceiver(e chat.EndpointID) bool {
 	return m.receives[e]
 }
 
-// standBy runs the work that an adapter has to do while another replica receives. Meanwhile, standBy finds out
-// whether this replica could receive too.
+// standBy runs the work that an adapter has to do while another replica receives. standBy also finds out whether this
+// replica could receive too.
 func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	if e.away.Load() {
 		pause(ctx, restFor)

@@ -15,9 +15,9 @@ import (
 	"telex/internal/chat"
 )
 
-// maxRuns is how often a turn may begin: once, and once more after each of two crashes of the process. The limit
-// stops a turn that crashes every process. A run that a shutdown or a lost lease ended does not count. A run that
-// ended because the asker edited the question does count.
+// maxRuns is how often a turn may begin: once, and once more after each of two crashes of the process. maxRuns stops
+// a turn that crashes every process. A run that a shutdown or a lost lease ended does not count in maxRuns. A run
+// that ended because the asker edited the question does count in maxRuns.
 const maxRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -26,8 +26,8 @@ type leftover struct {
 	messages []queue.Message
 }
 
-// leftovers is the unfinished work of earlier processes in all conversations. order is the order in which the
-// conversations resume.
+// leftovers is the unfinished work of earlier processes in all conversations. The field order is the order in which
+// the conversations resume.
 type leftovers struct {
 	of    map[chat.Conversation]*leftover
 	order []chat.Conversation
@@ -98,9 +98,10 @@ func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) 
 	return left, nil
 }
 
-// resumeAll passes the unfinished work to all actors at once, because a waiting command may be about a running turn. The
-// actors then resume a few at a time. Conversations with unfinished turns resume first, the oldest turn first, because
-// people can see that the replies are unfinished. Then the conversations resume that have only waiting messages.
+// resumeAll passes the unfinished work to all actors at once, because a waiting command may be about a running turn.
+// After that, the actors resume a few at a time. Conversations with unfinished turns resume first, the oldest turn
+// first, because people can see that the replies are unfinished. Conversations with waiting messages but without an
+// unfinished turn resume last.
 func (g *Gateway) resumeAll(left leftovers) {
 	turns, messages, found := 0, 0, time.Now()
 	for _, c := range left.order {
@@ -152,8 +153,8 @@ func (g *Gateway) resumeAll(left leftovers) {
 	}
 }
 
-// takesOver records when this replica took over turns from other replicas. A late call of such a replica may still
-// change the reply after this time.
+// takesOver records when this replica took over turns from other replicas. The other replica may still be running,
+// and its last call may change the reply after that time.
 func (a *actor) takesOver(turns []chat.Turn) {
 	for _, rec := range turns {
 		if a.g.shared != nil {
@@ -162,7 +163,7 @@ func (a *actor) takesOver(turns []chat.Turn) {
 	}
 }
 
-// assume makes the budget count the calls that another process may have made just before in the chat of to.
+// assume makes the budget count the calls that another process may have made in a chat just before.
 func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	switch {
 	case e == nil:
@@ -250,14 +251,14 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	return e, true
 }
 
-// conclusion shows the known ending of a turn that an earlier process began. Meanwhile this turn is the actor's
-// running turn, so that the next answer comes below it.
+// conclusion shows the known ending of a turn that an earlier process began. While the ending is delivered, the turn
+// counts as the actor's running turn, so that the next answer comes below this reply.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcome) {
 	a.turn = a.redeliver(rec, e, after)
 }
 
-// redeliver starts to show the known ending of a turn that was begun earlier. after is the outcome of the turn's last
-// run, if this process ran the turn.
+// redeliver starts to show the known ending of a turn that was begun earlier. The parameter after is the outcome of
+// the turn's last run, if this process ran the turn.
 func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {
@@ -304,8 +305,8 @@ func (a *actor) handOver(t *turn) {
 }
 
 // recall reads from the store the turns that this process has left to the next process. A message that still arrives,
-// such as /stop or the press of a button, may be about one of these turns. recall returns false if it can't read the
-// turns.
+// such as /stop or the press of a button, may be about a turn that this process has left to the next process. recall
+// returns false if it can't read the turns.
 func (a *actor) recall() bool {
 	if len(a.handed) == 0 {
 		return true

@@ -35,7 +35,7 @@ type prepared struct {
 	accounts map[chat.EndpointID]*account
 }
 
-// prepare checks new options and creates what they need. The current options stay unchanged.
+// prepare checks new options and creates what they need. prepare leaves the current options unchanged.
 func (g *Gateway) prepare(o Options) (prepared, error) {
 	if o.Texts == nil {
 		o.Texts = DefaultTexts()
@@ -121,7 +121,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	return nil
 }
 
-// startReceiving starts receiving for every endpoint that does not receive yet. startReceiving returns once all these
+// startReceiving starts receiving for every endpoint that does not receive yet. startReceiving returns once all
 // endpoints have begun to connect. The caller holds the mutex reloading.
 func (g *Gateway) startReceiving() {
 	var begun sync.WaitGroup

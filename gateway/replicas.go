@@ -8,34 +8,34 @@ import (
 	"telex/internal/chat"
 )
 
-// A Store that several processes share implements Replicas. Each of these processes is a replica. A chat with all its
-// threads belongs to at most one replica, and only this replica answers there. So the replicas need not coordinate
-// the order of messages within a chat, nor the rate limits of a single chat.
+// A Store that several processes share implements Replicas. Each process that shares the store is a replica. A chat
+// with all its threads belongs to at most one replica, and only this replica answers there. Because each chat has one
+// owner, the replicas need not coordinate the order of messages within a chat, nor the rate limits of a single chat.
 //
 // After Register, the store checks each write of this replica. A write about a conversation succeeds only if this replica's
-// lease is not over and no other replica owns the chat. If the lease is over or another replica owns the chat, the write
-// fails with chat.ErrLost. The store checks this in the transaction of the write. The writes about a conversation are
-// Begin, Join, Decide, Cut, End, Release, Record, Note, Drop, Revise, Undo, Forget, Erase, Choose and Consent. Other writes
-// need only the lease. These are Remember, ForgetFact, ForgetFacts, SavePairingRequest, Admit, Revoke, CountTurn and Move.
+// lease is not over and no other replica owns the chat. If the lease is over or another replica owns the chat, the write fails
+// with chat.ErrLost. The store checks the lease and the owner in the transaction of the write. The writes about a conversation
+// are Begin, Join, Decide, Cut, End, Release, Record, Note, Drop, Revise, Undo, Forget, Erase, Choose and Consent. The writes
+// that need only the lease are Remember, ForgetFact, ForgetFacts, SavePairingRequest, Admit, Revoke, CountTurn and Move.
 //
 // Two writes need no lease, because their data stays true and no other replica stores it. SaveBlock stores a
-// rate-limit block, the time until which a platform refuses calls. All replicas need this time, and SaveBlock can
-// only prolong a stored block. SaveExchange stores an answer of the HTTP API and its usage. The request belongs to
-// the process with the client's connection, and no other process takes the request over. An operator's deletions need
-// no lease either.
+// rate-limit block, the time until which a platform refuses calls. All replicas need this time, and SaveBlock never
+// shortens a stored block. SaveExchange stores an answer of the HTTP API and its usage. A request of the HTTP API
+// belongs to the process with the client's connection, and no other process takes the request over. An operator's
+// deletions need no lease either.
 //
 // Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this
-// replica is over, or if another live replica is the endpoint's receiver. In the second case, the write could set the
-// endpoint's resume cursor back. Accept makes sure that the chat has an owner, and signals the owner. Before a
-// process calls Register, the store checks neither the lease nor the owner for its writes.
+// replica is over, or if another live replica is the endpoint's receiver. A replica that is not the receiver could
+// set the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and signals the owner. Before
+// a process calls Register, the store checks neither the lease nor the owner for its writes.
 //
 // SaveBlock signals all other replicas, and so does each write that changes admissions, pairing requests or moves of
 // chats. When a chat gets a new id, Move makes the owner of the old id the owner of the new id. If the new id already
-// has a live owner, that owner stays.
+// has a live owner, that owner keeps the chat.
 //
 // All times in arguments and results are on this process's clock. The store converts these times to and from its own
 // clock, so the clocks may differ. The store can't convert times inside data that the gateway has encoded. The
-// gateway converts these times with the result of Ahead.
+// gateway converts the times inside encoded data with the result of Ahead.
 type Replicas interface {
 	Membership
 	Ownership
@@ -59,28 +59,29 @@ type Membership interface {
 	Ahead() time.Duration
 	// Listen calls heard for each signal to this replica. As soon as Listen receives signals, it first calls heard
 	// with chat.SignalAll, because it may have missed earlier signals. Listen returns an error if it may have missed
-	// signals later, and ctx's error if ctx has ended. heard must not block.
+	// signals later, and ctx's error if ctx has ended. The function heard must not block.
 	Listen(ctx context.Context, heard func(chat.Signal)) error
 }
 
 // Ownership records which replica owns each chat, and which replica is the receiver of each endpoint.
 type Ownership interface {
 	// Take first gives this replica chats that have unfinished work and no live owner; orphans is the maximum number
-	// of these chats. Then Take returns the unfinished work of all chats of this replica. Take leaves out work that
-	// it has already returned since the registration. It also leaves out turns that this replica began, and the
-	// messages of turns that this replica released.
+	// of these chats. After that, Take returns the unfinished work of all chats of this replica. Take leaves out work
+	// that it has already returned since the registration. Take also leaves out turns that this replica began, and
+	// the messages of turns that this replica released.
 	//
 	// call is the number of the call of Take, counted from 1 since the registration. If a result of Take is lost, the
-	// replica repeats the call with the same number, and Take returns the same work again. The work counts as
-	// returned when the replica calls Take with a larger number.
+	// replica repeats the call with the same number, and Take returns the same work again. Work counts as returned
+	// when the replica calls Take with a larger number.
 	Take(ctx context.Context, call int64, orphans int) (chat.Taken, error)
-	// Free gives up chats with all their threads. If unfinished is false, Free keeps chats that have unanswered messages
-	// or unfinished turns. If unfinished is true, Free gives up these chats too, and signals other replicas to take them.
+	// Free gives up chats with all their threads. If unfinished is false, Free keeps chats that have unanswered
+	// messages or unfinished turns. If unfinished is true, Free also gives up chats with unfinished work, and signals
+	// other replicas to take them.
 	Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error
-	// Forward passes an edit, a deletion or an operator's order to the owner of its chat. The owner gets it in order with
-	// the messages that Accept stores. Take returns a forwarded message once, and the store then deletes the message. If
-	// the chat has no owner, no work is unfinished there, so Forward does nothing and returns false. Forward also returns
-	// false if the owner is dead and no replica runs the endpoint, because no replica would take the message.
+	// Forward passes an edit, a deletion or an operator's order to the owner of its chat. The owner gets forwarded messages
+	// in order with the messages that Accept stores. Take returns a forwarded message once, and the store then deletes the
+	// message. If the chat has no owner, no work is unfinished there, so Forward does nothing and returns false. Forward
+	// also returns false if the owner is dead and no replica runs the endpoint, because no replica would take the message.
 	Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error)
 	// Receive makes this replica the receiver of an endpoint, unless another live replica is the receiver. Receive
 	// reports whether this replica is now the receiver.
@@ -90,8 +91,8 @@ type Ownership interface {
 	Yield(ctx context.Context, e chat.EndpointID) error
 }
 
-// Shares stores what must be counted over all replicas. This is each replica's share of the rate limits of a whole
-// endpoint, as a chat.Claim, and the number of turns that people began.
+// Shares stores what must be counted over all replicas: each replica's share of the rate limits of a whole endpoint,
+// as a chat.Claim, and the number of turns that people began.
 type Shares interface {
 	access.Counter
 

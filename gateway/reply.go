@@ -119,8 +119,8 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers a message with a fixed text. A running turn continues meanwhile. If too many fixed lines are being
-// sent, say drops the message.
+// say answers a message with a fixed text. The call of say does not interrupt a running turn. If too many fixed lines
+// are being sent, say drops the message.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= maxFixedLines {
 		a.log.Debug("answer was left out: too many are under way")
@@ -152,7 +152,7 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 	}
 }
 
-// deliver shows the known ending of a turn. The running turn continues meanwhile.
+// deliver shows the known ending of a turn. The delivery does not interrupt the running turn.
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
 
 // deliverStored does what deliver does. If the store failed to store the turn, deliverStored first waits until the
@@ -188,8 +188,8 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	})
 }
 
-// decide stores how a turn ends and what the turn adds to its session. If the store fails, the reply is shown anyway,
-// and the actor tries to store the ending again later. If the process crashes before that, the ending is lost.
+// decide stores how a turn ends and what the turn adds to its session. If the store fails, the reply is shown anyway, and
+// the actor tries to store the ending again later. If the process crashes before the ending is stored, the ending is lost.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	e.At = time.Now()
 	ending := encodeEnding(e)
@@ -199,8 +199,8 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 }
 
 // cut stores that a reply keeps its visible text and gets no more, although the ending e was decided for it. A
-// stopped reply must not continue after a restart, because the rest would appear below later messages. cut also
-// stores the text of e, because a message is kept only if it shows a part of this text.
+// stopped reply must not continue after a restart, because the rest of its text would appear below later messages.
+// cut also stores the text of e, because a message is kept only if it shows a part of this text.
 func (a *actor) cut(turn string, e preview.Ending) {
 	ending := encodeEnding(preview.Ending{Keep: true, Text: e.Text, Cut: e.Cut, Note: e.Note, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })

@@ -22,14 +22,15 @@ type Revisions interface {
 	Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error
 }
 
-// editTime is the maximum age of an answer that starts over because its question was edited. An older answer does not
-// start over, because people may already have read most of it.
+// editTime is the maximum age of an answer that starts over because its question was edited. An answer older than
+// editTime does not start over, because people may already have read most of it.
 const editTime = time.Minute
 
-// errEdited is the reason for interrupting a turn whose question was edited. After the interruption, the turn runs again.
+// errEdited is the reason for interrupting a turn whose question was edited. After the interruption with errEdited,
+// the turn runs again.
 var errEdited = errors.New("the question was edited")
 
-// revise tells a conversation that a message was edited or deleted. If the conversation has no actor, revise does nothing. An
+// revise tells a conversation that a message was edited or deleted. revise does nothing if the conversation has no actor. An
 // edit matters only for a question that waits or is being answered, and the conversation of such a question has an actor.
 func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	if g.shared != nil {
@@ -117,13 +118,13 @@ func (t *turn) canStartOver() bool {
 		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime
 }
 
-// startsOver reports whether the turn will run again because its question was edited. The turn runs again once the
+// startsOver reports whether the turn will run again because its question was edited. Such a turn runs again once the
 // last call for its reply has ended.
 func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
-// startOver runs a turn with an edited question again. The new answer replaces the text of the same messages. If the
-// turn was stopped meanwhile, or a tool call has changed something, startOver does not run the turn again, and the
-// reply keeps its visible text.
+// startOver runs a turn with an edited question again. In the chat, the new answer replaces the text of the old
+// answer's messages. If the turn was stopped meanwhile, or a tool call has changed something, startOver does not run
+// the turn again, and the reply keeps its visible text.
 func (a *actor) startOver(t *turn) {
 	a.keepUsage(t)
 	again := errors.Is(t.why, errEdited) && !t.journal.Changed() && !t.void
@@ -151,8 +152,8 @@ func (a *actor) startOver(t *turn) {
 
 // revised returns the stored record of a turn. If again is true, revised first stores the edited messages of the turn.
 func (a *actor) revised(t *turn, again bool) (chat.Turn, error) {
-	// Revise deletes the source text of the old answer from the store. A record of an edit that is stored later would
-	// bring a part of this text back.
+	// Revise deletes the source text of the old answer from the store. If a record of an edit were stored after
+	// Revise, it would bring a part of the old text back.
 	if err := a.g.edits.drop(a.g.deliveries, t.id); err != nil {
 		return chat.Turn{}, err
 	}

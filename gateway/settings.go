@@ -31,15 +31,15 @@ func (a *actor) reading() history.Reading {
 	return history.Reading{Endpoint: a.conversation.Endpoint, Names: a.g.current().Context}
 }
 
-// settings are the settings of one turn.
+// settings contains the model, the system prompt and the tools of one turn.
 type settings struct {
 	model  Model
 	system string   // system prompt; empty: the agent's default
 	tools  []string // names of the allowed tools, or prefixes followed by "*"; nil: all tools
 }
 
-// settings returns the settings for a person in this conversation. The model is the one that people chose in this
-// conversation. If nobody chose one, it is the model of the last matching override, or the first configured model.
+// settings returns the settings for a person in this conversation. The turn uses the model that people chose in this
+// conversation. If nobody chose a model, the turn uses the model of the last matching override, or the first configured model.
 func (a *actor) settings(now *configured, s chat.Session, u chat.UserID) settings {
 	var out settings
 	name := ""

@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// divide begins to share an endpoint's rate limits with the other replicas. Further calls after the same registration
-// have no effect.
+// divide begins to share an endpoint's rate limits with the other replicas. Further calls of divide after the same
+// registration have no effect.
 func (g *Gateway) divide(e *endpoint) {
 	m := g.member.Load()
 	if m == nil {
@@ -83,8 +83,9 @@ func (m *member) share(ctx context.Context) error {
 	return failed
 }
 
-// retireShares gives the unused part of this replica's shares to the other replicas. After that, this replica makes no
-// more calls. If retireShares fails, the other replicas get these shares only when the claims of this replica have ended.
+// retireShares gives the unused part of this replica's shares to the other replicas. After retireShares, this replica
+// makes no more calls to platforms. If retireShares fails, the other replicas get the unused shares only when the
+// claims of this replica have ended.
 func (m *member) retireShares(ctx context.Context) {
 	for id, e := range m.g.current().endpoints {
 		left := e.budget.Retire()

@@ -43,9 +43,9 @@ func (g *Gateway) replica() *ReplicaState {
 	return s
 }
 
-// receives returns the endpoints from which a replica receives messages, sorted by name. These are the endpoints for
-// which the replica was elected as the only receiver, and the endpoints that allow several receivers. receives uses
-// the configuration of this process to decide which endpoints allow several receivers.
+// receives returns the endpoints from which a replica receives messages, sorted by name. The result contains the
+// endpoints for which the replica was elected as the only receiver, and the endpoints that allow several receivers.
+// receives uses the configuration of this process to decide which endpoints allow several receivers.
 func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
 	list = slices.Clone(r.Receives)
 	for _, id := range r.Endpoints {

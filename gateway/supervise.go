@@ -21,15 +21,15 @@ const (
 	// If receiving has lasted for settled, an outage is over, and the next failure is logged again.
 	settled = 30 * time.Second
 	// If the platform refuses the credentials for maxRefusals connections in a row, the endpoint stops. Each
-	// connection begins with a check of the credentials. One refusal is not enough, because a platform may refuse
-	// valid credentials by mistake.
+	// connection begins with a check of the credentials. A single refusal does not stop the endpoint, because a
+	// platform may refuse valid credentials by mistake.
 	maxRefusals = 3
 )
 
-// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts it again. But if the
-// platform refuses the credentials, supervise gives up, because a retry does not help then. If the platform refuses
-// the bot for another reason, an operator must change a setting on the platform. supervise logs this at each failed
-// try. It calls connects once the adapter has begun to connect.
+// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If
+// the platform refuses the credentials several times, supervise stops the endpoint, because further retries would not
+// help. If the platform refuses the bot for another reason, an operator must change a setting on the platform.
+// supervise logs such a refusal at each failed try. supervise calls connects once the adapter has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()
@@ -137,7 +137,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// jitter changes d randomly by up to a fifth. Endpoints that failed at the same time then retry at different times.
+// jitter changes d randomly by up to a fifth. Because of jitter, endpoints that failed at the same time retry at
+// different times.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration((rand.Float64()*0.4-0.2)*float64(d)) //nolint:gosec // no secret depends on it
 }

@@ -15,7 +15,8 @@ type Texts map[TextKey]string
 // TextKey is the key of a fixed text.
 type TextKey string
 
-// The keys of the fixed texts, with their placeholders. {id} is the id of the turn in the log.
+// These are the keys of the fixed texts. The comments list the placeholders of the texts. {id} is the id of the turn
+// in the log.
 const (
 	TextFailed      TextKey = "failed"        // {id}; internal error
 	TextUnsaved     TextKey = "unsaved"       // {id}; the store fails, and the question waits until the store works again
@@ -249,8 +250,8 @@ func (t Texts) line(k TextKey, id string) string {
 	return strings.ReplaceAll(t[k], "{id}", shortID(id))
 }
 
-// fill returns a fixed text with its placeholders filled in. places contains the name and the value of each
-// placeholder in turn.
+// fill returns a fixed text with its placeholders filled in. The parameter places contains the name and the value of
+// each placeholder in turn.
 func (t Texts) fill(k TextKey, places ...string) string { return fill(t[k], places...) }
 
 func fill(line string, places ...string) string {

@@ -13,8 +13,8 @@ const (
 	shownOf    = 160     // maximum number of visible characters
 )
 
-// thought holds the newest thoughts of the model and the part that people see. This part is the newest heading, or
-// the newest complete sentence.
+// thought holds the newest thoughts of the model and the part that people see: the newest heading, or the newest
+// complete sentence.
 type thought struct {
 	tail  string
 	shown string

@@ -23,7 +23,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Reasons for interrupting a turn.
+// These errors are reasons for interrupting a turn.
 var (
 	errNewMessage = errors.New("a new message came")
 	errStopped    = errors.New("stopped by command")
@@ -38,15 +38,15 @@ type Turns interface {
 	// Join assigns waiting messages to the running turn that has taken them, so that the turn answers them too. Join
 	// ignores messages that no longer wait.
 	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
-	// Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun.
-	// The usage of the turn still counts.
+	// Release ends a turn that has answered nothing. The messages of a released turn wait again, as if the turn had
+	// not begun. The usage of a released turn still counts.
 	Release(ctx context.Context, turn string, used ...chat.Usage) error
 	// Unfinished returns the turns that have begun and have not ended, oldest first.
 	Unfinished(ctx context.Context) ([]chat.Turn, error)
 }
 
-// turn is a question and the reply to it. The actor owns the turn. The actor may read result, err and outcome once
-// done is closed.
+// turn is a question and the reply to it. The actor owns the turn. The actor may read a turn's result, err and
+// outcome once done is closed.
 type turn struct {
 	id          string
 	began       time.Time
@@ -87,19 +87,20 @@ type turn struct {
 	outcome preview.Outcome
 }
 
-// newID returns a random id for a turn. The id must be unique, because the store keeps it for a week, and the keys of
-// all messages of the reply contain it.
+// newID returns a random id for a turn. A turn's id must be unique, because the store keeps the id for a week, and
+// the keys of all messages of the reply contain it.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return hex.EncodeToString(b[:])
 }
 
-// shortID returns the beginning of a turn's id. The short form can be read out, and is long enough to find the turn
-// in the log.
+// shortID returns the beginning of a turn's id. The short form of an id can be read out, and is long enough to find
+// the turn in the log.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
-// start begins a turn: it runs the model and the preview concurrently. The channel done is closed when both have ended.
+// start begins a turn: it runs the model and the preview concurrently. The channel done is closed when the model and
+// the preview have ended.
 func (a *actor) start(rec chat.Turn) {
 	t := a.prepare(&rec)
 	if t == nil {
@@ -199,8 +200,8 @@ func (a *actor) nothingToRetry(rec chat.Turn) {
 		a.say(rec.Messages[len(rec.Messages)-1], text)
 		return
 	}
-	// The turn already ran in an earlier process and is in the store, so it must be the turn that gives this answer. If a new
-	// turn gave the answer, the new turn would take over the messages, and the old turn would stay in the store forever.
+	// The turn already ran in an earlier process, so the turn itself must give the answer that there is no question. If a new
+	// turn gave this answer, the new turn would take over the messages, and the old turn would stay in the store forever.
 	e := preview.Ending{Text: text}
 	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
 	a.conclusion(rec, e, preview.Outcome{})
@@ -268,7 +269,8 @@ func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
 	}
 }
 
-// more returns the messages that were offered to the running turn. The turn passes them to the model and answers them too.
+// more returns the messages that were offered to the running turn. The turn passes the returned messages to the model
+// and answers them too.
 func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	if ctx.Err() != nil {
 		return nil
@@ -320,10 +322,10 @@ func (t *turn) fold(e agent.Event) {
 	}
 }
 
-// interrupt ends the running turn at once. It closes the connection to the model, and the visible messages stay. If
-// interrupt is called again with another reason, the first reason counts, so that an edited question is answered
-// before a message that came after the edit. But errStopped replaces an earlier reason, because a question that a
-// person stopped must not be asked again.
+// interrupt ends the running turn at once. interrupt closes the connection to the model, and the visible messages
+// stay. If interrupt is called again with another reason, the first reason counts, so that an edited question is
+// answered before a message that came after the edit. Only errStopped replaces an earlier reason, because a question
+// that a person stopped must not be asked again.
 func (a *actor) interrupt(why error) {
 	if a.turn.why == nil || errors.Is(why, errStopped) {
 		a.turn.why = why

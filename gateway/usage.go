@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// keepUsage stores the usage of a run for the next run of the turn. keepUsage stores it even if it is zero, because
+// keepUsage stores the usage of a run for the next run of the turn. keepUsage stores even a usage of zero, because
 // the next run would estimate a usage that is not stored.
 func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 

@@ -38,7 +38,7 @@ func (m *member) work(ctx context.Context) {
 	}
 }
 
-// react handles the signals that arrived since its last call.
+// react handles the signals that arrived since the last call of react.
 func (m *member) react(ctx context.Context) {
 	if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
 		m.g.CheckLease(err)
@@ -101,9 +101,8 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
-// passOn gives up those chats of taken that another replica must answer, and returns the work in the other chats.
-// Such chats exist while the configurations of the replicas differ, because a replica may then own chats of endpoints
-// that it does not run.
+// passOn gives up those chats of taken in which another replica must answer, and returns the work in the other chats.
+// While the configurations of the replicas differ, a replica may own chats of endpoints that it does not run.
 func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
 	isForeign := func(c chat.Conversation) bool { return m.isForeign(c) && !m.g.isBusy(replica.Of(c)) }
 	var foreign []chat.Conversation
@@ -213,17 +212,17 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone forgets the undelivered replies in chats that this process has given up. The next owner of these chats
-// delivers the replies.
+// forgetUndone forgets the undelivered replies in chats that this process has given up. The next owner of such a chat
+// delivers its undelivered replies.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.undone, func(c chat.Conversation, _ []string) bool { return slices.Contains(chats, replica.Of(g.now(c))) })
 }
 
-// handOver gives up the chats of a stopping process, each when the process has finished its work there. Until then,
-// active conversations still get new messages, because people may stop answers, edit questions and decide about tool
-// calls. Inactive conversations stay inactive: their new messages stay in the store for the next owner of the chat.
+// handOver gives up the chats of a stopping process, each when the process has finished its work there. While the process
+// still has work, active conversations get new messages, because people may stop answers, edit questions and decide about
+// tool calls. Inactive conversations stay inactive: their new messages stay in the store for the next owner of the chat.
 func (m *member) handOver(ctx context.Context) {
 	ticks, looks := time.NewTicker(leaveEvery), time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -248,8 +247,8 @@ func (m *member) handOver(ctx context.Context) {
 	}
 }
 
-// passKept forwards the messages in kept to the next owners of their chats. It forwards a message only when no
-// conversation of its chat is active here. If a message can't be forwarded, the next call of passKept tries again.
+// passKept forwards the messages in kept to the next owners of their chats. passKept forwards a message only when no
+// conversation of its chat is active in this process. If a message can't be forwarded, the next call of passKept tries again.
 func (m *member) passKept(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()

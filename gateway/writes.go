@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// A failed write is tried again after firstWriteRetry. After each further failure, the delay doubles, up to
-	// maxWriteRetry.
+	// A failed write is tried again after firstWriteRetry. After each further failure of the write, the delay
+	// doubles, up to maxWriteRetry.
 	firstWriteRetry = 500 * time.Millisecond
 	maxWriteRetry   = 5 * time.Second
 	// unsavedAfter is how long a question waits for the store before the bot tells the sender that the store fails.
@@ -23,9 +23,9 @@ const (
 	unsavedNotice = 30 * time.Second
 )
 
-// writes are the changes that a conversation still has to store because the store failed. They say how turns ended,
-// and which messages get no answer. The actor tries them again, in their order, until the store accepts them. Until
-// then, no turn begins in the conversation, because the stored history lacks the latest answers.
+// writes are the changes that a conversation still has to store because the store failed. The changes say how turns ended,
+// and which messages get no answer. The actor tries to store the changes again, in their order, until the store accepts them.
+// While changes are not stored, no turn begins in the conversation, because the stored history lacks the latest answers.
 type writes struct {
 	mu    sync.Mutex
 	todo  []write
@@ -33,7 +33,7 @@ type writes struct {
 	due   time.Time
 }
 
-// write is one change that must be stored. do stores it; after a failure, do may be called again.
+// write is one change that must be stored. The function do stores the change, and may be called again after a failure.
 type write struct {
 	what, turn string
 	do         func(context.Context) error
@@ -79,8 +79,8 @@ func (a *actor) retryWrites() {
 	}
 }
 
-// worthwhile reports whether a failed write should be tried again. After the grace period of a stopping daemon, it
-// returns false.
+// worthwhile reports whether a failed write should be tried again. After the grace period of a stopping daemon,
+// worthwhile returns false.
 func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
 
 // behind queues a write if earlier writes are queued, and reports whether it has queued the write.
@@ -104,8 +104,8 @@ func (w *writes) add(one write) {
 	}
 }
 
-// first returns the oldest queued write if the write is due. If end is true, every write is due. If no write is
-// queued or due, first returns false.
+// first returns the oldest queued write if the write is due. If end is true, every queued write is due. If no write
+// is queued or due, first returns false.
 func (w *writes) first(end bool) (write, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,11 +171,12 @@ func (a *actor) storeTurn(rec chat.Turn) bool {
 	return isBegun(err)
 }
 
-// isBegun reports whether a turn may continue after the attempt to store its beginning returned err. The turn may
-// continue if it is stored, or if the store will never accept it.
+// isBegun reports whether a turn may continue after the attempt to store its beginning returned err. A turn may
+// continue if its beginning is stored, or if the store will never accept it.
 func isBegun(err error) bool { return err == nil || !retryable(err) && !errors.Is(err, chat.ErrLost) }
 
-// awaitStore tries to store the beginning of a turn until it succeeds. awaitStore returns false if ctx ends before that.
+// awaitStore tries to store the beginning of a turn until it succeeds. awaitStore returns false if ctx ends before
+// the turn is stored.
 func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 	began, told := time.Now(), false
 	for delay := firstWriteRetry; ; delay = min(maxWriteRetry, 2*delay) {
@@ -196,7 +197,7 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 }
 
 // tellUnsaved tells the sender of a message that the message waits because the store fails. A throttle limits how
-// often tellUnsaved does so. The notice itself is not stored.
+// often tellUnsaved does so. tellUnsaved does not store the notice, because the store fails.
 func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
 	if len(rec.Messages) == 0 || !a.g.refused.Allow(a.conversation.String()+" "+string(TextUnsaved)) {
 		return
