@@ -20,12 +20,13 @@ import (
 // defaultAPIBase is the base URL of the Web API's methods.
 const defaultAPIBase = "https://slack.com/api/"
 
-// Options says which app to run and how to reach Slack. Exactly one way of receiving is configured: AppToken for Socket
-// Mode, or SigningSecret with Listen for the Events API over HTTP. The configuration has validated them.
+// Options says which app to run and how to reach Slack. Exactly one way of receiving is configured: AppToken for
+// Socket Mode, or SigningSecret with Listen for the Events API over HTTP. Package internal/config has validated the
+// options.
 type Options struct {
 	BotToken      string            // xoxb-…, of the app's bot in the workspace; required
 	AppToken      string            // xapp-…, with the scope connections:write
-	SigningSecret string            // with which Slack signs its requests
+	SigningSecret string            // the secret with which Slack signs its requests
 	Listen        string            // host:port on which Slack's requests arrive, usually from a TLS proxy
 	APIBase       string            // base URL of the methods; empty: Slack's own
 	HTTP          http.RoundTripper // nil: the bot creates its own transport
@@ -35,14 +36,15 @@ type Options struct {
 	Listener webhook.Listener
 }
 
-// Bot is one bot account in one workspace. Its methods are safe for concurrent use, but only one Run may be active.
+// Bot is a client for one bot account in one workspace. Its methods are safe for concurrent use, but only one call of
+// Run may be active at a time.
 type Bot struct {
 	opts     Options
 	base     string // with a trailing slash
 	secrets  calls.Secrets
 	api      *library.Client // builds requests and sends them through roundTrip
 	client   *http.Client    // used for all requests
-	clock    *calls.Clock    // Slack's
+	clock    *calls.Clock    // tells the time of Slack's servers
 	log      *slog.Logger
 	self     atomic.Pointer[identity]
 	command  atomic.Pointer[string] // the last used slash command, with its slash
@@ -53,20 +55,21 @@ type Bot struct {
 
 	people       *receiving.Recent[displayName]
 	teams        *receiving.Recent[string]    // by person: the workspace, for people from other workspaces
-	lookupPace   pace                         // users.info
-	readPace     pace                         // conversations.history and conversations.replies, in all Runs
-	infoPace     pace                         // conversations.info
+	lookupPace   pace                         // limits the calls of users.info
+	readPace     pace                         // limits conversations.history and conversations.replies, in all calls of Run
+	infoPace     pace                         // limits the calls of conversations.info
 	readers      readers                      // the processes that share the limits of reading
-	blockedUntil *receiving.Recent[time.Time] // by method: until when a method that reads must not be called
-	// sentKeys holds when this process started a stream, by the hash of the create's key. The time is zero if the
-	// create was not a stream. Until a stream is stopped, only sentKeys connects it with its create.
+	blockedUntil *receiving.Recent[time.Time] // by method that reads messages: until when Slack refuses its calls
+	// sentKeys maps the hash of a create's key to the time when this process started the create's stream. The time is
+	// zero if the create made a message or a file. The message of a stream has no key until the stream is stopped.
+	// Until then, only sentKeys shows when the create started the stream.
 	sentKeys *receiving.Recent[time.Time]
 
-	turn   *semaphore.Weighted         // capacity 1: messages are accepted one at a time
+	turn   *semaphore.Weighted         // capacity 1, so that accept handles one message at a time
 	recent *receiving.Recent[struct{}] // accepted messages
 }
 
-// New returns a bot. It makes no network call, so only the first call finds a wrong token.
+// New returns a bot. New makes no network call, so a wrong token is detected only by the bot's first call of the API.
 func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
@@ -94,7 +97,7 @@ func New(o Options) *Bot {
 // Screen implements gateway.Screener.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close closes idle connections. Later calls open new ones.
+// Close closes idle connections. Calls of the API after Close open new connections.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.

@@ -13,7 +13,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// response holds the common fields of the Web API's responses, and the few results that the package needs.
+// response holds the fields that all responses of Slack's Web API have in common, and the few results that the
+// package uses.
 // https://docs.slack.dev/apis/web-api/#responses
 type response struct {
 	OK       bool                              `json:"ok"`
@@ -25,7 +26,8 @@ type response struct {
 	body []byte // the whole response
 }
 
-// lenient is a part of a response that is ignored if it does not have the form T. The rest of the response stays valid.
+// lenient decodes a part of a response. If the part does not have the form T, lenient ignores the part, so that
+// decoding of the whole response does not fail.
 type lenient[T any] struct{ value T }
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.
@@ -45,8 +47,8 @@ func (a *response) decode(method string, v any) error {
 	return nil
 }
 
-// outcomeKey is the context key of a call's outcome. The library passes the context of a call on to its requests.
-// Nothing else in a request identifies the call.
+// outcomeKey is the key under which a context contains a call's outcome. The library passes the context of a call on
+// to its HTTP requests. Only the context tells roundTrip to which call a request belongs.
 type outcomeKey struct{}
 
 // roundTrip sends a request of the library and records its outcome.
@@ -58,9 +60,9 @@ func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	return o.Response()
 }
 
-// call runs one method of the Web API. run makes the request through the library, with the context that it receives.
-// call itself decodes the response and does not use the library's error. A failure is a *chat.SendError. call blocks
-// until the response arrives or ctx ends.
+// call runs one method of the Web API. run must make the request by the library, with the context that it receives.
+// If there is a response, call decodes the response itself and ignores the library's error. All errors of call are of
+// type *chat.SendError. call blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*response, error) {
 	var o calls.Outcome
 	err := run(context.WithValue(ctx, outcomeKey{}, &o), b.api)
@@ -80,7 +82,7 @@ func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Cont
 	return nil, failure
 }
 
-// describe returns the platform's description of a failure, or "".
+// describe returns Slack's description of a failure, or "".
 func (a *response) describe() string {
 	if a.Error == "" {
 		return ""

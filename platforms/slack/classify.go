@@ -11,15 +11,15 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a rate limit without Retry-After. It is half of the minute over which Slack
-// counts.
+// defaultRetryAfter is the wait after a response that reports a rate limit but lacks the header Retry-After. It is
+// half of the minute over which Slack counts calls.
 const defaultRetryAfter = 30 * time.Second
 
 const methodPost = "chat.postMessage"
 
-// rateLimitScope returns what a method's rate limit blocks: for posts, the posts in that channel; for any other
-// method, its calls in the workspace. If an auxiliary method is limited, the calls that need it are blocked; see
-// [notStarted]. https://docs.slack.dev/apis/web-api/rate-limits
+// rateLimitScope returns which calls are blocked when Slack limits a method. A limit of chat.postMessage blocks posts
+// in the same channel. A limit of any other method blocks all calls of the method in the workspace. For auxiliary
+// methods, see [notStarted]. https://docs.slack.dev/apis/web-api/rate-limits
 func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	switch method {
 	case methodPost:
@@ -37,8 +37,8 @@ func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	return chat.ScopeEndpoint, cmp.Or(ops[method], chat.OpAll)
 }
 
-// classify decides what may be done after a refused call. known says that the response is from the API and not, for
-// example, from a proxy.
+// classify returns the error for a refused call. The error's kind tells the gateway how it may continue. known says
+// that the response is from Slack's API and not, for example, from a proxy.
 func classify(method string, o calls.Outcome, a *response, known bool) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):
@@ -46,11 +46,11 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: scope, Ops: ops}
 	case known:
 		return &chat.SendError{Kind: kindOf(method, a)}
-	case o.Status == http.StatusRequestEntityTooLarge: // from a proxy
+	case o.Status == http.StatusRequestEntityTooLarge: // only a proxy sends this status
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		// A proxy blocked the call, or the URL is wrong. Both can be fixed without a restart, so the error is neither
-		// Auth nor Forbidden.
+		// A proxy blocked the call, or the URL is wrong. An operator can fix both without a restart, so the error is
+		// Temporary, neither Auth nor Forbidden.
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
@@ -60,13 +60,13 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 // https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. An error that is not listed here is
 // Rejected: the content is assumed to be the cause.
 //
-// A deleted thread counts as Forbidden: nothing can be written in that conversation, although the channel may work. A
-// message that unexpectedly still streams is Temporary: see [Bot.Edit].
+// The error for a deleted thread is Forbidden: the bot can't write in that thread, although it may be able to write
+// in the channel. The error for an edit of a message that is still a stream is Temporary; see [Bot.Edit].
 func kindOf(method string, a *response) chat.ErrorKind {
 	switch a.Error {
 	case "missing_scope", "not_allowed_token_type":
-		// Without the scopes to write or to receive, the bot can do nothing, and only the operator can add these
-		// scopes. Other scopes are optional.
+		// The error is Auth if the app lacks a scope that it needs for writing or receiving. Without such a scope,
+		// the bot can do nothing until the operator adds the scope. All other scopes are optional.
 		if strings.HasPrefix(method, "chat.") || method == methodOpen || method == methodSelf {
 			return chat.Auth
 		}

@@ -10,22 +10,22 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Dialect writes standard Markdown for markdown_text
-// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). Slack also interprets its own control sequences in
-// angle brackets there, so Dialect writes none.
+// Dialect writes standard Markdown for Slack's markdown blocks
+// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). Slack also interprets its own control
+// sequences, which are in angle brackets, in these blocks. Dialect therefore never writes a control sequence.
 //
 //	Markdown                      becomes
 //	**bold**                      **bold**
 //	*italic*, _italic_            *italic*
 //	~~strike~~                    ~~strike~~
 //	# heading                     # heading
-//	`code`, fenced code           the same byte for byte, except three backticks and control sequences
+//	`code`, fenced code           the same byte for byte, but with a joiner in three backticks and in control sequences
 //	| table |                     the same; beyond 20 columns, the last ones are joined
 //	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
-//	https://example.org           the same, or [https://...](https://...) where marks are near
+//	https://example.org           the same, or [https://...](https://...) if it touches other characters or contains marks
 //	> quote                       > quote; a quote in a quote becomes a part of the outer quote
-//	- item, 1. item               the same, nested as far as the text of the item above; "2\. item" where a list would begin
-//	                              with it, as below code. Tasks, and what is in them, are text behind no-break spaces
+//	- item, 1. item               the same, nested as far as the text of the item above; "2\. item" where a new list would
+//	                              begin with 2, such as below code. Tasks become text after no-break spaces
 //	a line break                  two spaces and a line break
 //	< > &                         &lt; &gt; &amp;, unchanged in code
 //	<!here>, <@U1>                &lt;!here&gt;, in code with a joiner after <
@@ -34,7 +34,7 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols and enables the cells of tables and list items.
+// Shape returns the symbols of markup.Plain, and enables tables, tasks and lists.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Tables | markup.Tasks | markup.Lists
@@ -46,12 +46,12 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
 
-// Len counts UTF-16 code units. The limits are in "characters"
-// (https://docs.slack.dev/reference/methods/chat.postMessage) without a definition. UTF-16 units are safe, because a
-// text never has more code points than UTF-16 units.
+// Len counts UTF-16 code units. Slack states its limits in "characters"
+// (https://docs.slack.dev/reference/methods/chat.postMessage) but does not define the term. UTF-16 code units are
+// safe, because no text has fewer of them than code points.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
-// grammar describes the Markdown of markdown_text.
+// grammar describes the Markdown of Slack's markdown blocks.
 type grammar struct{}
 
 // Rules returns the rules of CommonMark, with six levels of headings that all look the same.
@@ -78,9 +78,10 @@ var (
 	simple     = regexp.MustCompile(`^https?://[0-9A-Za-z./-]*[0-9A-Za-z/]$`)
 )
 
-// Escape appends a character of text. Slack documents the characters that a backslash escapes
-// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). It shows the three entities as characters and
-// does not read them as control sequences (https://docs.slack.dev/messaging/formatting-message-text#escaping).
+// Escape appends a character of the text to out, and escapes the character if Slack would interpret it. Slack
+// documents which characters a backslash escapes (https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
+// Slack shows the entities &lt;, &gt; and &amp; as characters, and never as a part of a control sequence
+// (https://docs.slack.dev/messaging/formatting-message-text#escaping).
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	escaped := false
@@ -93,13 +94,13 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		return append(out, "&amp;"...)
 	case '\\', '*', '`', '[', ']', '~':
 		escaped = true
-	case '_': // has no meaning inside a word
+	case '_': // an underscore has no meaning inside a word
 		escaped = !at.InWord()
 	case '#':
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
 		escaped = at.Start()
-	case '@': // Slack does not document that @ notifies anybody here, but with older parameters it does
+	case '@': // with older parameters, @here notifies people; Slack does not say whether it does in markdown blocks
 		if mention.MatchString(at.Rest()) {
 			return append(out, "@"+marks.Joiner...)
 		}
@@ -107,7 +108,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		if emoji.MatchString(at.Rest()) {
 			return append(out, ":"+marks.Joiner...)
 		}
-		escaped = at.Start() && at.Next() == '-' // otherwise it would align a table column
+		escaped = at.Start() && at.Next() == '-' // ":-" at the start could align a table column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}
@@ -127,10 +128,11 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// Address finds no URLs, because Link decides how they are written.
+// Address finds no URLs, because Link decides how URLs are written.
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
-// Link returns the target of a link. A URL alone between white space needs no markup.
+// Link returns the target of a link, or "" if the link needs no markup. A simple URL between white space needs no
+// markup, because Slack links it by itself.
 func (grammar) Link(text string, f markup.Format, alone bool) string {
 	to := marks.Destination(f.URL, "http", "https", "mailto")
 	if to == "" {

@@ -1,11 +1,12 @@
-// Package slack implements Slack's APIs. It decodes events, slash commands and button presses, which arrive by Socket Mode or
-// by HTTP, and encodes the gateway's messages as Markdown.
+// Package slack is the adapter for Slack. It decodes events, slash commands and button presses, which Slack delivers
+// by Socket Mode or by HTTP, and sends the gateway's messages as Markdown.
 //
-// The library builds the requests. Results are decoded from the responses themselves, so a response with a field that the
-// library does not know is not a failure. A thread is a conversation: a message at the top of a channel is answered in
-// its thread.
+// The library slack-go builds the requests. The package decodes the responses itself, because the library fails if a
+// response contains a field of an unknown form. Each thread is a conversation. The bot answers a message outside of
+// threads in a new thread that starts at the message.
 //
-// The package states its limits but does not enforce them: it never repeats, throttles or splits a call, and keeps no
-// state of a message after a call has returned. Every failure is a [chat.SendError] that says what may be done next. No
-// error and no log contains a token, the signing secret, or the URL of a socket or upload.
+// The package tells the gateway Slack's limits but does not enforce them for the gateway's calls: it never delays or
+// repeats such a call, and never splits a text. Every error of a call is a [chat.SendError], whose kind tells the
+// gateway how it may continue. No error and no log contains a token, the signing secret, or the URL of a socket or
+// upload.
 package slack

@@ -8,7 +8,8 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// Payloads that Slack delivers, with the used fields. They are the same over sockets and HTTP.
+// The following structs hold the fields that telex uses of Slack's payloads. Slack delivers the same payloads over
+// sockets and over HTTP.
 
 // callback is the payload of the Events API.
 // https://docs.slack.dev/apis/events-api/#callback-field
@@ -122,7 +123,7 @@ func (m *message) key() string {
 	return key
 }
 
-// isFile reports whether m is the file that was created with the key with this hash.
+// isFile reports whether m shows the file that was created with the key whose hash is given.
 func (m *message) isFile(hashed string) bool {
 	return slices.ContainsFunc(m.Files, func(f file) bool { return strings.Contains(f.Name, keyMark(hashed)) })
 }

@@ -19,8 +19,8 @@ func scopes() []string {
 	}
 }
 
-// Examine returns what Slack says about the bot and, with Socket Mode, whether Slack accepts the app's token. It
-// neither receives nor sends messages. Errors are a *chat.SendError.
+// Examine asks Slack for the bot's account and scopes. With Socket Mode, it also checks whether Slack accepts the
+// app's token. It neither receives nor sends messages. All its errors are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -55,7 +55,7 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	return out, nil
 }
 
-// missingScopes returns the scopes that are missing in Slack's list of granted scopes.
+// missingScopes returns the scopes that telex's manifest requests but Slack's list of granted scopes lacks.
 func missingScopes(granted string) []string {
 	has := strings.FieldsFunc(granted, func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.DeleteFunc(scopes(), func(s string) bool { return slices.Contains(has, s) })

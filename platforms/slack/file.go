@@ -19,16 +19,17 @@ import (
 
 const (
 	methodUploadURL = "files.getUploadURLExternal"
-	methodUpload    = "upload file" // no method of the Web API, but a POST to a URL that Slack creates for each upload
+	methodUpload    = "upload file" // not a method of the Web API: a POST request to a URL that Slack creates for each upload
 	methodComplete  = "files.completeUploadExternal"
 	methodDrop      = "files.delete"
 )
 
-// SendFile sends a file as a new message with m's text above it. The text is plain, because comments of files have no
-// Markdown. SendFile makes three calls. Only the last call shows anything, so a failure of an earlier call is never
-// Uncertain. The receipt contains the id of the file, by which it can be deleted, because Slack does not return the
-// message. The file's download name contains a mark of m's key, by which [Bot.Find] recognizes it. Its visible title
-// is f's name. https://docs.slack.dev/messaging/working-with-files#upload
+// SendFile sends a file as a new message, with the text of m above the file. The text is plain, because Slack does
+// not support Markdown in the comment of a file. SendFile makes three calls. Only the last call makes the file
+// visible, so an error of an earlier call is never Uncertain. Slack does not return the id of the message. So the
+// receipt contains the id of the file, by which Delete can delete the file. The file's download name contains a mark
+// of m's key, by which [Bot.Find] recognizes the file. The file's visible title is the name of f.
+// https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) == 0:
@@ -71,8 +72,8 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 // linkLike matches text that Slack may turn into a link.
 var linkLike = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*:/|(?:[\p{L}\p{N}_-]+\.)+\p{L}{2})\S*`)
 
-// disableLinks turns the URLs in a text into code, in which Slack makes no links. Link previews can't be disabled for
-// the comment of a file.
+// disableLinks formats the URLs in a text as code, because Slack makes no links and no previews in code. Slack has no
+// option that disables link previews in the comment of a file.
 func disableLinks(text string) string {
 	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
@@ -116,8 +117,9 @@ func nameWithMark(name, hashed string) string {
 // keyMark returns the mark for a key's hash in a file name.
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
-// mayFetch reports whether the token may be sent to a URL. Files that are stored outside Slack may have any URL. See
-// url_private of https://docs.slack.dev/reference/objects/file-object.
+// mayFetch reports whether telex may send the bot's token to a URL. It accepts only URLs of Slack, because a file
+// that is stored outside Slack may have any URL. See url_private of
+// https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

@@ -9,31 +9,33 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Limits of a search. Slack returns the messages of a thread oldest first, so a search must start at some time:
-// findSpan before now. A create that is older than that is no longer searched for.
+// Limits of a search for a message. Slack returns the messages of a thread oldest first, so a search must begin at a
+// certain time, which is findSpan before now. A search does not find older messages.
 // https://docs.slack.dev/reference/methods/conversations.replies
 const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
 	findPages = 2
-	// streamMaxAge is the maximum age of a message without a key that Find takes for another process's stream.
+	// If a message without a key is at most streamMaxAge old, Find may take it for a stream that another process
+	// started.
 	streamMaxAge = 10 * time.Minute
 	// clockSkew is the assumed maximum difference between Slack's clock and this machine's clock.
 	clockSkew = time.Minute
 )
 
-// maxSentKeys limits the remembered keys of creates. A few are enough, because the search for a create with an
-// unknown outcome follows soon after the create.
+// maxSentKeys limits the keys of creates that a Bot remembers. A few keys are enough, because the gateway searches
+// for the message of a create of unknown outcome soon after the create.
 const maxSentKeys = 1024
 
-// Newest implements preview.Finder. It returns "", because the key is enough to find a message.
+// Newest implements preview.Finder. It returns "", because Find needs only the key of a message.
 func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
-// Find returns the bot's message that was created with c's key, among those of the last day. Files have the key in
-// their names. A stream gets its key only when it is stopped. So if no message has the key, Find takes the bot's
-// newest message in the thread that has no key and is not a file, unless c.KeyOnly forbids that. That message must be
-// newer than the start of the stream. If another process started the stream, the message must be at most ten minutes
-// old. If messages can't be read or are too many, Find fails with Rejected.
+// Find searches the bot's messages of the last day for the message that was created with the key of c. The name of a
+// file contains its key. The message of a stream has no key until the stream is stopped. So if no message has the key
+// and c.KeyOnly is false, Find returns the bot's newest message in the thread, if that message has no key and is not
+// a file. If this process started the stream, the message must be newer than the start of the stream. If another
+// process started the stream, the message must be at most ten minutes old. If the bot can't read the messages, or if
+// there are too many, Find fails with Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -72,7 +74,8 @@ func (b *Bot) recentOwnMessages(ctx context.Context, to chat.Target, self identi
 	for range findPages {
 		list, next, err := b.read(ctx, to, from)
 		if err != nil {
-			// The bot may be able to write where it can't read. A later attempt to read would fail too.
+			// The bot may be able to write in a chat that it can't read. The error becomes Rejected, because a later
+			// attempt to read would fail too.
 			return nil, calls.Reclassify(err, chat.Rejected, chat.Forbidden, chat.Gone)
 		}
 		for _, m := range list {
@@ -90,8 +93,9 @@ func (b *Bot) recentOwnMessages(ctx context.Context, to chat.Target, self identi
 	}
 }
 
-// foundRef returns a message's reference as the create would have returned it: by its file, or as a stream. A message
-// without a key is such a stream; it gets its key when it is stopped.
+// foundRef returns the reference to a message that the create would have returned. The reference to a file contains
+// the id of the file. A message without a key is a stream, and the reference to a stream contains the hash of its
+// key.
 func foundRef(to chat.Target, m *message, key string) chat.MessageRef {
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.TS)}
 	switch {

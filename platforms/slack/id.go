@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A message on Slack is identified by its channel and its ts, a time that is unique in the channel. The ids of this
-// package contain the ts and whatever else a call about the message needs:
+// A message on Slack is identified by its channel and its ts, a time that is unique in the channel. The message ids
+// of this package contain the ts and everything else that a call about the message needs:
 //
 // 	1700000000.000100/U123           a message of a person or of another bot
 // 	command:13345.73.88/U123         a slash command, by its trigger
@@ -21,7 +21,7 @@ import (
 // 	1700000000.000300/4f0c…          a stream of this bot, with the hash of its key
 // 	F123                             a file of this bot; Slack does not tell which message shows it
 
-// questionID returns the id of a received message. A mention causes two events, which get the same id.
+// questionID returns the id of a received message. Slack sends two events for one mention, and both get the same id.
 func questionID(ts, user string) chat.MessageID { return chat.MessageID(ts + "/" + user) }
 
 // asker returns the author's user id from the id of a received message, or "" if the id contains none.
@@ -44,7 +44,8 @@ func isFile(id chat.MessageID) bool {
 	return len(id) > 1 && id[0] == 'F' && strings.Trim(string(id[1:]), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// hash returns a key's hash, for metadata that the whole workspace can read.
+// hash returns the hash of a key. telex puts the hash instead of the key into the metadata of messages, because the
+// whole workspace can read the metadata.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:12])
@@ -73,5 +74,5 @@ func tsOf(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
 }
 
-// isLater reports whether a is after b. Any ts is after an invalid one.
+// isLater reports whether a is after b. Every valid ts counts as later than an invalid one.
 func isLater(a, b string) bool { return timeOf(a).After(timeOf(b)) }

@@ -22,7 +22,7 @@ type decodedEvent struct {
 	in   chat.Inbound
 	raw  string   // the text as received
 	ts   string   // time of the event, for the order and the resume cursor; empty: the event can't be read again
-	self identity // mentions of this identity are left out
+	self identity // the bot's account, whose mentions are removed from the text
 
 	shared []attachment // messages that the author shared together with this message
 	team   string       // of the sender; empty: unknown
@@ -71,8 +71,9 @@ func decodeEvent(data []byte, self identity) (decodedEvent, bool, error) {
 	return m.decode(self)
 }
 
-// decode decodes a change that the author of the message made to its text. It returns false for other changes. Slack
-// also reports that it added a link preview, or that the bot edited its own message.
+// decode decodes an edit or deletion of a message. It returns false if the change is not an edit of the text by the
+// message's author. For example, Slack also reports a change when it adds a link preview, or when the bot edits its
+// own message.
 func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	m, before, kind := c.Message.value, c.Previous.value, chat.Edited
 	if c.DeletedTS != "" || m.Subtype == subtypeTombstone {
@@ -95,7 +96,8 @@ func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	return a, true, nil
 }
 
-// decode decides whether m is for the bot, and decodes it. The two events of one mention give the same result.
+// decode decides whether m is for the bot, and decodes it. Slack sends two events for one mention, and decode returns
+// the same result for both.
 func (m *message) decode(self identity) (decodedEvent, bool, error) {
 	if !m.isUserMessage() || m.isFrom(self) {
 		return decodedEvent{}, false, nil
@@ -130,7 +132,8 @@ func (m *message) decode(self identity) (decodedEvent, bool, error) {
 	}, true, nil
 }
 
-// readableTS returns the ts of a message that can be read again, or "".
+// readableTS returns the ts of a message that the bot can read again from Slack. For edits and deletions, it returns
+// "".
 func (a *decodedEvent) readableTS() string {
 	if a.in.Kind == chat.Edited || a.in.Kind == chat.Deleted {
 		return ""
@@ -138,8 +141,9 @@ func (a *decodedEvent) readableTS() string {
 	return a.ts
 }
 
-// target returns where an answer to m goes, which is m's thread. A message outside of threads is answered in a thread
-// that it starts. Only in a direct message is it answered outside of threads.
+// target returns where the bot answers m. If m is in a thread, the bot answers in this thread. If m is in a channel
+// outside of threads, the bot answers in a new thread that starts at m. If m is a direct message outside of threads,
+// the bot's answer is outside of threads too.
 func (m *message) target() chat.Target {
 	to := channelTarget(m.Channel, m.ChannelType)
 	switch {
@@ -151,8 +155,8 @@ func (m *message) target() chat.Target {
 	return to
 }
 
-// channelTarget returns the target of a channel, outside of its threads. The ids of direct messages begin with D; in
-// some payloads, nothing else identifies them.
+// channelTarget returns the target of a channel, outside of its threads. The id of the channel of a direct message
+// begins with D. In some payloads, only the id shows that the channel is one.
 func channelTarget(channel, kind string) chat.Target {
 	to := chat.Target{Chat: chat.ChatID(channel), Kind: chat.Group}
 	if kind == "im" || kind == "" && strings.HasPrefix(channel, "D") {
@@ -161,7 +165,7 @@ func channelTarget(channel, kind string) chat.Target {
 	return to
 }
 
-// attachments lists the files of a message. A deleted file has no URL and therefore no id.
+// attachments lists the files of a message. A deleted file has no URL, so its attachment has no id.
 func attachments(files []file) []chat.Attachment {
 	var list []chat.Attachment
 	for _, f := range files {
@@ -176,8 +180,8 @@ func attachments(files []file) []chat.Attachment {
 	return list
 }
 
-// decodeCommand decodes a slash command. The app has one slash command, whose name the operator chooses, and the
-// gateway parses its text. The command can't be used in threads, so its answer is outside of threads.
+// decodeCommand decodes a slash command. The app has one slash command, whose name the operator chooses. The gateway
+// parses the text after this name. People can't use slash commands in threads, so the bot answers outside of threads.
 func decodeCommand(data []byte) (decodedEvent, bool, error) {
 	c, err := receiving.Decode[command](data)
 	if err != nil {
@@ -203,7 +207,8 @@ func (c *command) decode() (decodedEvent, bool, error) {
 	}, true, nil
 }
 
-// decodeInteraction decodes a button press. The press gets an id of its own, because two presses of one button differ.
+// decodeInteraction decodes a button press. Each press gets an id of its own, because a person may press the same
+// button several times.
 func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 	i, err := receiving.Decode[interaction](data)
 	if err != nil {
@@ -219,7 +224,7 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 		return decodedEvent{}, false, errors.New("a press of a button has no channel, user, action or time")
 	}
 	to := channelTarget(channel, "")
-	if thread != ts { // if they are equal, the message starts the thread and counts as outside of it
+	if thread != ts { // if the two are equal, the message is a thread's parent and counts as outside of the thread
 		to.Thread = chat.ThreadID(thread)
 	}
 	return decodedEvent{team: i.User.Team, in: chat.Inbound{
@@ -233,8 +238,8 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 	}}, true, nil
 }
 
-// complete sets an event's text and quotes, with people's names. It returns false if both are empty. A mention
-// without further text is not empty.
+// complete sets an event's text and quotes, with people's names. It returns false if the event has no text, no quotes
+// and no files and is not addressed to the bot. So a mention of the bot without further text is not ignored.
 func (a *decodedEvent) complete(name func(user string) string) bool {
 	text := plainText(a.raw, a.self.User, name)
 	switch a.in.Kind {

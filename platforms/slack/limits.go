@@ -6,14 +6,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content, in UTF-16 units. The documentation counts characters; a text never has more characters
-// than UTF-16 units.
+// Limits of message content, in UTF-16 code units. Slack's documentation counts characters. UTF-16 code units are
+// safe, because no text has fewer of them than characters.
 const (
-	// textLimit is the maximum length of a message: the sum of its markdown blocks, or one addition to a stream.
-	// Posts and updates have the same limit here. Otherwise a message could be posted that no edit may change any
-	// more (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+	// textLimit is the maximum length of a message, which is the sum of its markdown blocks, and of one addition to a
+	// stream. telex uses the same limit for posts and updates, so that every message that telex posts can be edited
+	// later (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
 	textLimit = 12_000
-	// plainLimit is the maximum length of the notification text beside the blocks, in an update.
+	// plainLimit is the maximum length of the notification text that an update contains in addition to its blocks.
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
 	plainLimit = 4000
 	// totalLimit is the maximum length of a message's text and blocks together. Slack refuses more than about 13,200
@@ -38,14 +38,16 @@ const (
 	maxUpload = 1_000_000_000 // bytes
 )
 
-// typingEvery is the interval at which the status below a thread is renewed. Slack shows it for two minutes or until
-// the bot's next message. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+// typingEvery is the interval at which telex renews the status below a thread. Slack shows the status for two minutes
+// or until the bot's next message. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 const typingEvery = 100 * time.Second
 
-// A stream lasts about five minutes, which is not documented. After that it can't be extended or stopped, and looks
-// broken until an update repairs it (F48). https://github.com/slackapi/python-slack-sdk/issues/1859
+// Slack ends a stream after about five minutes, which Slack does not document. An ended stream can't be extended or
+// stopped, and its message looks broken until an update repairs the message (F48).
+// https://github.com/slackapi/python-slack-sdk/issues/1859
 const (
-	// streamLifetime leaves a minute for a stop that must wait for the rate limit.
+	// streamLifetime is the age at which the gateway stops a stream. It leaves a minute for a call of Stop that must
+	// wait for the rate limit.
 	streamLifetime = 4 * time.Minute
 	// streamMayHaveEnded is the age from which a stream may have ended by itself.
 	streamMayHaveEnded = streamLifetime + 30*time.Second
@@ -59,8 +61,9 @@ const (
 	tier3      = 50
 	tier4      = 100
 
-	// The two methods that read messages are in tier 3. Find reads one or two pages, and ReadThread reads up to four.
-	// Reading missed messages after a start gets the remaining calls.
+	// The two methods that read messages are in tier 3. Find reads one or two pages of messages, and ReadThread reads
+	// up to four pages. readCount is the remaining number of pages, which telex may use to read missed messages after
+	// a start.
 	findCount   = 12
 	threadCount = 8
 	readCount   = tier3 - 2*findCount - threadCount
@@ -69,8 +72,8 @@ const (
 // idleConnections is how many idle connections to Slack are kept.
 const idleConnections = 8
 
-// Profile returns the limits of a chat. Threads have native streams and a status line. Commands work only outside of
-// threads.
+// Profile returns the limits of a chat. In threads, Slack supports native streams and a status line, but no slash
+// commands.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
@@ -106,9 +109,9 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// endpointLimit returns a limit for the whole endpoint that keeps to a published number of calls per minute. A tenth
-// of the calls, and at least three, may come at once. Count is smaller than the published number, because an earlier
-// process may have made such a burst just before; see chat.Limit.
+// endpointLimit returns a limit for the whole endpoint, from the number of calls per minute that Slack publishes. The
+// limit allows bursts of a tenth of these calls, but at least of three. Its Count is smaller than the published
+// number, because an earlier process may have made a burst just before; see chat.Limit.
 func endpointLimit(ops chat.Op, published int) chat.Limit {
 	burst := max(3, published/10)
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: published - burst + 1, Window: tierWindow, Burst: burst}

@@ -11,15 +11,15 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Slash commands can be used in every conversation. If the bot is not a member and can't answer, the acknowledgement
-// says so, because the person would otherwise see no reaction.
+// People can use slash commands in every conversation. If the bot is not a member of the conversation, it can't
+// answer there. The acknowledgement of the command then says so, because the person would see no other reaction.
 
 const (
 	methodInfo = "conversations.info"
-	// textNotMember is shown only to the person.
+	// textNotMember is visible only to the person who used the command.
 	textNotMember = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// maxInfos limits the requests for conversations per minute, as maxLookups limits those for names. The method is
-	// in tier 3. https://docs.slack.dev/reference/methods/conversations.info
+	// maxInfos limits the calls of methodInfo per minute to half of Slack's limit, tier 3, as maxLookups does for
+	// requests for names. https://docs.slack.dev/reference/methods/conversations.info
 	maxInfos = tier3 / 2
 )
 
@@ -31,7 +31,7 @@ func acknowledgement(kind, text string) json.RawMessage {
 	if text != "" {
 		fields["text"] = text
 	}
-	data, _ := json.Marshal(fields) // encoding can't fail: texts only
+	data, _ := json.Marshal(fields) // encoding can't fail, because fields contains only texts
 	return data
 }
 
@@ -51,7 +51,7 @@ func (b *Bot) isNotMember(ctx context.Context, a *decodedEvent) bool {
 	}
 	var result struct {
 		Channel struct {
-			Member *bool `json:"is_member"` // not for direct messages
+			Member *bool `json:"is_member"` // absent for direct messages
 		} `json:"channel"`
 	}
 	if got.decode(methodInfo, &result) != nil {

@@ -10,10 +10,11 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Limits of catching up. Reading a chat takes at least one call of a method in tier 3. So messages are not read if
-// they are too old, or if too many chats have missed messages.
+// Limits of reading missed messages. Reading one chat takes at least one call of a method in tier 3, and Slack allows
+// only 50 of these calls per minute. So telex does not read messages that are too old, and limits the number of chats
+// that it reads.
 const (
-	missedMargin = 2 * time.Minute // messages may arrive in another order than that in which they were written
+	missedMargin = 2 * time.Minute // because messages may arrive in another order than people wrote them
 	missedSpan   = 24 * time.Hour
 	missedPage   = 200
 	missedPages  = 3 // per chat
@@ -24,9 +25,10 @@ const (
 	missedRetryTime = time.Hour
 )
 
-// readMissed delivers the messages that were written while nothing was received: oldest first in each chat, and in
-// channels and their threads only those for the bot. It starts once Slack delivers new messages again, and fails only
-// if accept fails or ctx ends. Chats that can't be read for an hour are skipped and logged.
+// readMissed delivers the messages that people wrote while the bot received nothing. It delivers the messages of each
+// chat oldest first. In channels and threads, it delivers only messages for the bot. It starts when Slack delivers
+// new messages again. It fails only if accept fails or ctx ends. If a chat can't be read for an hour, readMissed
+// skips the chat and logs the error.
 func (r *receiver) readMissed(ctx context.Context) error {
 	select {
 	case <-r.open:
@@ -63,7 +65,7 @@ type catchUp struct {
 	err    error // the first error
 }
 
-// run reads every chat, starting with those where turns began recently.
+// run reads every chat, starting with the chats in which turns began recently.
 func (m *catchUp) run(ctx context.Context) error {
 	if err := receiving.ReadBacklog(ctx, m.bot.log, missedRetryTime, append(m.pieces(m.from.Places), m.listChannels(""))); err != nil {
 		return err
@@ -74,8 +76,8 @@ func (m *catchUp) run(ctx context.Context) error {
 	return nil
 }
 
-// noteFailure records an error of reading. Chats that the bot may not read don't count, because it can't answer there
-// either.
+// noteFailure records an error of reading a chat. It ignores the error if the bot may not read the chat, because the
+// bot can't answer in such a chat either.
 func (m *catchUp) noteFailure(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
@@ -86,8 +88,8 @@ func (m *catchUp) noteFailure(err error) {
 	}
 }
 
-// listChannels returns a piece of work: it lists a page of the bot's conversations and adds the pieces that read
-// them.
+// listChannels returns a piece of work that lists one page of the bot's conversations. After this piece, ReadBacklog
+// reads the listed conversations.
 func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string
@@ -139,7 +141,7 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 				}
 				m.reads++
 				for _, one := range list {
-					if isLater(one.TS, m.oldest) { // a thread's parent comes with its replies, even if it is old
+					if isLater(one.TS, m.oldest) { // Slack returns a thread's parent with the replies, even if the parent is old
 						found = append(found, one)
 					}
 				}
@@ -156,7 +158,8 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 	}
 }
 
-// deliverMissed delivers the new messages of a chat, oldest first. It returns pieces for the threads with new replies.
+// deliverMissed delivers the new messages of a chat, oldest first. It returns one piece of work for each thread with
+// new replies.
 func (m *catchUp) deliverMissed(ctx context.Context, in chat.Target, found []message) ([]receiving.Piece, error) {
 	slices.SortStableFunc(found, func(a, b message) int { return timeOf(a.TS).Compare(timeOf(b.TS)) })
 	var threads []chat.Target

@@ -10,12 +10,12 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// reorderDelay is how long a delivery waits for older deliveries. Each arrives on its own connection, so an older one
-// may arrive later.
+// reorderDelay is how long a delivery waits for the deliveries of older messages. Slack uses a connection of its own
+// for each delivery, so an older message may arrive later than a newer one.
 const reorderDelay = 50 * time.Millisecond
 
-// arrivalOrder sorts the messages of a chat by the time of writing. Deliveries arrive in parallel, and each waits a
-// short time for older ones.
+// arrivalOrder sorts the messages of a chat by the times at which people wrote them. Slack delivers messages in
+// parallel, and each delivery waits a short time for the deliveries of older messages.
 type arrivalOrder struct {
 	mu      sync.Mutex
 	waiting []*waiter
@@ -28,7 +28,8 @@ type waiter struct {
 	left chan struct{} // closed when the delivery leaves
 }
 
-// enter returns when no older delivery of the chat is waiting, or ctx ends. The caller must call leave.
+// enter waits until no delivery of an older message of the chat is waiting, or until ctx ends. The caller must call
+// leave.
 func (l *arrivalOrder) enter(ctx context.Context, in chat.ChatID, ts string) (leave func()) {
 	w := &waiter{in, ts, make(chan struct{})}
 	l.mu.Lock()
@@ -49,7 +50,7 @@ func (l *arrivalOrder) enter(ctx context.Context, in chat.ChatID, ts string) (le
 	}
 }
 
-// olderThan returns an older delivery of the same chat that is still waiting, or nil.
+// olderThan returns a waiting delivery of an older message of the same chat, or nil if there is none.
 func (l *arrivalOrder) olderThan(w *waiter) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,9 +12,11 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The pane is where people talk with the app. Slack has two kinds of apps with a pane. An assistant (assistant_view in
-// the manifest) has threads of its own, and assistant_thread_started reports each. An agent (agent_view), like all new
-// apps, uses the Messages tab, and app_home_opened reports that a person opened it.
+// The pane is the part of Slack's window in which a person talks with an app. Slack has two kinds of apps with a
+// pane. An assistant has assistant_view in its manifest. People talk with an assistant in threads of its own, and
+// Slack reports each new thread by the event assistant_thread_started. An agent has agent_view in its manifest, as
+// all new apps have. People talk with an agent in its Messages tab, and Slack reports by the event app_home_opened
+// that a person has opened the tab.
 // https://docs.slack.dev/ai/migrating-to-agent-messaging
 
 // Events of the pane.
@@ -59,7 +61,7 @@ func decodePane(kind string, event []byte) (decodedEvent, bool, error) {
 		}
 	case eventStop:
 		id = "stop:" + e.EventTS
-		in.Kind, text = chat.Text, "/stop" // not a slash command, because Slack would wait for its response
+		in.Kind, text = chat.Text, "/stop" // not chat.Command, because Slack expects no response to the button
 	}
 	if user == "" || channel == "" || thread == "" && kind == eventThread {
 		return decodedEvent{}, false, fmt.Errorf("decode %s: %w", kind, errMissingIDs)
@@ -74,8 +76,8 @@ const (
 	methodTitle   = "assistant.threads.setTitle"
 )
 
-// Suggest implements gateway.Pane. For an agent, Slack shows suggestions only outside of threads, and ignores others.
-// For an assistant, it shows them in threads.
+// Suggest implements gateway.Pane. For an agent, Slack shows suggested prompts only outside of threads, and ignores
+// prompts for threads. For an assistant, Slack shows suggested prompts in threads.
 // https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 func (b *Bot) Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error {
 	p := library.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: string(to.Chat), ThreadTS: string(to.Thread), Title: heading}
@@ -107,19 +109,18 @@ func (b *Bot) NameThread(ctx context.Context, to chat.Target, name string) error
 
 const (
 	methodStatus = "assistant.threads.setStatus"
-	// statusThinking is shown after the bot's name.
+	// statusThinking is the status of a working bot. Slack shows it after the bot's name.
 	statusThinking = "is thinking…"
 )
 
-// Typing shows below a thread that the bot is working, for two minutes or until its next message. Slack then also
-// shows its own stop button, if the app has one. Outside of threads there is no such indicator, and Typing does
-// nothing.
+// Typing shows a status below a thread, for two minutes or until the bot's next message. With the status, Slack also
+// shows its own stop button, if the app has one. Outside of threads, Slack has no status, and Typing does nothing.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return b.setStatus(ctx, to, statusThinking)
 }
 
-// Idle implements gateway.Idler. A message of the bot also removes the status, but Slack may still show that the bot
-// is working. Only an empty status or the end of a stream ends that. https://docs.slack.dev/ai/agent-sessions
+// Idle implements gateway.Idler. It sets an empty status. A message of the bot removes the status too, but Slack may
+// still show the bot as working until the status is empty or a stream ends. https://docs.slack.dev/ai/agent-sessions
 func (b *Bot) Idle(ctx context.Context, to chat.Target) error { return b.setStatus(ctx, to, "") }
 
 func (b *Bot) setStatus(ctx context.Context, to chat.Target, status string) error {

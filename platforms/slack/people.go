@@ -8,29 +8,30 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// Events contain only the ids of people. Names are for display and nothing depends on them, so requesting them must not
-// delay a message.
+// Slack's events contain only the ids of people, so telex requests people's names. Names are only displayed. So a
+// request for a name must not delay a message for long.
 const (
 	methodUser = "users.info"
-	// namesTimeout limits the time to get the names for messages that arrived together, because Slack waits only
-	// three seconds for an acknowledgement. If less than minNamesTime is left, no name is requested.
+	// namesTimeout limits the time to request the names for messages that arrived together, because Slack waits only
+	// three seconds for an acknowledgement. If less than minNamesTime is left, telex requests no name.
 	namesTimeout = time.Second
 	minNamesTime = namesTimeout / 4
-	// nameLifetime is how long a name is used, and failedLookupLifetime is how long a failed request is not repeated.
+	// nameLifetime is how long telex uses a name before it requests the name again. After a failed request, telex
+	// waits for failedLookupLifetime before it requests the name again.
 	nameLifetime         = 24 * time.Hour
 	failedLookupLifetime = 10 * time.Minute
-	// maxPeople limits the remembered names.
+	// maxPeople limits the names that a Bot remembers.
 	maxPeople = 2000
-	// maxLookups is the maximum number of requests for names per minute, by all processes with the account together.
-	// The method is in tier 4. This is half of the limit, because an earlier process may have used the other half
-	// just before. https://docs.slack.dev/reference/methods/users.info
+	// maxLookups is the maximum number of requests for names per minute by all processes that use the account.
+	// Slack's limit for the method is tier 4. maxLookups is half of that limit, because an earlier process may have
+	// used the other half just before. https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 
 // displayName is a person's name, or empty if the request failed.
 type displayName struct {
 	name  string
-	until time.Time // when to request it again; an outdated name is better than none
+	until time.Time // when to request the name again; an outdated name is better than none
 }
 
 // namesOf returns a function that returns the names of the people in one message. The function requests names until
@@ -52,7 +53,7 @@ func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user stri
 	}, done
 }
 
-// lookUp requests a name: the display name that the person chose, otherwise the full name.
+// lookUp requests a person's display name. If the person has not chosen a display name, it returns the full name.
 func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
 	a, err := b.call(ctx, methodUser, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetUserInfoContext(ctx, user)

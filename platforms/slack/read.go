@@ -66,8 +66,8 @@ func (b *Bot) fetchIdentity(ctx context.Context) (identity, error) {
 	return self, nil
 }
 
-// page says which messages to read. A thread's messages come oldest first, after its parent. A channel's messages come
-// newest first, without those in threads.
+// page says which messages to read. Slack returns the messages of a thread oldest first, after the thread's parent.
+// It returns the messages of a channel newest first, without the replies in threads.
 type page struct {
 	oldest string // a ts, exclusive
 	latest string // a ts, exclusive; empty: now
@@ -84,8 +84,8 @@ func readMethod(to chat.Target) string {
 }
 
 // read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at
-// the end. It skips messages that can't be decoded. The gateway and Run both read. So while the method is
-// rate-limited, read fails with RateLimited without a call.
+// the end. It skips messages that can't be decoded. Both the gateway and Run call read. After one of them has reached
+// the method's rate limit, read makes no call and fails with RateLimited until the limit ends.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)
@@ -163,11 +163,12 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 	return list, a.Metadata.value.Cursor, nil
 }
 
-// readers knows which processes use the same account. They share the limits of reading, and their number changes.
+// readers knows how many processes use the same account, and divides the rate limits of reading among them. The
+// number of processes may change at any time.
 type readers struct {
 	mu    sync.Mutex
-	from  chat.Resume // of the newest Run
-	began time.Time   // when the first Run began
+	from  chat.Resume // from the newest call of Run
+	began time.Time   // when the first call of Run began
 }
 
 // begin records that a Run begins.
@@ -181,8 +182,8 @@ func (r *readers) begin(from chat.Resume) {
 }
 
 // missedLimit returns how many pages of missed messages this process may read in a minute. If an older process also
-// receives, the limit is 0 in the first minute, because the older process may have just used the whole limit. It also
-// reads the messages that this process has missed.
+// receives messages, missedLimit returns 0 in the first minute, because the older process may have just used the
+// whole limit. The older process also reads the messages that this process has missed.
 func (r *readers) missedLimit() int {
 	from, began := r.now()
 	all, older := from.Others()
@@ -192,8 +193,8 @@ func (r *readers) missedLimit() int {
 	return max(1, readCount/(1+all))
 }
 
-// threadLimit returns how many pages this process may read in a minute in total, when it reads a thread: those of
-// missedLimit and its part of threadCount.
+// threadLimit returns how many pages this process may read in a minute, including the pages of a thread. The number
+// is the sum of missedLimit and this process's part of threadCount.
 func (r *readers) threadLimit() int { return r.missedLimit() + r.part(threadCount) }
 
 // part divides a number of calls among the processes, and returns how many this process may make.
@@ -209,8 +210,8 @@ func (r *readers) now() (from chat.Resume, began time.Time) {
 	return r.from, r.began
 }
 
-// pace limits calls per minute. Only the calls that read missed messages wait for it. The gateway delays all other
-// calls itself.
+// pace limits the number of calls per minute. Reading missed messages waits until pace allows the next call. Any
+// other function that uses pace fails or makes no call if the limit is reached.
 type pace struct {
 	mu    sync.Mutex
 	calls []time.Time // times of the calls in the last minute, oldest first
@@ -229,7 +230,7 @@ func (p *pace) wait(ctx context.Context, limit func() int) error {
 	}
 }
 
-// tryTake counts a call, or returns how long to wait.
+// tryTake counts a call and returns 0. If the limit is reached, it counts nothing and returns how long to wait.
 func (p *pace) tryTake(limit int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

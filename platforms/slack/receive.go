@@ -19,19 +19,19 @@ const (
 	// ackTimeout is how long Slack waits for an acknowledgement before it repeats a delivery.
 	// https://docs.slack.dev/apis/events-api/#responding
 	ackTimeout = 3 * time.Second
-	// holdTime is how long new messages wait for missed ones, so that they are delivered in order. It leaves time to
-	// store and acknowledge them.
+	// holdTime is how long new messages wait for missed messages, so that telex accepts the messages in order. The
+	// rest of ackTimeout is for storing and acknowledging the new messages.
 	holdTime = 1500 * time.Millisecond
 )
 
 // Run receives messages until ctx ends and passes each to accept, one after the other. It acknowledges a message only
-// after accept has returned nil. Slack delivers the other messages again. If from has a cursor, Run also reads the
-// messages that were missed since then: in the chats of from and in all of the bot's conversations. It reads at most
-// the messages of the last day, within Slack's limits.
+// after accept has returned nil. Slack delivers a message again that was not acknowledged. If from has a cursor, Run
+// also reads the messages that the bot has missed since then, in the chats of from and in all of the bot's
+// conversations. It reads only messages of the last day, and keeps to Slack's rate limits.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
-// received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. While one socket works, Run
-// replaces the others itself.
+// received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if one of
+// several sockets fails, but replaces this socket.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	b.readers.begin(from)
 	self, err := b.fetchIdentity(ctx)
@@ -61,8 +61,8 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return receiveError(ctx, context.Cause(run))
 }
 
-// Pulse implements gateway.Pulse. The loop that manages the sockets runs every BeatEvery, except while it opens a
-// socket.
+// Pulse implements gateway.Pulse. The loop that manages the sockets beats at least once every BeatEvery, except while
+// it opens a socket.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
 // receiver is the state of one Run.
@@ -97,8 +97,8 @@ func (r *receiver) markOpen(ctx context.Context) {
 // written later are new, even if Slack delivers them repeatedly.
 func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.bot.clock.At(r.opened)) }
 
-// hold waits until the missed messages are delivered, at most until holdTime after the start. A longer wait would
-// delay acknowledgements too much.
+// hold waits until the missed messages are delivered, but at most until holdTime after Slack could deliver first.
+// After a longer wait, Slack would not get the acknowledgement of a new message in time.
 func (r *receiver) hold(ctx context.Context) {
 	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdTime))
 	defer cancel()
@@ -108,14 +108,14 @@ func (r *receiver) hold(ctx context.Context) {
 	}
 }
 
-// acceptError is accept's error.
+// acceptError marks an error that accept returned.
 type acceptError struct{ error }
 
 // Unwrap returns accept's error.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes an event to accept. It returns nil if the event may be acknowledged, because it was accepted now or
-// earlier, or is empty. It fails with ctx's error or with an acceptError.
+// deliver passes an event to accept. It returns nil if the event may be acknowledged: if accept has accepted the
+// event, now or earlier, or if the event is empty. It fails with ctx's error or with an acceptError.
 func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
 	if !r.addNames(ctx, &a) {
 		return nil
@@ -148,8 +148,8 @@ func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
 	return nil
 }
 
-// addNames adds people's names to an event. It returns false if the event is empty. It requests no names for messages
-// that can't be for the bot.
+// addNames adds people's names to an event. It returns false if the event is empty. For messages that can't be for
+// the bot, addNames requests no names.
 func (r *receiver) addNames(ctx context.Context, a *decodedEvent) bool {
 	if !a.in.Addressed && !a.in.Follows {
 		return a.complete(func(string) string { return "" })
@@ -165,8 +165,8 @@ func (r *receiver) addNames(ctx context.Context, a *decodedEvent) bool {
 	return true
 }
 
-// namesDeadline returns when requesting names must end. Messages that arrived together share the deadline, because each
-// waits for the earlier ones and all must be acknowledged in time.
+// namesDeadline returns when the requests for names must end. Messages that arrived together have the same deadline,
+// because telex handles them one after the other and must acknowledge all of them in time.
 func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 	from := a.arrived
 	switch held := r.opened.Add(holdTime); {
@@ -178,8 +178,8 @@ func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 	return from.Add(namesTimeout)
 }
 
-// cursor returns the position from which a later Run continues, if the message with ts is accepted. It does not
-// advance until all missed messages are accepted.
+// cursor returns the position from which a later Run continues, if the message with ts is accepted. The position does
+// not advance until all missed messages are accepted.
 func (r *receiver) cursor(ts string) string {
 	if ts != "" && isLater(ts, r.newest) {
 		r.newest = ts
@@ -193,13 +193,14 @@ func (r *receiver) cursor(ts string) string {
 	return r.newest
 }
 
-// maxRecent limits the remembered accepted messages. Slack delivers some messages twice, by two events or because an
-// acknowledgement was lost. Reading missed messages also finds accepted ones. The gateway's store knows all accepted
-// messages; this only avoids most lookups there.
+// maxRecent limits the ids of accepted messages that a Bot remembers. The Bot may receive a message twice: because
+// Slack sends two events, because an acknowledgement was lost, or because it reads missed messages. By the remembered
+// ids, it drops most repeated messages without a query to the gateway's store, which would recognize all of them.
 const maxRecent = 4096
 
-// receiveError converts the end of a Run to its error. Reading can be repeated, so Uncertain becomes Temporary. If only
-// the operator can fix the problem, the error says how.
+// receiveError converts the error that ended a call of Run to the error that Run returns. Receiving can be repeated
+// without harm, so every kind of error except Auth and RateLimited becomes Temporary. If only the operator can solve
+// the problem, the error's text says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

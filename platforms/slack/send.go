@@ -22,8 +22,9 @@ const (
 	keyField     = "key"
 )
 
-// Send sends a new message in the thread of to. The message's metadata contains its key, by which [Bot.Find] resolves
-// an Uncertain failure. Slack has no replies: the thread shows which message is answered.
+// Send sends a new message to the thread or channel of to. The message's metadata contains the hash of the message's
+// key. By this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies, so Send ignores
+// m.ReplyTo; the thread shows which message the bot answers.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
 	if err != nil {
@@ -43,8 +44,8 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 
 const methodUpdate = "chat.update"
 
-// Edit replaces a message's text and its buttons. If an earlier process left a stream running, Edit stops it and fails
-// with Temporary. The next attempt finds a normal message.
+// Edit replaces a message's text and its buttons. If the message is still a stream, because an earlier process did
+// not stop it, Edit stops the stream and fails with Temporary. The next call of Edit then finds a normal message.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	ts, err := messageTS(methodUpdate, ref)
 	if err != nil {
@@ -59,7 +60,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	}
 	_, err = b.callForMessage(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)
 	if calls.Code(err) == "streaming_state_conflict" {
-		_ = b.Stop(ctx, ref, "") // the next edit shows whether it succeeded
+		_ = b.Stop(ctx, ref, "") // the next edit shows whether Stop succeeded
 	}
 	if err != nil {
 		return chat.Receipt{}, err
@@ -105,8 +106,9 @@ func messageTS(method string, ref chat.MessageRef) (string, error) {
 	return ts, nil
 }
 
-// content encodes a message as blocks, never as markdown_text. Only blocks can contain buttons. An update with blocks
-// replaces all blocks and shows no "(edited)". The effect of markdown_text on existing blocks is not documented.
+// content encodes a message as blocks. It does not use the parameter markdown_text, because only blocks can contain
+// buttons, and because Slack does not document how markdown_text changes existing blocks. An update with blocks
+// replaces all blocks of the message, and Slack does not mark the message as "(edited)".
 // https://docs.slack.dev/reference/methods/chat.update#arg_blocks
 func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if n := markup.Units(m.Text); n > textLimit {
@@ -122,7 +124,8 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	return append(linkPreviews(m), library.MsgOptionText(fallbackText(m), false), library.MsgOptionBlocks(blocks...)), nil
 }
 
-// linkPreviews says whether Slack may show previews of the links in a text, which it does for some links by default.
+// linkPreviews returns the options which say whether Slack may show previews of the links in a message. Without these
+// options, Slack shows previews of some links.
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func linkPreviews(m chat.Outgoing) []library.MsgOption {
 	if m.LinkPreview != "" {
@@ -144,26 +147,26 @@ func buttons(actions []chat.Action) library.Block {
 	return library.NewActionBlock("", row...)
 }
 
-// metadata adds the hash of a create's key.
+// metadata returns the option that puts the hash of a create's key into the message's metadata.
 func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// escapeControls escapes the control sequences in a text, because they could notify people. The dialect writes no
-// control sequences. escapeControls is for texts that are sent without markup because Slack refused their markup
-// (F35).
+// escapeControls escapes the control sequences in a text, because they could notify people. Texts in the dialect
+// contain no control sequences. But if Slack refuses the markup of a text, the gateway sends the text without markup,
+// and such a text may contain control sequences (F35).
 func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }
 
-// fallbackText returns a message's text for notifications and screen readers. It is mrkdwn, in which &, < and > must
-// be escaped, and it is cut to the limit of an update with blocks.
+// fallbackText returns a message's text for notifications and screen readers. Slack reads this text as mrkdwn, so
+// fallbackText escapes &, < and >. It cuts the text to the limit of an update with blocks.
 func fallbackText(m chat.Outgoing) string {
 	limit := min(plainLimit, totalLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
 	plain := cmp.Or(m.Plain, m.Text)
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	text := escape.Replace(plain)
-	for limit := limit; markup.Units(text) > limit; limit -= markup.Units(text) - limit { // entities are longer than their characters
+	for limit := limit; markup.Units(text) > limit; limit -= markup.Units(text) - limit { // escaping made the text longer
 		text = escape.Replace(cutUnits(plain, max(0, limit)))
 		if limit <= 0 {
 			break
@@ -172,7 +175,7 @@ func fallbackText(m chat.Outgoing) string {
 	return text
 }
 
-// cutUnits returns the longest prefix of text with at most n units.
+// cutUnits returns the longest prefix of text with at most n UTF-16 code units.
 func cutUnits(text string, n int) string {
 	for i, r := range text {
 		if n -= max(1, utf16.RuneLen(r)); n < 0 {

@@ -14,7 +14,7 @@ import (
 	"telex/platforms/internal/webhook"
 )
 
-// maxBody is the maximum size of a request body in bytes. Slack documents no limit; events are far smaller.
+// maxBody is the maximum size of a request body in bytes. Slack documents no limit, but its events are far smaller.
 const maxBody = 1 << 20
 
 // serveHTTP answers Slack's requests until ctx ends or accept fails.
@@ -46,8 +46,8 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one request. It returns after the content was accepted. If accept fails, it returns the error, and
-// Slack repeats the request.
+// answer handles one request of Slack. It returns a reply after accept has accepted the content of the request. If
+// accept fails, answer returns the error, and Slack repeats the request.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	if challenge := challengeOf(req.Body); challenge != "" {
 		return webhook.Text(challenge), nil // if the response is lost, Slack sends the challenge again
@@ -94,5 +94,5 @@ func decodeRequest(contentType string, body []byte, self identity) (decodedEvent
 		}
 		return c.decode()
 	}
-	return decodedEvent{}, false, nil // ssl_check and other checks of Slack
+	return decodedEvent{}, false, nil // ignore ssl_check and other checks by Slack
 }

@@ -17,22 +17,24 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// This is a client for Socket Mode. The library's client is not used: docs/adr/0015-what-slack-go-does.md says why.
+// This file implements a client for Socket Mode. docs/adr/0015-what-slack-go-does.md explains why telex does not use
+// the library's client.
 // https://docs.slack.dev/apis/events-api/using-socket-mode
 
 const methodOpen = "apps.connections.open"
 
 const (
-	// pingEvery and pongTimeout serve to detect a dead connection. Slack's own clients use the same values.
+	// telex sends a ping each pingEvery, and considers a connection dead if the pong does not arrive within
+	// pongTimeout. Slack's own clients use the same values.
 	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
 	pingEvery   = 10 * time.Second
 	pongTimeout = 5 * time.Second
-	// drainTime is how long a socket that Slack wants to replace is read beside the new one.
+	// drainTime is how long telex still reads a socket after Slack has asked to replace it.
 	drainTime = time.Minute
-	// If a socket was open for at least minStableLife, Run opens the next one at once when it ends. Otherwise Run
-	// returns, and its caller waits before the next Run.
+	// If the last socket ends after at least minStableLife, Run opens the next socket at once. If it ends earlier,
+	// Run returns, and the caller of Run waits before the next Run.
 	minStableLife = 10 * time.Second
-	// If Slack wants to replace a socket sooner than minLife after it was opened, the socket counts as flapping.
+	// If Slack asks to replace a socket less than minLife after the socket was opened, the socket counts as flapping.
 	minLife = 2 * time.Second
 	// The waits between attempts to replace a socket that still works.
 	firstRetry = time.Second
@@ -47,16 +49,16 @@ const (
 // envelope is a message from a socket: hello, disconnect, or something to acknowledge.
 type envelope struct {
 	Type        string          `json:"type"`
-	Reason      string          `json:"reason"` // of a disconnect
+	Reason      string          `json:"reason"` // only in a disconnect: why Slack wants to replace the socket
 	ID          string          `json:"envelope_id"`
 	Payload     json.RawMessage `json:"payload"`
 	Retry       int             `json:"retry_attempt"`
-	Connections int             `json:"num_connections"` // of a hello
+	Connections int             `json:"num_connections"` // only in a hello: number of the app's open sockets
 
 	arrived time.Time
 }
 
-// socket is one connection on which Slack delivers.
+// socket is one WebSocket connection by which Slack delivers events.
 type socket struct {
 	conn  *websocket.Conn
 	queue chan envelope // separates reading from accepting, because answering pings must not wait for the store
@@ -70,15 +72,15 @@ type socketEvent struct {
 	err     error // why the socket ended
 }
 
-// runSockets keeps a socket open until ctx ends, or until the last socket has closed and no other can be opened. A
-// socket that Slack wants to replace is read until its replacement works.
+// runSockets keeps a socket open. It returns when ctx ends, or when the last socket has closed and no other socket
+// can be opened. If Slack asks to replace a socket, runSockets opens a new socket while it still reads the old one.
 func (r *receiver) runSockets(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	k := socketManager{sockets: make(map[*socket]bool), events: make(chan socketEvent), delay: firstRetry}
-	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()
 	for {
 		r.bot.heart.Beat()
@@ -125,8 +127,8 @@ type socketManager struct {
 	notBefore time.Time // end of a rate limit: no socket may be requested before
 }
 
-// needsSocket reports whether a socket should be opened now: Slack wants to replace all existing sockets, and no wait
-// is running.
+// needsSocket reports whether runSockets must open a socket now. This is so if Slack has asked to replace all
+// existing sockets and no wait is running.
 func (k *socketManager) needsSocket() bool {
 	for _, leaving := range k.sockets {
 		if !leaving {
@@ -138,15 +140,15 @@ func (k *socketManager) needsSocket() bool {
 
 // postpone delays the next attempt to open a socket.
 func (k *socketManager) postpone(least time.Duration) {
-	k.retryAt = time.After(max(k.delay, least)) //nolint:forbidigo // receiving waits, and no call of the gateway.
+	k.retryAt = time.After(max(k.delay, least)) //nolint:forbidigo // only receiving waits, not a call of the gateway.
 	k.delay, k.notBefore = min(maxRetry, 2*k.delay), time.Now().Add(least)
 }
 
-// isFlapping reports whether this socket and the one before it both had to be replaced right after they were opened.
-// The next socket would probably not last either.
+// isFlapping reports whether Slack asked to replace both this socket and the previous one right after they were
+// opened. runSockets then waits before it opens the next socket, which would probably not last either.
 func (k *socketManager) isFlapping(n socketEvent) bool {
 	switch {
-	case k.sockets[n.socket]: // it is being replaced already
+	case k.sockets[n.socket]: // Slack has asked to replace this socket before
 		return false
 	case time.Since(n.socket.born) >= minLife:
 		k.flapping, k.delay = 0, firstRetry
@@ -156,8 +158,9 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle handles an event. It fails if accept failed. It also fails if the last socket ended and no other socket may
-// be requested yet, or if the next one would probably end soon too.
+// handle handles an event of a socket. It fails if accept failed. It also fails if the last socket has ended and a
+// rate limit forbids opening another one, or if the last socket ended so early that the next one would probably end
+// soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -214,7 +217,7 @@ func (r *receiver) connect(ctx context.Context) (*socket, error) {
 	conn.SetReadLimit(maxEnvelope)
 	first, err := readHello(ctx, conn)
 	if err != nil {
-		_ = conn.CloseNow() // an error means that it was closed before
+		_ = conn.CloseNow() // an error means that the connection was closed before
 		return nil, err
 	}
 	if first.Connections > 1 {
@@ -242,7 +245,8 @@ func readHello(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	return first, nil
 }
 
-// runSocket handles a socket until it or ctx ends. It then finishes the message that is being accepted.
+// runSocket handles a socket until the socket or ctx ends. It does not interrupt accept: it returns after accept has
+// returned.
 func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socketEvent) {
 	socketCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var workers sync.WaitGroup
@@ -250,10 +254,10 @@ func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socke
 	workers.Go(func() { stop(l.ping(socketCtx)) })
 	err := r.handleQueue(socketCtx, ctx, l)
 	stop(err)
-	_ = l.conn.CloseNow() // an error means that it was closed before
+	_ = l.conn.CloseNow() // an error means that the connection was closed before
 	workers.Wait()
 	if _, refused := errors.AsType[acceptError](err); !refused {
-		err = context.Cause(socketCtx) // the reason that ended the socket first
+		err = context.Cause(socketCtx) // the first error that ended the socket
 	}
 	select {
 	case events <- socketEvent{socket: l, err: err}:
@@ -276,7 +280,7 @@ func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events 
 		}
 		if e.Type == "disconnect" { // warning, refresh_requested or link_disabled
 			if reading != socketCtx {
-				continue // already reported; keep reading to answer pings
+				continue // the disconnect was reported before; keep reading to answer pings
 			}
 			select {
 			case events <- socketEvent{socket: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
@@ -296,14 +300,14 @@ func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events 
 	}
 }
 
-// ping sends pings, and returns an error when one is not answered.
+// ping sends pings to Slack until Slack does not answer one of them, and then returns an error.
 func (l *socket) ping(socketCtx context.Context) error {
 	for {
 		if err := receiving.Sleep(socketCtx, pingEvery); err != nil {
 			return err
 		}
 		if len(l.queue) == cap(l.queue) {
-			continue // reading has stopped, so nobody would see the pong
+			continue // send no ping, because the goroutine that would read the pong waits for the queue
 		}
 		ctx, cancel := context.WithTimeout(socketCtx, pongTimeout)
 		err := l.conn.Ping(ctx)
@@ -334,7 +338,8 @@ func (r *receiver) handleQueue(socketCtx, ctx context.Context, l *socket) error 
 	}
 }
 
-// dispatch handles the content of an envelope, and returns the content of its acknowledgement; nil: none.
+// dispatch handles the content of an envelope. It returns the content of the envelope's acknowledgement, or nil for
+// an acknowledgement without content.
 func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
 	var a decodedEvent
 	var found bool
@@ -351,8 +356,8 @@ func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, e
 	return r.deliverAndAck(ctx, a, found, err)
 }
 
-// deliverAndAck delivers a decoded event, and returns the content of its acknowledgement; nil: none. Events that can't
-// be decoded are logged and acknowledged.
+// deliverAndAck delivers a decoded event. It returns the content of the event's acknowledgement, or nil for an
+// acknowledgement without content. It logs events that can't be decoded; Slack gets an acknowledgement for them too.
 func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
@@ -381,14 +386,14 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 	return nil, nil
 }
 
-// acknowledge acknowledges an envelope. If that fails, Slack repeats the delivery. An envelope that took longer than
-// ackTimeout is not acknowledged, because Slack repeats it anyway. ack is shown to the user of a command; nil:
-// nothing.
+// acknowledge acknowledges an envelope. If the acknowledgement does not reach Slack, Slack delivers the envelope
+// again. If handling the envelope took longer than ackTimeout, acknowledge sends nothing, because Slack delivers the
+// envelope again anyway. Slack shows ack to the person who used a command; nil: nothing.
 func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTimeout {
 		return
 	}
-	data, _ := json.Marshal(struct { // encoding can't fail: texts and JSON
+	data, _ := json.Marshal(struct { // encoding can't fail: only texts and JSON
 		ID   string          `json:"envelope_id"`
 		Says json.RawMessage `json:"payload,omitempty"`
 	}{e.ID, ack})

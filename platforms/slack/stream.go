@@ -18,8 +18,9 @@ const (
 	methodStop   = "chat.stopStream"
 )
 
-// Start starts a stream in a thread, with a text. In a channel, Slack requires the recipient, which is the author of
-// m.Answers. If the author is unknown, Start fails with Rejected, and the gateway uses edits instead.
+// Start starts a stream in a thread, with the text of m. In a channel, Slack requires the recipient of a stream, for
+// which Start uses the author of m.Answers. If this author is unknown, Start fails with Rejected, and the gateway
+// shows the reply by edits instead.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := b.streamTarget(ctx, to, m.Answers)
@@ -38,7 +39,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: streamID(a.TS, m.Key)}}, nil
 }
 
-// streamTarget returns where a stream goes and for whom.
+// streamTarget returns the options that set the thread and the recipient of a stream.
 func (b *Bot) streamTarget(ctx context.Context, to chat.Target, question chat.MessageID) ([]library.MsgOption, error) {
 	options := []library.MsgOption{library.MsgOptionTS(string(to.Thread))}
 	person := asker(question)
@@ -54,12 +55,13 @@ func (b *Bot) streamTarget(ctx context.Context, to chat.Target, question chat.Me
 	if err != nil {
 		return nil, notStarted(chat.OpStart, err)
 	}
-	team, _ := b.teams.Get(person) // for a person from another workspace in a shared channel
+	team, _ := b.teams.Get(person) // set for a person from another workspace in a shared channel
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(cmp.Or(team, self.Team))), nil
 }
 
-// notStarted converts the failure of an auxiliary call to a failure of the main call, which is of kind op and was not
-// made. A rate limit of the auxiliary call blocks all calls of kind op, because they need it.
+// notStarted converts the error of an auxiliary call to the error of the main call, which was not made. op is the
+// kind of the main call. After a rate limit of the auxiliary call, the gateway must delay all calls of kind op,
+// because they need the auxiliary call.
 func notStarted(op chat.Op, err error) error {
 	failure := calls.AsRepeatable(err)
 	if failure.Kind == chat.RateLimited {
@@ -68,8 +70,8 @@ func notStarted(op chat.Op, err error) error {
 	return failure
 }
 
-// Append adds text at the end of a stream. If the stream has ended, by itself or because a person stopped it, the
-// failure is Rejected.
+// Append adds text at the end of a stream. If the stream has ended by itself, or if a person has stopped it, Append
+// fails with Rejected.
 func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodAppend, ref)
 	if err != nil {
@@ -79,10 +81,10 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	return err
 }
 
-// Stop ends a stream, with a last text that may be empty, and adds the stream's key to the message's metadata, which
-// is impossible earlier. Without a text, Stop succeeds if the stream has just ended. If the stream is so old that it
-// may have ended by itself, Stop fails with Rejected, because the message then looks broken and only an edit repairs
-// it.
+// Stop adds a last text, which may be empty, to a stream and ends the stream. It also stores the hash of the stream's
+// key in the message's metadata, which Slack does not allow earlier. If the stream has already ended, Stop without a
+// text succeeds. But if the stream is so old that it may have ended by itself, Stop fails with Rejected, because the
+// message then looks broken and the gateway must repair the message by an edit.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. Formatting marks such as *bold*
-// stay, because models understand them. https://docs.slack.dev/messaging/formatting-message-text#parsing
+// Slack sends text in its format mrkdwn. Such a text contains control sequences in <…>, and entities for &, < and >.
+// telex does not remove formatting marks such as *bold*, because models understand them.
+// https://docs.slack.dev/messaging/formatting-message-text#parsing
 
 // controlToken is a control sequence: its target and its label.
 type controlToken struct{ target, label string }
@@ -27,8 +28,8 @@ var anyMention = regexp.MustCompile(`<(?:@|!(?:here|channel|everyone|group|subte
 // mentionsAnyone reports whether a text mentions somebody.
 func mentionsAnyone(text string) bool { return anyMention.MatchString(text) }
 
-// plainText returns a text as people read it, without the mentions of self. name returns a user's name, or "" if
-// unknown.
+// plainText returns a text as people read it, without mentions of the bot, whose user id is self. name returns a
+// user's name, or "" if unknown.
 func plainText(text, self string, name func(user string) string) string {
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	var kept receiving.Words

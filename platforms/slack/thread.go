@@ -14,8 +14,7 @@ import (
 const (
 	threadPage  = 500
 	threadPages = 4
-	// threadTail applies to a thread that is longer than the first pages: its last page begins this long before the
-	// question.
+	// If a thread does not fit into the first pages, the last page begins threadTail before the question.
 	threadTail = 24 * time.Hour
 	// threadNames limits the time to request the names of a thread's authors.
 	threadNames = 3 * time.Second
@@ -27,8 +26,9 @@ const (
 )
 
 // ReadThread implements gateway.ThreadReader. It makes at most threadPages calls. Slack returns a thread from its
-// beginning, in pages of threadPage messages. If a thread has more than 1,500 messages, the last call therefore reads
-// only the day before the question, and if that day has more than 500 messages, the newest of them are missing.
+// beginning, in pages of threadPage messages. So if a thread has more than 1,500 messages, the last call reads only
+// the messages of the day before the question. If this day has more than 500 messages, the result lacks the newest of
+// them.
 // https://docs.slack.dev/reference/methods/conversations.replies
 func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]chat.Quote, error) {
 	if to.Thread == "" || limit <= 0 {
@@ -51,7 +51,8 @@ func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.Messag
 	return quotes, nil
 }
 
-// threadMessages returns the first message of a thread and the newest ones before a message, oldest first.
+// threadMessages returns the first message of a thread and the newest messages before a certain message, oldest
+// first.
 func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]message, error) {
 	end, _, _ := splitMessageID(before)
 	if !isTS(end) {
