@@ -141,7 +141,7 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 				}
 				m.reads++
 				for _, one := range list {
-					if isLater(one.TS, m.oldest) { // Slack returns a thread's parent with the replies, even if the parent is old
+					if isLater(one.TS, m.oldest) { // Slack returns a thread's parent with the replies, even an old parent
 						found = append(found, one)
 					}
 				}

@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Clock tells the time of a platform. Messages have the platform's time, and this machine's clock may be wrong. Until the
-// first response, a Clock assumes that both clocks agree.
+// Clock tells the time of a platform's servers. telex needs this time because the times of messages come from the
+// platform, and this machine's clock may be wrong. Until the first response, a Clock assumes that the platform's
+// clock and this machine's clock agree.
 type Clock struct {
 	ahead atomic.Int64 // how far the platform's clock was ahead of this machine's at the last response; nanoseconds
 }
 
-// NewClock returns a clock that is set by the responses that a client gets from now on.
+// NewClock returns a clock that the client's transport sets at each response.
 func NewClock(client *http.Client) *Clock {
 	c := new(Clock)
 	client.Transport = timed{client.Transport, c}
 	return c
 }
 
-// At returns the platform's time at a time of this machine, within about a second.
+// At converts a time of this machine's clock to the platform's time, with an error of about a second.
 func (c *Clock) At(local time.Time) time.Time { return local.Add(time.Duration(c.ahead.Load())) }
 
-// timed is a transport that sets a clock by the responses. Their header Date contains whole seconds.
+// timed is a transport that sets a clock by the header Date of each response. The header contains whole seconds.
 // https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1
 type timed struct {
 	http.RoundTripper
@@ -41,7 +42,7 @@ func (t timed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections is called by http.Client.
+// CloseIdleConnections closes the idle connections of the wrapped transport. http.Client calls it.
 func (t timed) CloseIdleConnections() {
 	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is the cause inside a call's SendError. Its text contains no secrets. It wraps the first error in the chain
-// of the original error whose text contains no secrets.
+// Error is the cause of a failed call, which the call's SendError wraps. The text of an Error contains no secrets. In
+// the chain of the original error, an Error wraps the first error whose text contains no secrets.
 type Error struct {
 	text   string
 	cause  error
@@ -17,7 +17,7 @@ type Error struct {
 	code   string
 }
 
-// Error returns the operation and what went wrong.
+// Error returns the name of the operation and the reason of the failure.
 func (e *Error) Error() string { return e.text }
 
 // Unwrap returns the cause, so that errors.Is finds errors such as context.Canceled.
@@ -50,7 +50,7 @@ func (s Secrets) With(secret string) Secrets {
 	return append(slices.Clip(s), secret)
 }
 
-// Redact replaces the secrets in a text, plain or escaped.
+// Redact replaces each secret in a text by a placeholder, even if the secret is escaped as in a URL.
 func (s Secrets) Redact(text string) string {
 	for _, secret := range s {
 		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
@@ -60,7 +60,8 @@ func (s Secrets) Redact(text string) string {
 	return text
 }
 
-// Error describes a call without a complete response. It never quotes the URL, which may be secret.
+// Error returns an error for a call that got no complete response. The error's text never contains the URL, which may
+// be secret.
 func (s Secrets) Error(operation string, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -75,8 +76,9 @@ func (s Secrets) Error(operation string, err error) error {
 // maxQuote is the maximum length of the text that an error quotes from a response.
 const maxQuote = 300 // bytes
 
-// RefusedError describes a call whose response is an error. words is the platform's description, and code its error
-// code, which may be empty. A response without a description is not from the platform but, for example, from a proxy.
+// RefusedError returns an error for a call whose response reports a failure. words is the platform's description of
+// the failure, and code is the platform's error code, which may be empty. If words is empty, the response is not from
+// the platform but, for example, from a proxy.
 func (s Secrets) RefusedError(operation string, o Outcome, code, words string) error {
 	if words == "" {
 		words = "unexpected response, not from the API"

@@ -14,14 +14,14 @@ import (
 // downloadOperation names the operation in errors of downloads.
 const downloadOperation = "download file"
 
-// Download is a file to fetch by a GET request.
+// Download describes a file that telex downloads by a GET request.
 type Download struct {
 	Client     *http.Client
 	Secrets    Secrets
 	Header     http.Header   // of the request; nil: no extra headers
 	Size       int64         // file size according to the platform; 0: unknown
 	Limit      int64         // maximum number of bytes
-	RetryAfter time.Duration // the wait after a rate limit that reports no wait
+	RetryAfter time.Duration // the wait after a response with status 429 that contains no wait
 }
 
 // CheckSize returns an error that wraps chat.ErrTooLarge if size exceeds limit.
@@ -33,10 +33,11 @@ func CheckSize(size, limit int64) error {
 }
 
 // Fetch returns the content of the file at a URL. If the URL is empty, Fetch fails with Gone. If the announced size
-// exceeds the limit, nothing is loaded. If the actual size exceeds the limit, loading stops soon after the limit.
-// Both errors wrap chat.ErrTooLarge. Other failures are a *chat.SendError and never Uncertain, because a download
-// changes nothing. check may refuse a response before its body is read. If check is nil, only status 200 is accepted.
-// Fetch blocks until everything is loaded or ctx ends.
+// of the file exceeds the limit, Fetch downloads nothing. If the actual size exceeds the limit, Fetch stops reading
+// soon after the limit. In these two cases, the error wraps chat.ErrTooLarge. All other errors are of type
+// *chat.SendError. Their kind is never Uncertain, because a download changes nothing. check may refuse a response
+// before Fetch reads the response's body. If check is nil or returns nil, Fetch accepts only responses with status
+// 200. Fetch blocks until it has read the whole file or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, check func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
 		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
@@ -57,12 +58,12 @@ func (d Download) Fetch(ctx context.Context, address string, check func(*http.Re
 	if d.Header != nil {
 		req.Header = d.Header
 	}
-	req.Header.Set("Accept-Encoding", "identity") // so that the announced length is the content's length
+	req.Header.Set("Accept-Encoding", "identity") // so that the header Content-Length is the length of the file
 	resp, err := d.Client.Do(req)
 	if err != nil {
 		return nil, failed(chat.Temporary, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
+	defer resp.Body.Close() //nolint:errcheck // the body was read completely, or is not needed.
 	if check != nil {
 		if err := check(resp); err != nil {
 			return nil, err
@@ -76,7 +77,7 @@ func (d Download) Fetch(ctx context.Context, address string, check func(*http.Re
 	}
 	content, err := io.ReadAll(io.LimitReader(resp.Body, d.Limit+1))
 	if err == nil {
-		err = ctx.Err() // the server may end the response normally after ctx has ended
+		err = ctx.Err() // after ctx has ended, the server may end an incomplete response as if it were complete
 	}
 	switch got := int64(len(content)); {
 	case got > d.Limit:
@@ -89,8 +90,8 @@ func (d Download) Fetch(ctx context.Context, address string, check func(*http.Re
 	return content, nil
 }
 
-// classify returns the failure for a response that is not the file. A redirect is a failure too. It is not followed,
-// because it could send a token to another server.
+// classify returns the error for a response that does not contain the file. A redirect is an error too: telex does
+// not follow redirects, because a redirect could send a token to another server.
 func (d Download) classify(resp *http.Response) error {
 	failure := &chat.SendError{
 		Kind: chat.Temporary,

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Form is the body of a request with a file. It does not copy the file.
+// Form is the body of a request that contains a file. A Form does not copy the file's content.
 type Form struct {
 	contentType      string
 	head, file, tail []byte
@@ -24,7 +24,7 @@ type Field struct {
 	Name, MediaType, Value string // MediaType may be empty
 }
 
-// NewForm returns a form of fields and one file in a field with the given name.
+// NewForm returns a form with the given fields and one more field, called name, which contains the file f.
 func NewForm(fields []Field, name string, f chat.File) *Form {
 	var buf bytes.Buffer // its writes never fail
 	w := multipart.NewWriter(&buf)
@@ -46,8 +46,8 @@ func NewForm(fields []Field, name string, f chat.File) *Form {
 	return &Form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}
 }
 
-// Fill makes the form the body of a request. The transport may read the form again if it could not write it to the
-// first connection.
+// Fill makes the form the body of a request. It also sets GetBody, so that the transport can read the form again if
+// it could not write the form to the first connection.
 func (f *Form) Fill(req *http.Request) {
 	req.GetBody = func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(f.head), bytes.NewReader(f.file), bytes.NewReader(f.tail))), nil
@@ -57,8 +57,9 @@ func (f *Form) Fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// Limits of file names. They are short enough for every file system. Telegram cuts the part before the extension to
-// 60 characters: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
+// Limits of file names. Names within these limits are short enough for every file system. Telegram cuts the part
+// before the extension to 60 characters: clean_filename in
+// https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (
 	maxFileName  = 60 // characters
 	maxExtension = 16

@@ -17,8 +17,8 @@ import (
 	"telex/internal/chat"
 )
 
-// maxResponse is the maximum size of one response. Even the largest real responses, which contain a hundred messages
-// of maximum length, are smaller.
+// maxResponse is the maximum size of one response. Even the largest response of a platform, which contains a hundred
+// messages of maximum length, is smaller.
 const maxResponse = 16 << 20 // bytes
 
 // ErrResponseTooLarge means that a response exceeds 16 MiB.
@@ -33,15 +33,16 @@ type Outcome struct {
 	Unsent bool  // the request was certainly not sent
 }
 
-// Do sends a request and reads the complete response, so that a broken connection is reported as a broken connection
-// and not as malformed JSON. It sends nothing if the request's context has ended.
+// Do sends a request and reads the complete response. So if the connection breaks during the response, the Outcome
+// reports a broken connection, and the caller does not try to decode incomplete JSON. Do sends nothing if the
+// request's context has ended.
 func Do(client *http.Client, req *http.Request) Outcome {
 	if err := req.Context().Err(); err != nil {
 		return Outcome{Err: err, Unsent: true}
 	}
 	unsent := false
-	// The transport tries a second connection only if nothing was written to the first one. So the last of these
-	// events decides whether the request was sent.
+	// The transport uses a second connection only if it has written nothing to the first one. So the last of the
+	// following two events shows whether the request was sent.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { unsent = false },
@@ -49,7 +50,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	resp, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		op, ok := errors.AsType[*net.OpError](err)
-		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // the dial error counts too, because some transports do not support the trace
+		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // some transports do not support the trace
 	}
 	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
@@ -62,7 +63,8 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	return Outcome{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
-// Response returns the outcome as an HTTP client would, for libraries that read responses themselves.
+// Response returns the outcome in the form in which an HTTP client returns it, for libraries that read responses
+// themselves.
 func (o Outcome) Response() (*http.Response, error) {
 	if o.Err != nil {
 		return nil, o.Err
@@ -73,8 +75,8 @@ func (o Outcome) Response() (*http.Response, error) {
 	}, nil
 }
 
-// UnansweredError returns the failure of a call that got no complete response. The failure is Temporary if the
-// request was not sent, otherwise Uncertain.
+// UnansweredError returns the error of a call that got no complete response. If the request was certainly not sent,
+// the error is Temporary. If the request may have been sent, the error is Uncertain.
 func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	failure := &chat.SendError{Kind: chat.Uncertain, Err: s.Error(operation, o.Err)}
 	if o.Unsent {
@@ -83,17 +85,18 @@ func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	return failure
 }
 
-// Doer makes a function usable as an HTTP client by libraries that require an interface.
+// Doer is a function that libraries can use as an HTTP client if they require an interface with the method Do.
 type Doer func(*http.Request) (*http.Response, error)
 
 // Do calls d.
 func (d Doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
 
-// RetryAfter returns how long a rate limit asks to wait: the seconds from the body or, if the body contains none,
-// from the header. It returns fallback if both are missing or invalid.
+// RetryAfter returns how long a response with status 429 asks the caller to wait. seconds is the wait in the
+// response's body. If seconds is not positive, RetryAfter uses the header Retry-After. If both are missing or
+// invalid, it returns fallback.
 func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Duration {
 	if !(seconds > 0) {
-		seconds, _ = strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64) // 0 for a date or a missing header
+		seconds, _ = strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64) // 0 for a missing header or a date
 	}
 	if !(seconds > 0) || seconds > math.MaxInt64/float64(time.Second)/2 {
 		return fallback
@@ -101,7 +104,8 @@ func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Dur
 	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 }
 
-// AsRepeatable returns the failure of a call that may be repeated safely: Uncertain becomes Temporary.
+// AsRepeatable returns err as a SendError of a call that may be repeated safely. It changes the kind Uncertain to
+// Temporary.
 func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
 // Reclassify returns err as a SendError. If its kind is one of from, the kind becomes to.

@@ -11,8 +11,9 @@ import (
 // Base returns the base URL of an API without a trailing slash. If address is empty, it returns fallback.
 func Base(address, fallback string) string { return strings.TrimRight(cmp.Or(address, fallback), "/") }
 
-// NewClient returns a client that follows no redirects. A redirect could send a token to another server or repeat a
-// message, and no API needs redirects. If t is nil, it creates a transport that keeps up to idle idle connections.
+// NewClient returns a client that follows no redirects. A redirect could send a token to another server or send a
+// message twice, and no platform's API needs redirects. If t is nil, NewClient creates a transport that keeps up to
+// idle connections open while they are unused.
 func NewClient(t http.RoundTripper, idle int) *http.Client {
 	if t == nil {
 		t = newTransport(idle)
@@ -23,8 +24,8 @@ func NewClient(t http.RoundTripper, idle int) *http.Client {
 	}
 }
 
-// newTransport returns a transport with only HTTP/1.1. WebSockets need HTTP/1.1. With HTTP/2, a broken connection
-// would make the outcome of all running calls unknown instead of that of one.
+// newTransport returns a transport that uses only HTTP/1.1. WebSockets need HTTP/1.1. With HTTP/2, all running calls
+// would use one connection, and if this connection broke, the outcome of all these calls would be unknown.
 func newTransport(idle int) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

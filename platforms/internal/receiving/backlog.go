@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pieceTries is how often in a row a piece is tried. firstPause and maxPause limit the pauses before all failed
-// pieces are tried again.
+// pieceTries is how many times in a row ReadBacklog tries to read a piece. firstPause and maxPause are the shortest
+// and the longest pause before ReadBacklog reads all failed pieces again.
 const (
 	pieceTries = 4
 	firstPause = 5 * time.Second
@@ -16,16 +16,17 @@ const (
 
 // Piece is a part of the missed messages, such as those of a channel.
 type Piece struct {
-	// Read reads the piece. After a temporary failure it is called again and continues where it stopped.
+	// Read reads the piece. After a temporary error, ReadBacklog calls Read again, and Read continues where it
+	// stopped.
 	Read func(ctx context.Context) error
-	// Done delivers what was read. err says why some of the piece could not be read. Done returns further pieces to
-	// read. If Done fails, ReadBacklog ends with its error.
+	// Done delivers the messages that Read has read. err is the reason why Read could not read the whole piece, or
+	// nil. Done returns further pieces that ReadBacklog must read. If Done fails, ReadBacklog returns its error.
 	Done func(ctx context.Context, err error) ([]Piece, error)
 }
 
-// ReadBacklog reads missed messages piece by piece. Pieces that can't be read because of an outage are retried after
-// all others, until patience has passed. It returns ctx's error if ctx ends, or the error of the first Done that
-// fails.
+// ReadBacklog reads missed messages piece by piece. If a piece can't be read because of an outage, ReadBacklog reads
+// all other pieces and then tries this piece again. After the time patience, it gives up such pieces. ReadBacklog
+// returns ctx's error if ctx ends, or the error of the first call of Done that fails.
 func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, pieces []Piece) error {
 	until := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -43,8 +44,9 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads all pieces, and the further pieces that they return. It returns the pieces that must be read again, and
-// trouble, the error of the last of them. After the first such error, the remaining pieces get only one attempt each.
+// round reads all pieces, and the further pieces that Done returns. It returns in again the pieces that must be read
+// again, and in trouble the last error of reading them. After the first such error, round makes only one attempt for
+// each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

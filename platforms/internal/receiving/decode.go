@@ -23,8 +23,8 @@ func Decode[T any](data []byte) (*T, error) {
 	return nil, errors.New("malformed JSON")
 }
 
-// Recover turns a panic into an error, so that the message that caused it does not block the next one. The error
-// contains nothing of the content. Recover must be called directly by defer.
+// Recover turns a panic into an error, so that a message that causes a panic does not block later messages. The error
+// contains nothing of the message's content. A function must call Recover directly by defer.
 func Recover(operation string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s: panic: %T", operation, p)

@@ -1,4 +1,4 @@
-// Package receiving contains what receiving has in common on all platforms: decoding payloads without quoting them,
-// remembering accepted messages, parsing commands and mentions, and reading missed messages. It contains nothing
+// Package receiving contains what all adapters need to receive messages. It decodes payloads without quoting them in
+// errors, remembers accepted messages, parses commands and mentions, and reads missed messages. It contains nothing
 // specific to a platform.
 package receiving

@@ -2,8 +2,8 @@ package receiving
 
 import "sync"
 
-// Recent is a map that forgets its oldest keys. Adapters remember accepted messages in it, because platforms may
-// deliver a message twice. It is safe for concurrent use.
+// Recent is a map that forgets its oldest keys. Adapters use a Recent to remember accepted messages, because
+// platforms may deliver a message twice. A Recent is safe for concurrent use.
 type Recent[V any] struct {
 	mu     sync.Mutex
 	values map[string]V
@@ -17,7 +17,7 @@ func NewRecent[V any](limit int) *Recent[V] {
 	return &Recent[V]{values: make(map[string]V), limit: limit}
 }
 
-// Get returns the value of a key, unless it was forgotten.
+// Get returns the value of a key. It returns false if the map does not contain the key, or has forgotten it.
 func (r *Recent[V]) Get(key string) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,13 +25,13 @@ func (r *Recent[V]) Get(key string) (V, bool) {
 	return v, ok
 }
 
-// Has reports whether there is a value for a key.
+// Has reports whether the map contains a value for a key.
 func (r *Recent[V]) Has(key string) bool {
 	_, ok := r.Get(key)
 	return ok
 }
 
-// Put stores a value. Storing a known key again does not make it newer.
+// Put stores a value. If the map already contains the key, Put does not make the key newer.
 func (r *Recent[V]) Put(key string, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

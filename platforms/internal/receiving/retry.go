@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Sleep waits for d or until ctx ends, and returns ctx's error. Only receiving may wait; calls that the gateway makes
-// never wait.
+// Sleep waits for d or until ctx ends, and returns ctx's error. Only code that receives messages may call Sleep,
+// because the calls that the gateway makes must not wait in an adapter.
 func Sleep(ctx context.Context, d time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -19,8 +19,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // probeEvery is the time between two probes.
 const probeEvery = 30 * time.Second
 
-// Probe makes a call every half minute. A process uses it while another process receives the messages. Probe calls
-// works after each successful call, and returns the first error.
+// Probe makes a call every half minute, and calls works after each call that succeeds. It returns the error of the
+// first call that fails. While another process receives a bot's messages, a process uses Probe to find out whether it
+// can reach the platform.
 func Probe(ctx context.Context, call func(context.Context) error, works func()) error {
 	for {
 		if err := call(ctx); err != nil {
@@ -42,9 +43,9 @@ func IsTransient(err error) bool {
 	return false
 }
 
-// Retry makes a call until it succeeds or fails permanently, at most tries times. Between two attempts it waits as
-// long as a rate limit asks. Otherwise the first wait is first, and each further wait is twice as long as the
-// previous one. It returns the error of the last attempt, or ctx's error if ctx has ended.
+// Retry makes a call until it succeeds or fails permanently, at most tries times. After a rate limit, Retry waits as
+// long as the platform asks. After other errors, the first wait is first, and each further wait is twice as long as
+// the previous one. Retry returns the error of the last attempt, or ctx's error if ctx has ended.
 func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {
 		err := call()

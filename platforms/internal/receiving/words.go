@@ -7,11 +7,11 @@ import (
 	"telex/internal/chat"
 )
 
-// typedCommand matches a command that was typed as text, for example after a mention, where the platform's apps offer
-// no commands.
+// typedCommand matches a text that is a command, such as "/stop". People type commands as text, for example after a
+// mention, where the platform's apps offer no commands.
 var typedCommand = regexp.MustCompile(`(?s)^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+(.*))?$`)
 
-// Command returns the message in. If its text is a command, the result has Kind chat.Command.
+// Command returns the message in. If the text of in is a command, the result has Kind chat.Command.
 func Command(in chat.Inbound) chat.Inbound {
 	if parts := typedCommand.FindStringSubmatch(in.Text); parts != nil {
 		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(parts[1]), strings.TrimSpace(parts[2])
@@ -19,14 +19,14 @@ func Command(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// Words collects the pieces of a text without the mentions of the bot.
+// Words builds the text of a message without mentions of the bot. The caller passes the text piece by piece.
 type Words struct {
 	text      strings.Builder
-	mentioned bool // the last element was a mention of the bot
+	mentioned bool // the last part of the text was a mention of the bot
 }
 
-// Add adds a piece of the text. After a mention at the start, it removes a following comma or colon. After a mention
-// between two spaces, it removes one of them.
+// Add adds a piece of the text. If a mention at the start of the text precedes the piece, Add removes a comma or
+// colon at the start of the piece. If the mention was between two spaces, Add removes one of these spaces.
 func (w *Words) Add(piece string) {
 	if w.mentioned && piece != "" {
 		w.mentioned = false
@@ -40,7 +40,7 @@ func (w *Words) Add(piece string) {
 	w.text.WriteString(piece)
 }
 
-// Mention records a mention of the bot, which is left out of the text.
+// Mention records that the next part of the text is a mention of the bot, which the result does not contain.
 func (w *Words) Mention() { w.mentioned = true }
 
 // String returns the text.

@@ -8,22 +8,23 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Anybody can reach the URL of a webhook. These limits bound the memory of all requests that are not checked yet to
-// about 10 MB.
+// Anybody can reach the URL of a webhook. The following limits bound the memory of all requests that telex has not
+// checked yet to about 10 MB.
 const (
-	// ownBytes is how many bytes of memory each request body may always use. Longer bodies share another sharedBytes.
+	// ownBytes is how many bytes of memory each request body may always use. All longer bodies together may use
+	// another sharedBytes.
 	ownBytes    = 16 << 10
 	sharedBytes = 4 << 20
-	// maxRequests limits the requests that are handled at the same time.
+	// maxRequests limits the requests that the server handles at the same time.
 	maxRequests = 128
-	// maxConnections limits the open connections. Further connections wait.
+	// maxConnections limits the open connections. Further connections wait until another one closes.
 	maxConnections = 256
 	// maxHeader limits the headers of a request, in bytes.
 	maxHeader = 16 << 10
 )
 
-// Refusal is the error for a refused request, with the HTTP status of the response. The sender sees Reason, so it must
-// contain no secret.
+// Refusal is the error for a refused request, with the HTTP status of the response. The response contains Reason, so
+// Reason must not contain a secret.
 type Refusal struct {
 	Status int
 	Reason string
@@ -41,8 +42,8 @@ func errBodyTooLarge() error {
 	return &Refusal{http.StatusRequestEntityTooLarge, "the body is too large"}
 }
 
-// readBody returns a complete body of up to limit bytes. It acquires the memory beyond ownBytes from shared only when
-// the bytes arrive, because a sender can announce any length.
+// readBody returns a complete body of up to limit bytes. readBody acquires memory beyond ownBytes from shared only
+// when the bytes arrive, because the sender may announce a much greater length than it sends.
 func readBody(from io.Reader, limit int64, shared *semaphore.Weighted) ([]byte, error) {
 	buffer, taken := make([]byte, 0, ownBytes), 0
 	defer func() { shared.Release(int64(taken)) }()

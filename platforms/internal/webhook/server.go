@@ -19,7 +19,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Listener creates the listener of each Serve, which closes it.
+// Listener creates a listener for each call of Serve. Serve closes the listener.
 type Listener func(ctx context.Context) (net.Listener, error)
 
 // TCP returns a listener at host:port.
@@ -29,25 +29,27 @@ func TCP(address string) Listener {
 	}
 }
 
-// Server answers a platform's requests. It answers on every path, because a TLS proxy in front of it may choose the
-// path.
+// Server answers a platform's requests. The Server answers requests for every path, because a TLS proxy in front of
+// the Server may change the path.
 type Server struct {
 	Listener    Listener
 	Log         *slog.Logger
 	Heart       *chat.Heartbeat // beats while Serve waits for requests
-	MaxBody     int64           // of a request, in bytes; at most 4 MiB
+	MaxBody     int64           // maximum size of a request's body in bytes; at most 4 MiB
 	BodyTimeout time.Duration   // limits the time to read a body
 
-	// Check checks a POST request by its headers, before its body is read. It returns a function that checks the body.
-	// Both return a *Refusal if the request is not from the platform.
+	// Check checks the headers of a POST request, before the Server reads the request's body. It returns a function
+	// that checks the body. If the request is not from the platform, Check or the returned function returns a
+	// *Refusal.
 	Check func(*http.Request) (body func([]byte) error, err error)
-	// Answer handles a checked POST request. The response is sent after Answer has returned, because a platform does
-	// not repeat a request after a successful response. If Answer fails, the response asks the platform to repeat the
-	// request, and Serve ends with the error.
+	// Answer handles a checked POST request. The Server sends the response after Answer has returned, because a
+	// platform does not repeat a request after a successful response. If Answer fails, the response asks the platform
+	// to repeat the request, and Serve returns the error of Answer.
 	Answer func(context.Context, Request) (Reply, error)
-	// Get answers a GET request, with which some platforms check the URL; nil: GET is refused. Its error is a *Refusal.
+	// Get answers a GET request. Some platforms check the webhook's URL by a GET request. If Get is nil, the Server
+	// refuses GET requests. The error of Get must be a *Refusal.
 	Get func(*http.Request) (Reply, error)
-	// OnOpen is called when the server can receive requests.
+	// Serve calls OnOpen when the Server can receive requests.
 	OnOpen func(context.Context)
 }
 
@@ -55,7 +57,7 @@ type Server struct {
 type Request struct {
 	Header  http.Header
 	Body    []byte
-	Arrived time.Time // when its headers were read
+	Arrived time.Time // when the headers of the request were read
 }
 
 // Reply is the content of a successful response. The zero value is an empty response.
@@ -69,24 +71,25 @@ func Text(text string) Reply {
 	return Reply{ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 }
 
-// SameSecret compares two secrets in constant time. An empty secret equals nothing.
+// SameSecret compares two secrets in constant time. It returns false if want is empty.
 func SameSecret(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && want != ""
 }
 
-// serverRun is one run of Serve.
+// serverRun is the state of one call of Serve.
 type serverRun struct {
 	Server
-	ctx      context.Context //nolint:containedctx // The end of Serve also ends requests that are being read or are waiting.
+	ctx      context.Context //nolint:containedctx // The end of Serve also ends waiting and unread requests.
 	end      context.CancelCauseFunc
 	requests *semaphore.Weighted
-	bodies   *semaphore.Weighted // bytes that the bodies of requests share
+	bodies   *semaphore.Weighted // memory, in bytes, that the bodies of all requests share
 	refused  rate.Sometimes      // limits the log's warnings about refused requests
 }
 
 // Serve answers requests until ctx ends or Answer fails, and returns the error of ctx or of Answer. It fails with a
-// *chat.SendError of kind Temporary if it can't listen. It finishes running requests before it returns.
+// *chat.SendError of kind Temporary if it can't listen. Before Serve returns, it waits until all running requests are
+// answered.
 func (s Server) Serve(ctx context.Context) error {
 	l, err := s.Listener(ctx)
 	if err != nil {
@@ -105,7 +108,7 @@ func (s Server) Serve(ctx context.Context) error {
 		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	s.OnOpen(ctx) // the operating system queues connections that arrive before Serve
+	s.OnOpen(ctx) // the operating system queues connections until srv.Serve
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -115,7 +118,7 @@ func (s Server) Serve(ctx context.Context) error {
 	}()
 	r.waitForEnd()
 	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // wait until all running requests are answered
-	_ = srv.Close()                                                 // Shutdown would wait for connections that were never used
+	_ = srv.Close()                                                 // unlike Shutdown, Close does not wait for unused connections
 	<-done
 	return context.Cause(running)
 }
@@ -124,9 +127,9 @@ func cannotListen(err error) error {
 	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 }
 
-// waitForEnd returns when the run ends.
+// waitForEnd returns when the context of the run ends. Until then, it beats for the watchdog.
 func (r *serverRun) waitForEnd() {
-	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()
 	for r.ctx.Err() == nil {
 		r.Heart.Beat()
@@ -163,7 +166,7 @@ func (r *serverRun) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.refuse(w, err)
 		return
 	}
-	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // the end of the connection must not end the handling
+	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // a closed connection must not end Answer
 	if err != nil {
 		askToRepeat(w)
 		r.end(err)
@@ -172,7 +175,8 @@ func (r *serverRun) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	write(w, reply)
 }
 
-// read returns the body of a request from the platform. It reads no body if the headers are not the platform's.
+// read checks a request and returns its body. If the headers show that the request is not from the platform, read
+// does not read the body.
 func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	if req.Method != http.MethodPost {
 		return nil, &Refusal{http.StatusMethodNotAllowed, "only webhook requests are answered here"}
@@ -186,7 +190,7 @@ func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, erro
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.BodyTimeout))
-	// An unfinished request must not prevent Serve from ending.
+	// When Serve ends, the read deadline ends requests whose body has not arrived completely.
 	stop := context.AfterFunc(r.ctx, func() { _ = control.SetReadDeadline(time.Now()) })
 	body, err := readBody(req.Body, r.MaxBody, r.bodies)
 	stop()
@@ -203,18 +207,18 @@ func write(w http.ResponseWriter, reply Reply) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(reply.Body)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(reply.Body)                // the error is ignored: if the connection is broken, the platform notices and repeats the request
-	_ = http.NewResponseController(w).Flush() // send it before the server may close the connection; otherwise the platform repeats the request
+	_, _ = w.Write(reply.Body)                // on a broken connection, the platform repeats the request
+	_ = http.NewResponseController(w).Flush() // send the whole response before the server closes the connection
 }
 
 // askToRepeat asks the platform to repeat the request.
 func askToRepeat(w http.ResponseWriter) {
 	http.Error(w, "try again later", http.StatusServiceUnavailable)
-	_ = http.NewResponseController(w).Flush() // send it before the server may close the connection
+	_ = http.NewResponseController(w).Flush() // send the response before the server closes the connection
 }
 
-// refuse sends an error for an invalid request and closes the connection, so that the rest of the request is not
-// read.
+// refuse responds to an invalid request with an error and closes the connection, so that the server does not read the
+// rest of the request.
 func (r *serverRun) refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
