@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // a small server may have no time zone database; this one has 0.45 MB
+	_ "time/tzdata" // a small server may have no time zone database; this package adds one of 0.45 MB
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -141,8 +141,8 @@ func canonicalName(name string) string {
 	return string(b)
 }
 
-// parseTime parses a time. A time without an offset is in zone. The note warns if the clocks of that zone change at
-// that time, so that the time does not exist or exists twice.
+// parseTime parses a time. A time without an offset is in zone. If clocks in that zone change at that time, the time does not
+// exist or exists twice; note then warns the model.
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{

@@ -10,9 +10,9 @@ import (
 	"telex/agent"
 )
 
-// define returns def with the schema of A, and with a Call that validates the arguments against it before run gets them.
-// Errors tell the model how to correct the arguments. refine adds to the schema what Go's types can't express; it may be
-// nil.
+// define returns def with the JSON schema of the Go type A, and with a Call that validates the arguments and then calls run.
+// If the arguments do not fit the schema, the error tells the model how to correct them. refine adds to the schema what Go's
+// types can't express. refine may be nil.
 func define[A any](
 	def agent.ToolDef, refine func(*jsonschema.Schema), run func(context.Context, agent.Input, A) (agent.Output, error),
 ) (agent.ToolDef, error) {

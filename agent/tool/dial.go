@@ -15,7 +15,7 @@ import (
 
 const maxHeader = 64 << 10 // bytes of a response's header
 
-// resolver looks up names; *net.Resolver is one.
+// resolver looks up the IP addresses of host names. *net.Resolver implements it.
 type resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -25,14 +25,14 @@ type resolver interface {
 type guardedClient struct {
 	guard    guard
 	resolver resolver
-	// proxy is as in http.Transport.
+	// proxy chooses the proxy of a request, like http.Transport.Proxy.
 	proxy func(*http.Request) (*url.URL, error)
 	// dial opens the connection. If checkAddress is not nil, dial calls it with the IP address before connecting.
 	dial func(ctx context.Context, network, address string, checkAddress dialControl) (net.Conn, error)
 	tls  *tls.Config // nil: the system's certificate authorities
 }
 
-// dialControl is the type of net.Dialer.Control. It is called with an IP address, not a name.
+// dialControl is the type of net.Dialer.Control. The function is called with an IP address, not with a host name.
 type dialControl = func(network, address string, _ syscall.RawConn) error
 
 func dialTCP(ctx context.Context, network, address string, judge dialControl) (net.Conn, error) {
@@ -56,9 +56,10 @@ func (l guardedClient) do(req *http.Request) (*http.Response, error) {
 		}
 		return transport.RoundTrip(req)
 	}
-	// The proxy's own address is not checked. The address that it connects to is checked here.
+	// The proxy's own address is not checked, because the operator chose it. The address to which the proxy connects is
+	// checked.
 	if req.URL.Scheme != "https" && proxy.Scheme != "socks5" && proxy.Scheme != "socks5h" {
-		// Such a proxy would look up the name itself, so the address could not be checked.
+		// Such a proxy would look up the host name itself, so telex could not check the IP address.
 		return nil, refusal("only https:// addresses can be read here, because there is a proxy between")
 	}
 	l.useProxy(transport, proxy)
@@ -106,7 +107,7 @@ func (l guardedClient) useProxy(transport *http.Transport, proxy *url.URL) {
 	}
 }
 
-// checkAddress checks each IP address of a name, right before the connection.
+// checkAddress checks each IP address of a host name, right before telex connects to it.
 func (l guardedClient) checkAddress(network, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -115,8 +116,8 @@ func (l guardedClient) checkAddress(network, address string, _ syscall.RawConn) 
 	return l.guard.address(a)
 }
 
-// lookup returns an allowed address of the host. All addresses of the host must be allowed, because a public host has
-// only public ones.
+// lookup returns an allowed address of the host. All addresses of the host must be allowed, because a public host has only
+// public addresses.
 func (l guardedClient) lookup(ctx context.Context, u *url.URL) (netip.Addr, error) {
 	ips := []netip.Addr{}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {

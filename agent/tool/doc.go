@@ -1,5 +1,5 @@
-// Package tool has the built-in tools of agents: time, fetch for web pages, memory, and the tools for Home Assistant. It
-// also joins several toolboxes to one.
+// Package tool has the built-in tools of agents: time, fetch for web pages, memory, and the tools for Home Assistant. It also
+// combines several toolboxes.
 //
 //	toolbox.go   the built-in tools; joined toolboxes
 //	define.go    makes a tool from a Go function, with its schema and validated arguments
@@ -19,25 +19,28 @@
 // # What fetch may reach
 //
 // fetch uses only http and https, only ports 80 and 443, and only public addresses. It checks the IP address at each
-// connection, also after a redirect. So neither a name with a private address nor a name whose address changes gets
-// through. Behind a proxy, fetch looks up and checks the name itself, and asks the proxy for that IP address.
+// connection, also after a redirect. So fetch refuses a host name with a private address, even if the name had a public
+// address before. If there is a proxy, fetch looks up the host name itself, checks the IP address, and tells the proxy to
+// connect to this address.
 //
 // # When fetch needs approval
 //
-// A page can tell the model to fetch an address that contains data of the conversation. Therefore an address needs approval
-// unless the asker typed exactly that address, or its domain is listed. Redirects are followed only within a site and to
-// listed domains, since nobody typed or approved other targets.
+// A web page can tell the model to fetch an address that contains data of the conversation. Therefore fetch needs a person's
+// approval, unless the asker typed exactly that address or the configuration lists its domain. fetch follows redirects only
+// within a site and to listed domains, because nobody typed or approved other addresses.
 //
 // # What the tools for Home Assistant may reach
 //
-// They reach only the configured installation, even at a private address. The arguments become parts of a path and the data
-// of a call, never an address or a template. Every call of an action needs approval, and the person sees all that is sent.
-// Names and states are outside content.
+// The tools for Home Assistant connect only to the configured installation, which may have a private address. The model's
+// arguments become parts of a path, or data of a call. They never become an address or a template. Every call of an action
+// needs approval, and the person sees all data that is sent. The names and states that Home Assistant returns are outside
+// content.
 //
 // # When memory needs approval
 //
-// Remembering changes only the bot's notes about the asker, so it usually needs no approval: a question for each "call me
-// Ada" would annoy. But outside content in the conversation could cause the call, and its text would then reappear in
-// every later conversation. In that case a person must approve (agent.CallContext.Outside). Facts about a person are shown
-// in a group only after that person has approved it.
+// The tool remember changes only the bot's notes about the asker. It usually needs no approval, because a question after each
+// "call me Ada" would annoy people. But if the conversation contains outside content, such as a web page, that content could
+// have caused the call. Its text would then reappear in every later conversation, so a person must approve the call
+// (agent.CallContext.Outside). In a group, the tool recall shows facts about a person only after that person has approved the
+// call.
 package tool

@@ -32,8 +32,9 @@ var errSlow = fmt.Errorf("it took longer than %d seconds", int(fetchTime/time.Se
 
 // FetchOptions configure fetch.
 type FetchOptions struct {
-	// AllowDomains are read without approval: example.org is that host only, *.example.org are all its subdomains.
-	// Redirects are followed within a site and to these domains; the model is told about others.
+	// AllowDomains are the hosts whose pages may be read without approval: example.org means only that host, *.example.org
+	// all its subdomains. fetch follows redirects within a site and to these hosts. For another redirect, it returns an error
+	// that tells the model the new address.
 	AllowDomains []string
 	// Open are networks that may be reached at any port although they are not public, such as an intranet or a test's
 	// loopback.
@@ -83,7 +84,7 @@ func (f *fetch) def() (agent.ToolDef, error) {
 	}, func(s *jsonschema.Schema) { s.Properties["from"].Minimum = new(0.0) }, f.call)
 }
 
-// showFetch says which host is read, as soon as the host is complete.
+// showFetch returns a line for people that names the host, as soon as the model has written the complete host.
 func showFetch(arguments string) string {
 	address, complete := partial(arguments, "url")
 	_, rest, ok := strings.Cut(address, "://")
@@ -100,7 +101,8 @@ func showFetch(arguments string) string {
 	return "Reading " + strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 }
 
-// propose shows the address exactly as it will be sent, since invisible characters could leak data, too.
+// propose shows the person who must approve a call the address exactly as it will be sent. Otherwise invisible characters in
+// the address could leak data.
 func (f *fetch) propose(arguments string) string {
 	address, _ := partial(arguments, "url")
 	if u, err := f.line.guard.target(address); err == nil {
@@ -109,7 +111,8 @@ func (f *fetch) propose(arguments string) string {
 	return fmt.Sprintf("Read %s, an address that you did not type here", address)
 }
 
-// asks reports whether a person must approve. Addresses that can't be fetched anyway need no approval.
+// asks reports whether a person must approve a call. No approval is needed if the guard refuses the address, because the call
+// then fails anyway.
 func (f *fetch) asks(call agent.ToolCall, callContext agent.CallContext) bool {
 	address, _ := partial(call.Arguments, "url")
 	u, err := f.line.guard.target(address)
@@ -148,15 +151,15 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 	}
 }
 
-// leavesSite reports whether a redirect leads to another site that is not listed. Nobody typed or approved that address,
-// and many sites redirect to any address in their query.
+// leavesSite reports whether a redirect leads to another site that is not in AllowDomains. fetch does not follow it, because
+// nobody typed or approved the new address, and many sites redirect to any address in their query.
 func (f *fetch) leavesSite(asked, to *url.URL) bool {
 	bare := func(u *url.URL) string { return strings.TrimPrefix(u.Hostname(), "www.") }
 	return !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)
 }
 
-// publicError returns an error for the model, without addresses inside the network and without the layers that wrapped
-// it.
+// publicError returns the error that the model reads. It removes IP addresses of the local network, and the layers that wrap
+// the cause.
 func publicError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[refusal](err); ok {
 		return r
@@ -178,12 +181,12 @@ func publicError(ctx context.Context, err error) error {
 
 // answer is the response of a server.
 type answer struct {
-	mediaType, charset string // as declared, or else as guessed
+	mediaType, charset string // as the server declared them, or else as guessed from the content
 	body               []byte
 	truncated          bool // the response was longer
 }
 
-// get makes one request. next is the target of a redirect.
+// get makes one request. If the server answers with a redirect, next is its target.
 func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -195,7 +198,7 @@ func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL,
 	if err != nil {
 		return answer{}, nil, err
 	}
-	defer func() { _ = res.Body.Close() }() // the rest does not matter
+	defer func() { _ = res.Body.Close() }() // the unread rest of the body does not matter
 	switch res.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		next, err := u.Parse(res.Header.Get("Location"))
@@ -211,7 +214,7 @@ func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL,
 	return got, nil, err
 }
 
-// readBody reads a response if its content can be read.
+// readBody reads the body of a response. It returns an error if the media type is not text.
 func readBody(ctx context.Context, res *http.Response) (answer, error) {
 	var got answer
 	said := res.Header.Get("Content-Type")
@@ -222,8 +225,8 @@ func readBody(ctx context.Context, res *http.Response) (answer, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxRead+1))
 	if err == nil {
-		// Over TLS, a client announces that it closes the connection, and the server may then end its response without
-		// an error.
+		// If ctx ends, a TLS client announces that it closes the connection. The server may then end its response regularly,
+		// although the body is incomplete.
 		err = context.Cause(ctx)
 	}
 	if err != nil {

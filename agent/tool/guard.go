@@ -12,8 +12,8 @@ import (
 	"telex/agent"
 )
 
-// closedNetworks returns the networks that are not public, or that lead back out of the public internet. IPv4:
-// https://www.iana.org/assignments/iana-ipv4-special-registry. IPv6:
+// closedNetworks returns the networks that fetch must not reach: they are not public, or their addresses contain an IPv4
+// address that may not be public. IPv4: https://www.iana.org/assignments/iana-ipv4-special-registry. IPv6:
 // https://www.iana.org/assignments/iana-ipv6-special-registry.
 func closedNetworks() []string {
 	return []string{
@@ -40,9 +40,9 @@ func closedNetworks() []string {
 	}
 }
 
-// global is the range of all public IPv6 addresses (https://www.iana.org/assignments/ipv6-address-space). It excludes
-// loopback, link-local, unique local and multicast addresses, and all forms with an IPv4 address inside: mapped,
-// compatible, NAT64.
+// global is the range of all public IPv6 addresses (https://www.iana.org/assignments/ipv6-address-space). This range excludes
+// loopback, link-local, unique local and multicast addresses. It also excludes the mapped, compatible and NAT64 addresses,
+// which contain an IPv4 address.
 const global = "2000::/3"
 
 // guard decides which addresses may be fetched.
@@ -64,7 +64,8 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// address checks an IP address before the connection. An address with a zone is in no network, according to netip.
+// address checks an IP address before fetch connects to it. It refuses an address with a zone, because netip finds such an
+// address in no network.
 func (g guard) address(a netip.AddrPort) error {
 	ip := a.Addr()
 	if contains(g.open, ip) {
@@ -84,7 +85,7 @@ func contains(networks []netip.Prefix, ip netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// target checks a web address before the lookup, and returns it in the form that is fetched.
+// target checks a web address before its host is looked up, and returns the address in the form in which it is fetched.
 func (g guard) target(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -113,7 +114,7 @@ func (g guard) target(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// portOf returns the port of an address; 0 if it is invalid.
+// portOf returns the port of an address, or 0 if the port is invalid.
 func portOf(u *url.URL) uint16 {
 	usual := "443"
 	if u.Scheme == "http" {

@@ -20,7 +20,7 @@ import (
 	"telex/agent"
 )
 
-// HomeOptions configure the Home Assistant of ha_states and ha_call_service.
+// HomeOptions configure the Home Assistant installation that ha_states and ha_call_service use.
 type HomeOptions struct {
 	URL   string            // such as http://homeassistant.local:8123
 	Token string            // long-lived access token
@@ -29,13 +29,14 @@ type HomeOptions struct {
 
 const (
 	homeTime = 30 * time.Second // for a call of the API
-	// maxHomeAnswer bounds a response, in bytes. Lists of states and services are longer, so they are read item by item.
+	// maxHomeAnswer is the maximum size of a response in bytes. Lists of states are longer, so they are read item by item, up
+	// to maxHomeList bytes.
 	maxHomeAnswer = 1 << 20
 	maxHomeList   = 32 << 20
 	maxHomeText   = 16 << 10 // bytes of text for the model
 )
 
-// Names of domains, services and entities. They become parts of paths.
+// Valid names of domains, services and entities. These names become parts of URL paths, so other characters are refused.
 // https://www.home-assistant.io/docs/configuration/state_object/
 var (
 	homeName   = regexp.MustCompile(`^[a-z0-9_]{1,255}$`)
@@ -94,7 +95,8 @@ func status(err error) int {
 	return 0
 }
 
-// call makes a call. read gets the body of a successful response. The model reads its errors, which contain no secrets.
+// call sends a request to the REST API. It passes the body of a successful response to read. The model reads the errors of
+// call, so the errors contain no secrets.
 func (h *home) call(ctx context.Context, method, path string, body any, read func(io.Reader) error) error {
 	payload := []byte(nil)
 	if body != nil {
@@ -113,7 +115,7 @@ func (h *home) call(ctx context.Context, method, path string, body any, read fun
 	if err != nil {
 		return h.connectionError(ctx, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // it is read, or given up
+	defer answer.Body.Close() //nolint:errcheck // the body was read, or is abandoned
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // the status says enough
 		return &homeError{answer.StatusCode, errorText(text)}
@@ -124,7 +126,7 @@ func (h *home) call(ctx context.Context, method, path string, body any, read fun
 	return nil
 }
 
-// connectionError describes a call without a complete response.
+// connectionError returns the error for a call that got no complete response.
 func (h *home) connectionError(ctx context.Context, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -138,14 +140,14 @@ func (h *home) connectionError(ctx context.Context, err error) error {
 	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>"))
 }
 
-// command sends one command over a WebSocket of its own, and decodes its result into v. Unlike the REST API, it reports
+// command opens a WebSocket, sends one command, and decodes its result into v. Unlike the REST API, the WebSocket API reports
 // why an action failed. https://developers.home-assistant.io/docs/api/websocket
 func (h *home) command(ctx context.Context, command map[string]any, v any) error {
 	ws, err := h.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("nothing was done: %w", err)
 	}
-	defer ws.CloseNow() //nolint:errcheck // the result is there, or given up
+	defer ws.CloseNow() //nolint:errcheck // the result was read, or is abandoned
 	command["id"] = 1
 	if err := wsjson.Write(ctx, ws, command); err != nil {
 		return fmt.Errorf("%w. %s", h.connectionError(ctx, err), outcomeUnknown)
@@ -207,11 +209,12 @@ func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
 	default:
 		return ws, nil
 	}
-	_ = ws.CloseNow() // it is given up
+	_ = ws.CloseNow() // authentication failed
 	return nil, err
 }
 
-// errorText returns the error message in a response. It ignores HTML pages of proxies.
+// errorText returns the error message in the body of a response. If the body is not JSON, such as a proxy's HTML page, it
+// returns an empty text.
 func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`

@@ -25,8 +25,8 @@ type (
 
 type memory struct{ facts Facts }
 
-// newMemory returns the tools remember, recall and forget. All count as read-only: they change only the notes of the
-// person who asks, and a repeated call has the same result.
+// newMemory returns the tools remember, recall and forget. All three count as read-only, because they change only the notes
+// about the person who asks, and a repeated call has the same result.
 func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	if facts == nil {
 		return nil, errors.New("no store for facts")
@@ -64,7 +64,8 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	return []agent.ToolDef{remember, recall, forget}, err
 }
 
-// proposal describes a call; empty if the argument is missing, so that people see the call's JSON.
+// proposal describes a call to the person who must approve it. If the argument is missing, it returns an empty text, and the
+// person sees the JSON of the call.
 func proposal(what, arguments, name string) string {
 	value, _ := partial(arguments, name)
 	if value = agent.OneLine(value); value == "" {
@@ -73,16 +74,16 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, value)
 }
 
-// asksOutside reports whether the model had read outside content. Outside content must not change what is remembered
-// about a person.
+// asksOutside reports whether a call needs approval: it does if the model had read outside content, which must not change
+// what is remembered about a person.
 func asksOutside(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Outside() }
 
-// asksShared reports whether other people would read the facts of one person.
+// asksShared reports whether a call needs approval: it does if other people would read the facts about the asker.
 func asksShared(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Shared }
 
 var errNobody = errors.New("no person to remember this for")
 
-// known returns a person's facts.
+// known returns the facts that are remembered about a person.
 func (m memory) known(ctx context.Context, person string) ([]Fact, error) {
 	if person == "" {
 		return nil, errNobody
@@ -135,7 +136,7 @@ func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (ag
 	return agent.Output{Text: strings.TrimSpace(text.String())}, nil
 }
 
-// matching returns the facts that contain any of the words; all if there are none.
+// matching returns the facts that contain any of the words. If words is empty, it returns all facts.
 func matching(facts []Fact, words string) []Fact {
 	wanted := strings.Fields(strings.ToLower(words))
 	if len(wanted) == 0 {

@@ -64,7 +64,7 @@ func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	return visibleText(string(body)), nil
 }
 
-// Limits against malicious pages. A larger tree is cut before other code walks it.
+// Limits against malicious pages. A page whose tree exceeds them is cut before other code walks the tree.
 const (
 	maxNodes = 60_000
 	maxDepth = 200
@@ -76,7 +76,7 @@ const (
 // one is probably the wrong part of the page, so the whole page is used.
 const minArticle = 200
 
-// embedded matches a picture inside the page's HTML.
+// embedded matches a link in Markdown to a picture whose data is inside the page itself.
 var embedded = regexp.MustCompile(`\(data:[^)\s]*\)`)
 
 // contextReader is a reader that fails when its context ends.
@@ -153,7 +153,7 @@ func prune(doc *html.Node) {
 			case nodes > maxNodes, depth > maxDepth, child.Type == html.CommentNode, hidden(child):
 				n.RemoveChild(child)
 			default:
-				// The renderer would repeat cells as often as these attributes say.
+				// Remove these attributes, because the renderer would repeat a cell as often as they say.
 				child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
 				walk(child, depth+1)
 			}
@@ -170,7 +170,7 @@ func hidden(n *html.Node) bool {
 	}
 	switch n.Data {
 	case "script":
-		// Readability reads the title and the author from these scripts.
+		// Keep scripts of this type, because the package readability reads the title and the author from them.
 		return !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "type" && a.Val == "application/ld+json" })
 	case "style", "template", "svg", "canvas", "iframe", "object", "embed":
 		return true

@@ -14,7 +14,7 @@ import (
 	"telex/agent"
 )
 
-// serviceTime is how long an action may take: scripts and scenes can be slow.
+// serviceTime is how long an action of Home Assistant may take. Scripts and scenes can be slow.
 const serviceTime = time.Minute
 
 type serviceArgs struct {
@@ -40,7 +40,7 @@ func newService(o HomeOptions) (agent.ToolDef, error) {
 	}, nil, h.service)
 }
 
-// showService names the action when its name is complete.
+// showService returns a line for people that names the action, as soon as the model has written the complete name.
 func showService(arguments string) string {
 	domain, complete := partial(arguments, "domain")
 	service, whole := partial(arguments, "service")
@@ -50,7 +50,7 @@ func showService(arguments string) string {
 	return "Calling " + domain + "." + service
 }
 
-// parseService parses the arguments of a call. It keeps numbers as they were written, since people approve exactly what
+// parseService parses the arguments of a call. It keeps numbers as the model wrote them, so that people approve exactly what
 // is sent.
 func parseService(arguments string) (args serviceArgs, err error) {
 	in := json.NewDecoder(strings.NewReader(arguments))
@@ -62,7 +62,8 @@ func parseService(arguments string) (args serviceArgs, err error) {
 	return args, args.check()
 }
 
-// proposeService describes a call, such as "light.turn_on on light.kitchen {brightness: 120}".
+// proposeService describes a call to the person who must approve it, such as "light.turn_on on light.kitchen {brightness:
+// 120}".
 func proposeService(arguments string) string {
 	args, err := parseService(arguments)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a serviceArgs) entities() []string {
 	return ids
 }
 
-// check returns what is wrong with the arguments.
+// check returns an error that tells the model what is wrong with the arguments.
 func (a serviceArgs) check() error {
 	if !homeName.MatchString(a.Domain) || !homeName.MatchString(a.Service) {
 		return errors.New("the domain and the service are names such as light and turn_on, without a dot")
@@ -142,7 +143,7 @@ func (a serviceArgs) check() error {
 	return nil
 }
 
-// outcomeUnknown is the hint after a call whose outcome is unknown.
+// outcomeUnknown is a hint for the model after a call whose outcome is unknown.
 const outcomeUnknown = "Whether the call took effect is unknown: look with " + HAStates + " before you call it again"
 
 // maxShown is the number of entities whose new states a call reports.
@@ -181,8 +182,8 @@ func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agen
 	return agent.Output{Text: agent.Clip(text, maxHomeText)}, nil
 }
 
-// statesAfter returns the states of entities after a call. Home Assistant ignores unknown entities, so the model is told
-// about them.
+// statesAfter returns the states of entities after a call. Home Assistant ignores unknown entities, so statesAfter tells the
+// model about them.
 func (h *home) statesAfter(ctx context.Context, ids []string) string {
 	var text strings.Builder
 	for _, id := range ids[:min(len(ids), maxShown)] {

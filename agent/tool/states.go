@@ -106,8 +106,8 @@ func (h *home) one(ctx context.Context, id string) (agent.Output, error) {
 	return agent.Output{Text: agent.Clip(text.String(), maxHomeText)}, nil
 }
 
-// area returns the entities in an area. Home Assistant provides areas only in templates and in its internal API. The
-// area's name is passed as a variable of the template, because a name inside the template could run code.
+// area returns the entities in an area. Home Assistant provides areas only in templates and in its internal API, so area uses
+// a template. The area's name is passed as a variable of the template, because a name inside the template could run code.
 // https://www.home-assistant.io/docs/templating/entities/#areas
 func (h *home) area(ctx context.Context, name string) ([]string, error) {
 	var text string
@@ -154,7 +154,7 @@ func (s homeState) line() string {
 	return text
 }
 
-// listed returns at most maxListed lines, and says how many there are.
+// listed returns at most maxListed lines, and then says how many more there are.
 func listed(lines []string) string {
 	if len(lines) == 0 {
 		return "No entity matches."

@@ -80,8 +80,8 @@ func (o Options) group(name string) ([]agent.ToolDef, error) {
 	}
 }
 
-// Join returns a toolbox with the tools of all boxes, in their order. If two tools have the same name, the first one
-// counts. So an MCP server can't replace a built-in tool if the built-in tools come first.
+// Join returns a toolbox with the tools of all boxes, in their order. If two tools have the same name, the toolbox contains
+// only the first one. So an MCP server can't replace a built-in tool if the built-in tools come first.
 func Join(boxes ...agent.Toolbox) agent.Toolbox { return joined(boxes) }
 
 type joined []agent.Toolbox
@@ -101,7 +101,7 @@ func (j joined) Tools() []agent.ToolDef {
 	return all
 }
 
-// Await implements agent.Awaiter. It waits for the boxes that implement it.
+// Await implements agent.Awaiter. It waits for those boxes that implement agent.Awaiter.
 func (j joined) Await(ctx context.Context) {
 	for _, box := range j {
 		if a, ok := box.(agent.Awaiter); ok {
