@@ -9,7 +9,7 @@ import (
 	"telex/agent"
 )
 
-// startGrace is how long the first turns after Run's start wait for servers that have not listed their tools yet.
+// startGrace is how long after Run's start turns wait for servers that have not listed their tools yet.
 const startGrace = time.Second
 
 // Client manages all configured servers. It is safe for concurrent use.
@@ -36,9 +36,9 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Run connects to all servers and keeps the connections open. It blocks until ctx has ended, every connection is closed
-// and every child process has exited. The processes need some seconds at most to exit. Call it once. Problems with
-// servers are logged; they never end Run.
+// Run connects to all servers and keeps the connections open. It blocks until ctx has ended, every connection is closed and
+// every child process has exited. The processes need some seconds at most to exit. Run must be called only once. It logs
+// problems with servers; they never end Run.
 func (c *Client) Run(ctx context.Context) {
 	grace := time.AfterFunc(startGrace, func() { close(c.late) })
 	defer grace.Stop()

@@ -16,8 +16,8 @@ import (
 
 // Server is one configured server. It has either a Command or a URL.
 type Server struct {
-	// Name is the prefix of its tools' names: at most 24 letters, digits and "-". It has no "_", which separates it from
-	// the tool's name, so that tools of two servers can't get the same name.
+	// Name is the prefix of the names of the server's tools: at most 24 letters, digits and "-". It must not contain "_",
+	// which separates it from the tool's name. So tools of two servers can't get the same name.
 	Name string
 
 	Command string            // run as a child process; looked up in PATH
@@ -31,16 +31,17 @@ type Server struct {
 	// Secrets are the secrets in Args and URL. They are removed from logs and errors.
 	Secrets []string
 
-	// ReadOnly are the tools that change nothing. An entry is the server's name for a tool or the name that people and
-	// models see; "*" at its end makes it a prefix.
+	// ReadOnly are the tools that change nothing. An entry is the server's name for a tool, or the name that people and
+	// models see. An entry that ends in "*" matches all names with that prefix.
 	ReadOnly []string
 	// AutoApprove are tools that change something and need no approval. The entries are as in ReadOnly.
 	AutoApprove []string
-	// Deny are the tools that are not offered. The entries are as in ReadOnly.
+	// Deny are the tools that are never offered to a model. The entries are as in ReadOnly.
 	Deny []string
-	// Trust says that the server's own hints about read-only tools count, besides ReadOnly.
+	// Trust says that tools are also read-only if the server itself declares that they are.
 	Trust bool
-	// Timeout is how long a call may take since its start or its newest progress; 0: agent.DefaultToolTimeout.
+	// Timeout is how long a call may take. Each progress report of the server restarts this time. 0 means
+	// agent.DefaultToolTimeout.
 	Timeout time.Duration
 }
 
@@ -50,11 +51,12 @@ type Options struct {
 	Version   string            // version of telex, sent to servers
 	Transport http.RoundTripper // for HTTP; nil: a transport of its own for each connection
 	Log       *slog.Logger
-	// Keeper is the command of a process that calls Keep with the arguments that follow, such as this program with a
-	// subcommand. If it is empty, processes that leave the server's process group may survive the server.
+	// Keeper is a command that calls Keep with its further arguments, such as this program with a subcommand. Keep starts the
+	// server and ends all its processes. Without a Keeper, processes that leave the server's process group may survive the
+	// server.
 	Keeper []string
-	// Large, of capacity 1, limits clients that share it to reading one large message at a time. Nil: the client has its
-	// own.
+	// Large is a channel with the capacity 1. All clients that share it together read only one large message at a time, which
+	// limits the memory that they use. If Large is nil, the client makes its own channel.
 	Large chan struct{}
 }
 
@@ -79,7 +81,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// validate returns what is wrong. Its errors contain no secret.
+// validate returns an error that says what is wrong with the configuration. The error contains no secret.
 func (s Server) validate() error {
 	switch {
 	case !serverName.MatchString(s.Name), len(s.Name) > maxName:
@@ -112,10 +114,10 @@ func (s Server) validate() error {
 	return nil
 }
 
-// LogValue returns the name, so that secrets don't get into logs.
+// LogValue returns only the name, so that secrets don't get into logs.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
 
-// String returns the name, so that secrets don't get into formatted output.
+// String returns only the name, so that secrets don't get into formatted output.
 func (s Server) String() string { return s.Name }
 
 // listed reports whether a list has an entry for a tool.
@@ -123,7 +125,7 @@ func (s Server) listed(list []string, tool string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return s.means(entry, tool) })
 }
 
-// means reports whether an entry matches a tool.
+// means reports whether an entry of ReadOnly, AutoApprove or Deny matches a tool.
 func (s Server) means(entry, tool string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
 	for _, name := range []string{tool, nameFor(s.Name, tool)} {

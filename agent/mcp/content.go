@@ -15,13 +15,14 @@ import (
 	"telex/agent"
 )
 
-// Limits of one result. The agent limits images and files, and maxMessage limits the whole message.
+// Limits of the result of one call. The agent limits images and files, and maxMessage limits the whole message.
 const (
 	maxContents = 1000    // parts of a result
 	maxError    = 4 << 10 // bytes of a tool's error text
 )
 
-// output converts a result. If the tool reports a failure, output returns an error with the tool's text for the model.
+// output converts the result of a call. If the tool reports a failure, output returns an error with the tool's text for the
+// model.
 func output(res *sdk.CallToolResult) (agent.Output, error) {
 	if res.InputRequests != nil {
 		return agent.Output{}, errors.New("the tool asks for further input, which is not supported here")
@@ -34,7 +35,7 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 		}
 		t.take(content)
 	}
-	if len(t.texts) == 0 && res.StructuredContent != nil { // servers should also send it as text, but some don't
+	if len(t.texts) == 0 && res.StructuredContent != nil { // servers should also send this content as text, but some don't
 		raw, err := json.Marshal(res.StructuredContent)
 		if err != nil {
 			return agent.Output{}, fmt.Errorf("read the tool's result: %w", err)
@@ -55,7 +56,7 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 // contentParts collects the parts of a result.
 type contentParts struct {
 	out          agent.Output
-	texts, notes []string // texts for the model; notes about other parts
+	texts, notes []string // texts of the result; notes for the model about other parts
 }
 
 func (t *contentParts) say(text string) {
@@ -91,7 +92,7 @@ func (t *contentParts) resource(r *sdk.ResourceContents) {
 		t.name("an empty resource")
 	case r.Blob == nil:
 		t.name("resource %s:", r.URI)
-		t.texts = append(t.texts, t.notes[len(t.notes)-1]) // directly above its text
+		t.texts = append(t.texts, t.notes[len(t.notes)-1]) // put the note directly above the resource's text
 		t.notes = t.notes[:len(t.notes)-1]
 		t.say(r.Text)
 	case picture(r.MIMEType):

@@ -13,7 +13,7 @@ import (
 	"telex/agent"
 )
 
-// Limits of a tool's description, in bytes. All of it is sent to the model with every request.
+// Limits of a tool's description, in bytes. The whole description is sent to the model with every request.
 const (
 	maxDescription = 8 << 10
 	maxSchema      = 64 << 10
@@ -76,7 +76,7 @@ func changes(before, now agent.ToolDef) (parts []string) {
 	return parts
 }
 
-// titleOf returns a tool's name for people, according to the protocol's order of precedence.
+// titleOf returns the name of a tool that people see, according to the protocol's order of precedence.
 func titleOf(t *sdk.Tool) string {
 	annotated := ""
 	if t.Annotations != nil {
@@ -104,7 +104,7 @@ func parameters(schema any) (json.RawMessage, error) {
 	if object["properties"] == nil {
 		object["properties"] = map[string]any{}
 	}
-	delete(object, "$schema") // some providers refuse it, and none needs it
+	delete(object, "$schema") // some providers refuse this keyword, and none needs it
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("write its schema: %w", err)

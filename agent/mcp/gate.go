@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits of one message of a server. They apply before JSON is decoded, because the SDK copies a message several times,
-// and a decoded value can take a hundred times its length in JSON.
+// Limits of one message of a server. They are checked before the SDK decodes the JSON, because the SDK copies a message
+// several times, and a decoded value can take a hundred times as much memory as its JSON.
 const (
 	maxMessage = 6 << 20 // bytes
 	maxRequest = 1 << 18 // bytes of a request or a notification, which the SDK queues
@@ -26,7 +26,7 @@ const (
 	largeTime    = 15 * time.Second // maximum time for such a message to arrive
 )
 
-// Limits of all messages of a server together. Messages above these rates are read more slowly.
+// Limits of all messages of a server together. If a server exceeds these rates, its messages are read more slowly.
 const (
 	overhead              = 1 << 10 // bytes that each message counts in addition to its length
 	bytesASecond          = 8 << 20
@@ -54,7 +54,7 @@ type scan struct {
 	hasMethod         bool   // the message is a request or a notification
 }
 
-// add reads the next byte. It reports whether a JSON value ended with it.
+// add reads the next byte. It reports whether a JSON value ended with this byte.
 func (s *scan) add(b byte) (ended bool) {
 	switch {
 	case s.escaped:
@@ -70,7 +70,7 @@ func (s *scan) add(b byte) (ended bool) {
 	case b == '"':
 		s.inString, s.name = true, s.name[:0]
 	case b == '{' || b == '[':
-		s.hasMethod = s.hasMethod || s.depth == 0 && b == '[' // a batch may contain requests; we never ask for a batch
+		s.hasMethod = s.hasMethod || s.depth == 0 && b == '[' // a batch may contain requests; telex never asks for a batch
 		s.depth++
 		s.deepest = max(s.deepest, s.depth)
 		s.values++
@@ -93,7 +93,7 @@ func (s *scan) keep(b byte) {
 	}
 }
 
-// wrong returns an error if the message exceeds a limit.
+// wrong returns an error if the message that is being read exceeds a limit.
 func (s *scan) wrong() error {
 	switch {
 	case s.bytes > maxMessage:
@@ -112,7 +112,7 @@ func (s *scan) wrong() error {
 type intake struct {
 	all, own *rate.Limiter
 	large    chan struct{} // capacity 1: held while a large message of any server is read
-	next     chan struct{} // capacity 1: held by the server's only message that waits for large or holds it
+	next     chan struct{} // capacity 1: held by the one message of this server that waits for large or holds it
 }
 
 func newIntake() *intake {
@@ -121,7 +121,7 @@ func newIntake() *intake {
 	}
 }
 
-// wait delays a message that has arrived until it is within the rates.
+// wait delays the handling of a message that has arrived, so that the server does not exceed the rates.
 func (i *intake) wait(ctx context.Context, m scan) error {
 	n := m.bytes + overhead
 	err := i.all.WaitN(ctx, n)
@@ -131,8 +131,8 @@ func (i *intake) wait(ctx context.Context, m scan) error {
 	return err
 }
 
-// gate is a reader for the data of a server. It fails when a message exceeds a limit, before the SDK has read the whole
-// message.
+// gate is a reader through which the SDK reads the data of a server. If a message exceeds a limit, Read returns an error
+// before the SDK has read the whole message.
 type gate struct {
 	io.ReadCloser
 	ctx     context.Context //nolint:containedctx // an io.Reader has no other way to be cancelled
@@ -185,11 +185,11 @@ func (g *gate) Read(p []byte) (int, error) {
 func (g *gate) Close() error {
 	g.abort()
 	err := g.ReadCloser.Close()
-	g.releaseLarge() // there may be no further Read to do it
+	g.releaseLarge() // no further Read may follow that could release it
 	return err
 }
 
-// check reads bytes that have arrived.
+// check scans bytes that have arrived. It returns an error if their message exceeds a limit.
 func (g *gate) check(p []byte) error {
 	for _, b := range p {
 		g.message.bytes++
@@ -210,7 +210,7 @@ func (g *gate) check(p []byte) error {
 	return nil
 }
 
-// next reads a byte according to the framing. It reports whether a message ended with it.
+// next scans a byte according to the framing. It reports whether a message ended with this byte.
 func (g *gate) next(b byte) (ended bool, err error) {
 	if g.framing != eventStream {
 		return g.message.add(b) && g.framing == jsonValues, nil
@@ -234,7 +234,7 @@ func (g *gate) next(b byte) (ended bool, err error) {
 	return ended, nil
 }
 
-// end handles the end of a message. It waits until the message is within the rates.
+// end handles the end of a message. It waits if the server has exceeded the rates.
 func (g *gate) end() error {
 	if err := g.message.wrong(); err != nil {
 		return err
@@ -245,8 +245,8 @@ func (g *gate) end() error {
 	return err
 }
 
-// acquireLarge waits for the slot of the one large message, and starts the message's time limit. Of each server, only
-// one message may wait, so that the servers take turns.
+// acquireLarge waits until no other large message is being read, and starts the time limit of this message. Only one message
+// of each server may wait, so that the servers take turns.
 func (g *gate) acquireLarge() error {
 	for taken, place := range []chan struct{}{g.intake.next, g.intake.large} {
 		select {
@@ -275,7 +275,7 @@ func (g *gate) acquireLarge() error {
 	return nil
 }
 
-// releaseLarge releases the slot of the one large message, if this message holds it.
+// releaseLarge lets another large message be read, if the current message is the large one.
 func (g *gate) releaseLarge() {
 	if leave := g.release.Swap(nil); leave != nil {
 		(*leave)()

@@ -32,15 +32,15 @@ const (
 	// killTime is how long the keeper tries to kill the remaining processes. A process that hangs in the kernel can't be
 	// killed.
 	killTime = 10 * time.Second
-	// freePasses is how often the keeper searches for processes without a pause, so that a process that forks constantly
-	// can't escape.
+	// freePasses is how many times the keeper first searches for remaining processes without a pause in between, so that a
+	// process that forks constantly can't escape.
 	freePasses = 50
 )
 
-// Keep runs a server as the child of this process. It returns the server's exit status when the server and everything
-// that it started have ended. The daemon starts its own program again, as a separate process that calls Keep, because
-// the daemon can't clean up after its own death. The keeper notices that death because the pipe that it reads is
-// closed. Processes that leave their parent, group or session stay below the keeper, since it is their subreaper.
+// Keep runs a server as the child of this process. It returns the server's exit status when the server and everything that it
+// started have ended. The daemon starts its own program again, as a separate process that calls Keep, because the daemon
+// can't clean up after its own death. The keeper notices that death because the pipe that it reads is closed. Processes that
+// leave their parent, group or session remain descendants of the keeper, because it is their subreaper.
 //
 // args are the path of the program and its arguments. The server inherits this process's standard streams and
 // environment.
@@ -50,7 +50,8 @@ func Keep(args []string) int {
 		return exitNotStarted
 	}
 	syscall.CloseOnExec(controlFD)
-	// Only the pipe ends the keeper. It uses Notify instead of Ignore, since the server would inherit an ignored signal.
+	// These signals must not end the keeper; it ends when the pipe is closed. Ignore is not used, because the server would
+	// inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM)
@@ -79,8 +80,7 @@ func notStarted(program string, err error) int {
 	return exitNotStarted
 }
 
-// leaveStreams closes the keeper's copies of the standard streams. Otherwise the daemon would not notice when the server
-// closes them.
+// leaveStreams closes the keeper's copies of the standard streams, so that the daemon notices when the server closes its own.
 func leaveStreams() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -125,7 +125,7 @@ func (k *keeper) run() int {
 		case <-k.none:
 			select {
 			case k.status = <-k.ended:
-			default: // reap has already collected the status
+			default: // the status was received before
 			}
 			return k.status
 		case <-time.After(pause):
@@ -155,7 +155,7 @@ func (k *keeper) reap() {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // no child is left, so nothing is left below them either
+		case err != nil: // no child is left, so no descendant is left either
 			return
 		case pid != k.server:
 		case status.Signaled():
@@ -172,8 +172,8 @@ type proc struct {
 	leads                bool // it leads a process group
 }
 
-// signal sends a signal to a process, and to the group that it leads. It does not signal other groups: the process may
-// have joined the daemon's group.
+// signal sends a signal to a process, and to the group that it leads. It does not signal other groups, because the process
+// may have joined the group of the daemon.
 func (p proc) signal(s syscall.Signal) {
 	if p.leads {
 		_ = syscall.Kill(-p.pid, s) // fails if no process is left
@@ -205,9 +205,9 @@ func processes() (list []proc) {
 	for _, path := range stats {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			continue // it ended meanwhile
+			continue // the process ended meanwhile
 		}
-		// pid (name) state parent group session: a name may contain any character, even ")".
+		// The form of a line is: pid (name) state parent group session. A name may contain any character, even ")".
 		head, tail, _ := strings.Cut(string(raw), " ")
 		fields := strings.Fields(tail[strings.LastIndexByte(tail, ')')+1:])
 		if len(fields) < 4 {
@@ -225,8 +225,8 @@ func number(s string) int {
 	return n
 }
 
-// sweep kills the remaining processes of a server whose keeper was killed. It finds them by their session, or by mark in
-// their environment.
+// sweep kills the remaining processes of a server whose keeper was killed. It finds these processes by their session, or by
+// the mark in their environment.
 func sweep(session int, mark string) {
 	for range freePasses {
 		left := false

@@ -4,11 +4,11 @@ package mcp
 
 import "os/exec"
 
-// keeperSupported says that no keeper can run here: it needs Linux's subreapers. A server gets a process group instead.
-// The group is killed when the server ends, and when the daemon stops gracefully.
+// keeperSupported says that no keeper can run on this system, because a keeper needs the subreapers of Linux. Instead, a
+// server gets its own process group, which is killed when the server ends and when the daemon stops gracefully.
 const keeperSupported = false
 
-// Keep is never run here.
+// Keep is never called on this system.
 func Keep([]string) int { return 1 }
 
 func sweep(int, string) {}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxTools    = 200     // of a server; the agent offers at most 128 tools in all
-	maxPages    = 50      // of the list
+	maxTools    = 200     // tools of a server; the agent offers at most 128 tools in all
+	maxPages    = 50      // pages of the list
 	maxListing  = 1 << 20 // bytes of all descriptions and schemas, which stay in memory
 	maxLeftOut  = 5       // omitted tools that the log names at a time
 	maxListName = 256     // bytes of the server's name for a tool
@@ -30,7 +30,7 @@ type listing struct {
 	leftOut []string // tools that can't be offered, with the reasons
 }
 
-// take adds a page. It reports whether there is room for more.
+// take adds the tools of one page. It reports whether more tools may be added.
 func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
 	for _, t := range page {
 		if len(l.names) == maxTools {
@@ -73,7 +73,7 @@ func (l *listing) add(t *sdk.Tool) error {
 	return nil
 }
 
-// done returns the tools, sorted by name. It logs the reasons for the first omitted tools.
+// done returns the collected tools, sorted by name. It logs why tools were omitted, for the first maxLeftOut of them.
 func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	if n := len(l.leftOut); n > 0 {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))
@@ -83,8 +83,8 @@ func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	return l.defs
 }
 
-// warnUnmatched logs entries of the configuration that match no tool. After a typing error in deny, the operator would
-// believe that a tool is denied.
+// warnUnmatched logs a warning for each entry of the configuration that matches no tool. Without the warning, an operator
+// with a typing error in deny would believe that the tool is denied.
 func (l *listing) warnUnmatched(ctx context.Context) {
 	s := l.server
 	for _, entry := range slices.Concat(s.Deny, s.ReadOnly, s.AutoApprove) {

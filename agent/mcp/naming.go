@@ -7,9 +7,9 @@ import (
 	"telex/agent"
 )
 
-// nameFor returns the name of a server's tool for models. It depends only on its arguments, so that it never changes. If
-// the server's name for the tool must be changed, a hash of the original is appended, so that no two tools get the same
-// name.
+// nameFor returns the name of a server's tool for models. The name depends only on the arguments, so it never changes. If the
+// server's name for the tool contains invalid characters or is too long, nameFor appends a hash of the original name, so that
+// no two tools get the same name.
 func nameFor(server, tool string) string {
 	name := agent.SafeName(server + "_" + tool)
 	if name == server+"_"+tool {

@@ -19,18 +19,19 @@ import (
 // (https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#shutdown).
 const exitWait = 2 * time.Second
 
-// killWait is how long a keeper may take to kill all processes before it is killed itself.
+// killWait is how long a keeper may take to kill all processes of its server. After that, the daemon kills the keeper.
 const killWait = 15 * time.Second
 
-// markName is an environment variable of the server's processes. It identifies them if their keeper was killed.
+// markName is the name of an environment variable that all processes of a server have. If their keeper was killed, the daemon
+// finds the processes by this variable.
 const markName = "TELEX_MCP_SERVER"
 
-// child is a server that runs as a process. It runs below a keeper, which ends all processes of the server, or else in a
-// process group.
+// child is a server that runs as a process. Its parent is a keeper, which ends all processes of the server. Without a keeper,
+// the server runs in its own process group.
 type child struct {
 	cmd     *exec.Cmd // the keeper, or the server
 	control *os.File  // the pipe to the keeper; nil without a keeper
-	mark    string    // of the server's environment
+	mark    string    // value of markName in the server's environment
 	stdin   *os.File
 	stdout  *gate
 	said    *lines
@@ -39,13 +40,13 @@ type child struct {
 	err     error
 }
 
-// start runs a server's command, below a keeper if one is configured. fail is called when the server exceeds a limit.
-// The caller must call end.
+// start runs the command of a server, with a keeper as its parent if one is configured. start calls fail when the server
+// exceeds a limit. The caller must call end.
 func start(s *server, said *lines, fail func(error)) (*child, error) {
 	c := &child{said: said, exited: make(chan struct{}), mark: rand.Text()}
 	c.cmd = exec.Command(s.Command, s.Args...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// cmd.StdoutPipe would discard unread data when the child exits.
+	// cmd.StdoutPipe is not used, because it discards unread data when the child exits.
 	theirIn, stdin, errIn := os.Pipe()
 	stdout, theirOut, errOut := os.Pipe()
 	theirs := []*os.File{theirIn, theirOut}
@@ -62,7 +63,7 @@ func start(s *server, said *lines, fail func(error)) (*child, error) {
 	}()
 	c.cmd.Env, c.cmd.Dir = environment(s.Env, c.mark), s.Dir
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, said
-	// Processes that the child started may still hold its standard error open.
+	// Limit the wait, because processes that the child started may still hold its standard error open after its exit.
 	c.cmd.WaitDelay = time.Second
 	ctx, cancel := context.WithCancel(context.Background())
 	c.stdin, c.cancel = stdin, cancel
@@ -77,11 +78,11 @@ func start(s *server, said *lines, fail func(error)) (*child, error) {
 		c.close()
 		return nil, fmt.Errorf("start %s: %w", s.Command, err)
 	}
-	go c.wait() // end waits for it
+	go c.wait() // end waits for this goroutine
 	return c, nil
 }
 
-// addKeeper makes the command run below a keeper, and returns the keeper's end of the control pipe.
+// addKeeper changes the command so that a keeper runs it, and returns the keeper's end of the control pipe.
 func (c *child) addKeeper(s *server) (theirs *os.File, err error) {
 	if c.cmd.Err != nil { // the command is not in PATH
 		return nil, c.cmd.Err
@@ -93,13 +94,14 @@ func (c *child) addKeeper(s *server) (theirs *os.File, err error) {
 	return theirs, err
 }
 
-// close closes our ends of the pipes. Some may be closed already, or may never have been opened.
+// close closes the daemon's ends of the pipes. Some may already be closed, or may never have been opened.
 func (c *child) close() {
 	_, _, _ = c.control.Close(), c.stdin.Close(), c.stdout.Close()
 	c.cancel()
 }
 
-// wait waits for the child's exit, and kills the processes that it leaves behind, which could hold its output open.
+// wait waits for the child's exit. Then it kills the processes that the child leaves behind, because they could hold the
+// child's output open.
 func (c *child) wait() {
 	defer close(c.exited)
 	c.err = c.cmd.Wait()
@@ -109,11 +111,11 @@ func (c *child) wait() {
 	}
 }
 
-// signal sends a signal to the whole group. It fails if no process is left.
+// signal sends a signal to the whole process group of the child. It fails if no process is left, which is not an error.
 func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, s) }
 
-// end ends the child in the protocol's order: it closes its input, then sends SIGTERM, then SIGKILL. It returns when no
-// process of the child is left.
+// end ends the child in the order that the protocol demands: it closes the child's input, then sends SIGTERM, then SIGKILL.
+// It returns when no process of the child is left.
 func (c *child) end() {
 	_ = c.stdin.Close() // may be closed already
 	if !c.within(exitWait) {
@@ -153,8 +155,8 @@ func (c *child) transport() sdk.Transport {
 	return &sdk.IOTransport{Reader: io.NopCloser(c.stdout), Writer: stdin{c.stdin}}
 }
 
-// stdin is a child's standard input. A child that does not read its input is given up, because the SDK would queue
-// messages without limit.
+// stdin is a child's standard input. If the child does not read its input in time, Write returns an error, which ends the
+// connection. Otherwise the SDK would queue messages without limit.
 type stdin struct{ *os.File }
 
 // Write implements io.Writer.
@@ -165,7 +167,8 @@ func (s stdin) Write(p []byte) (int, error) {
 	return s.File.Write(p)
 }
 
-// exitError returns how the child ended, with its last lines; nil while it runs.
+// exitError returns an error that says how the child ended, with its last lines of output. It returns nil while the child
+// runs.
 func (c *child) exitError() error {
 	if !c.within(time.Second) { // the output may end shortly before the child, and the keeper exits last
 		return nil

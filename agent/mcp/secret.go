@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// shortestSecret is the minimum length of a secret that is removed from texts. Shorter values are words such as "true".
+// shortestSecret is the minimum length of a value that is removed from texts as a secret. Shorter values are often words such
+// as "true".
 const shortestSecret = 8
 
 // secrets removes the secrets of a server from texts.

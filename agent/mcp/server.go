@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// connectTime is how long connecting may take. A command such as npx first downloads the server.
+	// connectTime is how long it may take to connect to a server. A command such as npx first downloads the server.
 	connectTime = 2 * time.Minute
 	// slowConnect is the time after which the log reports that the server has not answered yet.
 	slowConnect = 10 * time.Second
@@ -31,11 +31,12 @@ const (
 	listEvery = time.Second
 
 	shortestPause, longestPause = time.Second, time.Minute
-	// stableAfter is how long a connection must last before the next pause is short again.
+	// stableAfter is how long a connection must last so that the pause after its failure is short again.
 	stableAfter = time.Minute
 )
 
-// pause returns how long to wait after a number of failures in a row, without jitter.
+// pause returns how long to wait before the next attempt to connect, after a number of failures in a row. Jitter is added to
+// it.
 func pause(failures int) time.Duration {
 	return min(shortestPause<<min(max(0, failures-1), 6), longestPause)
 }
@@ -83,14 +84,14 @@ func (s *server) run(ctx context.Context) {
 		}
 		failures++
 		if !connected {
-			// Some servers ignore unknown requests, and the newer protocol begins with a request that old servers don't know.
-			// So the attempts alternate between the two protocols.
+			// The newer protocol begins with a request that old servers don't know, and some of them ignore unknown requests.
+			// So the attempts to connect alternate between the two protocols.
 			legacy = !legacy
 		}
 		err = s.redacted(err)
 		s.lost(err)
 		level := slog.LevelWarn
-		if err.Error() == said { // repetitions are only logged at the level debug
+		if err.Error() == said { // the same error is logged again only at the level debug
 			level = slog.LevelDebug
 		}
 		said = err.Error()
@@ -107,11 +108,11 @@ func (s *server) redacted(err error) error {
 	if err == nil {
 		err = errors.New("the connection was closed")
 	}
-	// Redact more than is shown; otherwise a secret at the cut would not be recognized.
+	// Redact a longer part of the text than is shown, because a secret at the cut could not be recognized.
 	return errors.New(agent.Clip(s.secrets.redact(agent.OneLine(agent.Clip(plain(err).Error(), 8*maxLine))), 2*maxLine))
 }
 
-// plain removes the layers of an error that only say which operation failed, not why.
+// plain removes those layers of an error that say only which operation failed, and not why.
 func plain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -122,7 +123,8 @@ func plain(err error) error {
 	return err
 }
 
-// serve makes one connection and serves it. connected reports whether it was established.
+// serve makes one connection and uses it until it breaks or ctx ends. connected reports whether the connection was
+// established.
 func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err error) {
 	c := newSession(s)
 	if c.link, err = s.open(s, c.end); err != nil {
@@ -174,7 +176,7 @@ func (s *server) watchTools(ctx context.Context, c *session) error {
 	}
 }
 
-// setConnected records that the server is connected, and its tools.
+// setConnected records that the server is connected, and which tools it has listed.
 func (s *server) setConnected(ctx context.Context, c *session, defs []agent.ToolDef) {
 	defer s.markAttempted()
 	s.mu.Lock()
@@ -208,8 +210,8 @@ func defined(defs []agent.ToolDef, name string) (agent.ToolDef, bool) {
 // errChanged is returned by a call of a tool that has changed since it was offered.
 var errChanged = errors.New("the tool has changed since it was offered, so nothing was done. Call it again to use it as it is now")
 
-// toolChanged reports whether a tool has changed since it was offered: a read-only tool may not be read-only any more.
-// If the tool is gone, the server itself refuses the call.
+// toolChanged reports whether a tool has changed since it was offered to the model. For example, a read-only tool may now
+// change something. A missing tool counts as unchanged, because the server itself refuses the call.
 func (s *server) toolChanged(offered agent.ToolDef) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +255,7 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection waits up to callWait for a session other than the one in but.
+// connection returns the current session, unless it is but. It waits up to callWait for another session.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()
@@ -286,15 +288,15 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	var c *session
 	var res *sdk.CallToolResult
 	var err error
-	for range 3 { // the session may have ended, and a restarted server may not know the session
+	for range 3 { // each session may have ended, or may be unknown to a restarted server
 		if c, err = s.connection(ctx, c); err != nil {
 			return agent.Output{}, err
 		}
 		if s.toolChanged(offered) {
 			return agent.Output{}, errChanged
 		}
-		// A server that was restarted refuses the call because it does not know the session. Only after this error it is
-		// certain that nothing happened.
+		// A restarted server refuses the call with ErrSessionMissing, because it does not know the session. Only after this
+		// error is it certain that the call had no effect.
 		if res, err = c.call(ctx, tool, in); !errors.Is(err, sdk.ErrSessionMissing) {
 			break
 		}
@@ -313,10 +315,10 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	if ok && answered(answer) {
 		return agent.Output{}, errors.New(agent.Clip(s.secrets.redact(agent.Clip(answer.Message, 2*maxError)), maxError))
 	}
-	if !ok { // a server's error text may quote the call, so it is not logged
+	if !ok { // an error text of the server may quote the call, so it is not logged
 		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", agent.Clip(agent.OneLine(tool), agent.MaxToolName)), slog.Any("error", s.redacted(err)))
 	}
-	// The connection may be broken; listing the tools will show it.
+	// List the tools again, because that shows whether the connection is broken.
 	c.relist()
 	unknown := ""
 	if !offered.ReadOnly {

@@ -27,11 +27,11 @@ const (
 // link is the transport to a server: a process, or HTTP.
 type link struct {
 	transport sdk.Transport
-	end       func()       // returns when all its resources are released
-	why       func() error // returns why it broke; nil: unknown
+	end       func()       // ends the link and returns when all its resources are released
+	why       func() error // returns why the link broke; nil: unknown
 }
 
-// opener opens a link to a server. fail ends the session when the server exceeds a limit.
+// opener opens a link to a server. The link calls fail when the server exceeds a limit, which ends the session.
 type opener func(s *server, fail func(error)) (link, error)
 
 // open returns the opener for the configured kind of link.
@@ -87,7 +87,7 @@ func newSession(s *server) *session {
 	c.client = sdk.NewClient(&sdk.Implementation{Name: "telex", Version: s.version}, &sdk.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler), // the SDK's logs could contain secrets
 		Capabilities: &sdk.ClientCapabilities{},     // neither roots nor sampling nor elicitation
-		// Without this, the SDK would repeat calls by itself.
+		// Without this option, the SDK would repeat calls by itself.
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.relist() },
 		ProgressNotificationHandler: c.handleProgress,
@@ -133,7 +133,7 @@ func (c *session) spawn(f func()) bool {
 	return true
 }
 
-// connect starts the session.
+// connect connects to the server and starts the session.
 func (c *session) connect(ctx context.Context, legacy bool) error {
 	late := time.AfterFunc(connectTime, func() { c.end(fmt.Errorf("it did not answer within %s", connectTime)) })
 	defer late.Stop()
@@ -164,8 +164,8 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 // cause returns why the session has ended.
 func (c *session) cause() error { return context.Cause(c.ctx) }
 
-// close ends the session. It returns when all goroutines of the session have ended, which an HTTP server can delay by 5
-// s.
+// close ends the session. It returns when all goroutines of the session have ended. An HTTP server can delay this by 5
+// seconds.
 func (c *session) close() {
 	c.end(errSessionEnded)
 	c.mu.Lock()
@@ -180,7 +180,7 @@ func (c *session) close() {
 	}
 }
 
-// because returns the best known reason for a broken connection.
+// because returns the best known reason for a broken connection: the one that the link reports, or else err.
 func (c *session) because(err error) error {
 	if why := c.link.why(); why != nil {
 		return why
@@ -223,7 +223,7 @@ func (c *session) list(ctx context.Context) ([]agent.ToolDef, error) {
 	return found.done(ctx), nil
 }
 
-// call makes a call.
+// call calls a tool over this session.
 func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.CallToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -234,7 +234,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	var res *sdk.CallToolResult
 	var err error
 	returned := make(chan struct{})
-	// A call can hang in a pipe that the server does not read, where its context has no effect.
+	// The call needs its own goroutine, because it can hang in a pipe that the server does not read, and the end of its
+	// context does not interrupt that.
 	if !c.spawn(func() {
 		defer close(returned)
 		res, err = c.legal.CallTool(ctx, params)
@@ -245,8 +246,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	case <-returned:
 		return res, err
 	case <-c.ctx.Done():
-		// The answer itself may have ended the session, for example because the server does not know the session. Then
-		// nothing was done.
+		// The answer to this call may have ended the session, for example because the server does not know the session. In
+		// that case, the call had no effect.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
 		select {
@@ -263,7 +264,7 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	}
 }
 
-// expect passes the progress of a call to tell, until forget is called.
+// expect passes reports about the progress of a call to tell, until forget is called. The call must be sent with token.
 func (c *session) expect(tell func(string)) (token string, forget func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,7 +280,8 @@ func (c *session) expect(tell func(string)) (token string, forget func()) {
 	}
 }
 
-// handleProgress is called by the SDK's client, for one notification at a time.
+// handleProgress passes a progress notification of the server to the call that it is about. The SDK's client calls it for one
+// notification at a time.
 func (c *session) handleProgress(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	text := progressText(req.Params)

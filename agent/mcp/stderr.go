@@ -17,7 +17,7 @@ const (
 	maxLine       = 500 // bytes of a line
 	linesAtOnce   = 40
 	linesASecond  = 1
-	linesAtTheEnd = 3 // repeated in the error when the child has exited
+	linesAtTheEnd = 3 // repeated in the error that says that the child has exited
 )
 
 // lines logs the standard error of a child line by line, with a rate limit.
@@ -42,7 +42,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
-		// Redact more than is shown; otherwise a secret at the cut would not be recognized.
+		// Keep and redact a longer part of the line than is shown, because a secret at the cut could not be recognized.
 		if room := 4*maxLine - len(l.partial); room > 0 {
 			l.partial = append(l.partial, line[:min(len(line), room)]...)
 		}

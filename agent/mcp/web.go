@@ -17,15 +17,17 @@ import (
 )
 
 const (
-	// streamWait is how long a server may take to begin the stream of its own messages. Some servers send the response's
-	// header only with their first message.
+	// streamWait is how long a server may take to begin the stream of its own messages. The limit is necessary because some
+	// servers send the header of the response only with their first message.
 	streamWait = 10 * time.Second
-	// writeTime is how long a server may take to accept a message that is not a request. Requests have their own limits.
+	// writeTime is how long a server may take to accept a message that is not a request. For requests, there are other
+	// limits.
 	writeTime = 15 * time.Second
-	// maxReplies is how many messages other than requests are sent at a time: a server can make the SDK answer
-	// thousands.
+	// maxReplies is how many messages other than requests are sent at the same time, because a server can make the SDK send
+	// thousands of replies.
 	maxReplies = 4
-	// getsAtOnce and getsASecond limit how often a stream is opened, since a server can end it again and again.
+	// getsAtOnce and getsASecond limit how often the stream of a server's own messages is opened, because the server can end
+	// the stream again and again.
 	getsAtOnce, getsASecond = 5, 1
 	// maxHeaders limits the bytes of a response's headers.
 	maxHeaders = 64 << 10
@@ -52,8 +54,8 @@ func newWeb(s *server, base http.RoundTripper, fail func(error)) *web {
 // client returns an HTTP client that uses w.
 func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: checkRedirect} }
 
-// checkRedirect follows redirects to another path of the same server, such as one with a trailing slash. Other hosts
-// must not get the headers.
+// checkRedirect allows redirects to another path of the same server, such as one with a trailing slash. It allows no redirect
+// to another host, because that host must not get the configured headers.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -62,14 +64,14 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// RoundTrip sends a request.
+// RoundTrip implements http.RoundTripper. It adds the configured headers, and limits the response.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	req = req.Clone(ctx)
 	for name, value := range w.headers {
 		req.Header.Set(name, value)
 	}
-	// Compressed data can grow a thousandfold, and nothing requires it.
+	// Refuse compressed responses, because they can grow a thousandfold when they are decompressed.
 	req.Header.Set("Accept-Encoding", "identity")
 	res, err := w.send(req, cancel)
 	if err != nil {
@@ -84,7 +86,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	g := &gate{ReadCloser: res.Body, ctx: ctx, abort: cancel, intake: w.intake, framing: wholeBody, failed: w.fail}
 	switch {
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		g.ReadCloser = struct { // limits the part that is read
+		g.ReadCloser = struct { // read only the beginning of the body of an error
 			io.Reader
 			io.Closer
 		}{io.LimitReader(res.Body, errorBodySize), res.Body}
@@ -132,7 +134,7 @@ func (w *web) send(req *http.Request, cancel func()) (*http.Response, error) {
 	return nil, err
 }
 
-// isRequest reports whether the body is a JSON-RPC request, for whose answer there is no time limit here.
+// isRequest reports whether the body is a JSON-RPC request. web sets no time limit for the answer to a request.
 func isRequest(req *http.Request) bool {
 	if req.GetBody == nil {
 		return true
@@ -161,7 +163,8 @@ func isStream(res *http.Response) bool {
 	return mediaType == "text/event-stream"
 }
 
-// refused returns the response of a server that has no stream of its own messages.
+// refused returns the response with which a server says that it has no stream of its own messages. The SDK then works without
+// the stream.
 func refused(req *http.Request) *http.Response {
 	return &http.Response{
 		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
