@@ -17,7 +17,8 @@ import (
 	"telex/internal/app"
 )
 
-// maxQuestion is the maximum length of a question in bytes, as in the terminal's protocol.
+// maxQuestion is the maximum length of a question in bytes. The protocol between telex chat and the daemon has the same
+// limit.
 const maxQuestion = 64 << 10
 
 func chatCommand() *cobra.Command {
@@ -32,8 +33,8 @@ func chatCommand() *cobra.Command {
 			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
 			"is none. The question is the arguments, or without any what is on standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
-			// If the reader has closed the pipe, writing then returns an error and telex ends in an orderly way.
-			// Otherwise SIGPIPE would kill the process.
+			// Catch SIGPIPE, because by default it kills the process. Then a write to a closed pipe returns an error, and
+			// telex ends in an orderly way.
 			brokenPipe := make(chan os.Signal, 1)
 			signal.Notify(brokenPipe, syscall.SIGPIPE)
 			defer signal.Stop(brokenPipe)
@@ -95,7 +96,8 @@ func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) 
 	return app.Chat(ctx, cfg, o)
 }
 
-// questionOf returns the arguments, or the content of a pipe. If the result is "", telex begins a conversation.
+// questionOf returns the question: the arguments, or the content of standard input if that is not a terminal. If it returns
+// "", telex begins a conversation.
 func questionOf(args []string, in *os.File) (string, error) {
 	question := strings.TrimSpace(strings.Join(args, " "))
 	switch {

@@ -2,8 +2,8 @@ package main
 
 import "github.com/spf13/cobra"
 
-// completesFiles makes the shell complete the values of these flags as files. For values of other flags, the shell
-// does not offer files.
+// completesFiles makes the shell complete the values of these flags as names of files. For other flags, the shell offers no
+// files.
 func completesFiles(c *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		mustComplete(c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)))

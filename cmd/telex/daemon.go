@@ -60,9 +60,9 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 	}
 }
 
-// passHangups passes on each SIGHUP until ctx ends. If the SIGHUP comes because the daemon's terminal was closed,
-// passHangups calls end instead. A daemon under nohup continues, because nohup redirects its output to a file, so it
-// has no terminal.
+// passHangups passes each SIGHUP from hangups to reloads until ctx ends. If the daemon got SIGHUP because its terminal was
+// closed, passHangups calls end instead. A daemon under nohup continues, because nohup redirects its output to a file, so the
+// daemon writes to no terminal.
 func passHangups(ctx context.Context, hangups <-chan os.Signal, reloads chan<- os.Signal, end func()) {
 	attached := hasTerminal()
 	for {
@@ -98,7 +98,7 @@ func reloadCommand() *cobra.Command {
 			if err == nil {
 				err = app.ReloadDaemon(c.Context(), os.LookupEnv, results(c), path)
 			}
-			if refused, ok := errors.AsType[app.RefusedError](err); ok { // each of its lines begins with its position in the file
+			if refused, ok := errors.AsType[app.RefusedError](err); ok { // each line of the error begins with a position in the file
 				fmt.Fprintln(os.Stderr, refused)
 				return errSilent
 			}
@@ -110,11 +110,11 @@ func reloadCommand() *cobra.Command {
 // keepName is the name of the hidden command with which the daemon starts each MCP server.
 const keepName = "keep-server"
 
-// keeperCommand returns the command line that runs this program with the command keepName. The path leads to the
-// running program, even after an upgrade has replaced the file.
+// keeperCommand returns the command line that runs this program with the command keepName. /proc/self/exe is the running
+// program, even after an upgrade has replaced its file.
 func keeperCommand() []string { return []string{"/proc/self/exe", keepName} }
 
-// keepCommand returns the command with the name keepName. Only the daemon uses it.
+// keepCommand returns the hidden command keepName. Only the daemon runs this command.
 func keepCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: keepName, Short: "Run a server of tools for the daemon", Hidden: true, DisableFlagParsing: true,
@@ -122,8 +122,8 @@ func keepCommand() *cobra.Command {
 	}
 }
 
-// gcPercent is the garbage collector's GOGC value. Go's default of 100 is not measurably faster here, and a small VPS
-// needs the memory.
+// gcPercent is the value of GOGC for the garbage collector. Go's default of 100 needs more memory, which is scarce on a small
+// VPS, and is not measurably faster here.
 const gcPercent = 40
 
 // setGCPercent sets GOGC to gcPercent, unless the environment sets it.

@@ -61,14 +61,15 @@ func demoCommand() *cobra.Command {
 	return c
 }
 
-// defaultModel is the model that the demo uses at a real provider if no model is named. openAI is the default
+// defaultModel is the model that the demo requests from a real provider if --model is missing. openAI is the default
 // provider's URL.
 const (
 	defaultModel = "gpt-5-mini"
 	openAI       = "https://api.openai.com/v1"
 )
 
-// realModel returns the real model and its provider. If there is neither a URL nor a key, the result is empty.
+// realModel returns the real model that answers in the demo, and its provider. If there is neither a URL nor a key, the
+// result is empty, and the stand-in answers.
 func realModel(env config.Env, baseURL, model string) app.RealModel {
 	const name = "OPENAI_API_KEY"
 	key, _ := env(name)
@@ -81,7 +82,7 @@ func realModel(env config.Env, baseURL, model string) app.RealModel {
 	return app.RealModel{BaseURL: cmp.Or(baseURL, openAI), Name: model, KeyName: name}
 }
 
-// sayInDemo asks one question and prints what a person saw.
+// sayInDemo asks one question in the demo and prints what a person saw.
 func sayInDemo(c *cobra.Command, o app.DemoOptions, say string) error {
 	return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
 		err := d.Say(ctx, c.OutOrStdout(), say)
@@ -130,7 +131,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 	}
 	c.Flags().StringVar(&listen, "listen", address, "address to serve on")
 	c.Flags().Bool("verbose", false, "log every call")
-	all := &cobra.Command{} // exists only to hold the flags of all stand-ins
+	all := &cobra.Command{} // this command only holds the flags of all stand-ins
 	addStandinFlags(all, &o)
 	for _, flag := range flags {
 		c.Flags().AddFlag(all.Flags().Lookup(flag))
@@ -138,7 +139,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 	return c
 }
 
-// addStandinFlags adds the flags of all stand-ins, which set o.
+// addStandinFlags adds the flags of all stand-ins to a command. The flags set the fields of o.
 func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Token, "token", "", "the token that it accepts (default: one it prints)")
@@ -158,7 +159,7 @@ func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: unlimited)")
 }
 
-// checkRates refuses an impossible rate or latency.
+// checkRates returns an error for an impossible rate or latency.
 func checkRates(rate float64, latency time.Duration) error {
 	switch {
 	case rate <= 0:

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand replaces the library's command, which succeeds for an unknown topic.
+// helpCommand returns a help command that fails for an unknown topic. The help command of the library cobra succeeds.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",

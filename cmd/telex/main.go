@@ -1,4 +1,4 @@
-// Command telex lets people talk to a language model in chats and watch the answer being typed. It translates flags and
+// Command telex lets people talk to a language model in chats and watch the answer grow. The command translates flags and
 // signals into calls of internal/app, and contains no other logic.
 package main
 
@@ -22,17 +22,17 @@ import (
 const (
 	exitDone   = 0
 	exitFailed = 1
-	exitUsage  = 2  // a flag or an argument is wrong; a crash of the Go runtime has the same code
+	exitUsage  = 2  // a flag or an argument is wrong; the Go runtime uses the same code for a crash
 	exitConfig = 78 // the configuration is invalid: EX_CONFIG of sysexits.h, after which systemd does not restart the service
 )
 
-// version is set by the release build: the version, or "version,commit,date".
+// version is set when a release is built: to the version, or to "version,commit,date".
 var version string
 
 func main() { os.Exit(run()) }
 
-// run does the work of main and returns the exit code. So deferred calls are executed before the exit, and tests can
-// call run.
+// run does the work of main and returns the exit code. It is a function of its own so that deferred calls are executed before
+// the exit, and so that tests can call it.
 func run() int {
 	out := &resultWriter{Writer: os.Stdout}
 	hangups := make(chan os.Signal, 1)
@@ -60,9 +60,9 @@ func run() int {
 	return exitCode(err)
 }
 
-// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of them, because a terminal
-// that is closed sends it, and by default it would end the process at once. If telex was started with nohup, SIGHUP
-// stays ignored. For the daemon, SIGHUP goes to hangups instead.
+// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of them: a process gets SIGHUP when
+// its terminal is closed, and by default SIGHUP would end the process at once. If telex was started with nohup, SIGHUP stays
+// ignored. In the daemon, SIGHUP means a reload, so it is sent to hangups instead.
 func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if command, _, err := c.Find(os.Args[1:]); err == nil && command.Name() == runName {
@@ -73,8 +73,8 @@ func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	return signals
 }
 
-// isBrokenPipe reports whether nobody reads the results any more, as in `telex … | head -1`. This is not reported as
-// an error.
+// isBrokenPipe reports whether a write failed because nobody reads the results any more, as in `telex … | head -1`. telex
+// does not report this as an error.
 func isBrokenPipe(err error) bool {
 	failed, ok := errors.AsType[*fs.PathError](err)
 	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
@@ -95,10 +95,10 @@ func (r *resultWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errSilent is a failure that was reported already.
+// errSilent is the error of a command that has already reported its failure.
 var errSilent = errors.New("failed")
 
-// exitError is an error with the exit code of the process.
+// exitError is an error that determines the exit code of the process.
 type exitError struct {
 	error
 	code int
@@ -142,7 +142,7 @@ func root(hangups <-chan os.Signal) *cobra.Command {
 
 // needsCommand is the action of a command that only groups other commands. It prints the help and fails.
 func needsCommand(c *cobra.Command, _ []string) error {
-	c.SetOut(os.Stderr) // the help is not a result, because nothing was done
+	c.SetOut(os.Stderr) // the help goes to standard error, because the command has no result
 	if err := c.Help(); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func group(name, short, long string, commands ...*cobra.Command) *cobra.Command 
 	return c
 }
 
-// withJSON adds the flag for results as JSON.
+// withJSON adds the flag --json, with which the command prints its results as JSON.
 func withJSON(c *cobra.Command) *cobra.Command {
 	c.Flags().Bool("json", false, "for scripts")
 	return c
@@ -45,7 +45,7 @@ func runE(do func(context.Context, config.Env, app.Output) error) func(*cobra.Co
 	return func(c *cobra.Command, _ []string) error { return do(c.Context(), environment(c), results(c)) }
 }
 
-// runEWithArg is like runE, for an operation that needs the command's first argument.
+// runEWithArg is like runE, but for an operation that needs the first argument of the command. parse converts this argument.
 func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, config.Env, app.Output, T) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		what, err := parse(args[0])
@@ -56,8 +56,8 @@ func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, 
 	}
 }
 
-// environment returns the environment of the process. The flag --config overrides the variable that names the
-// configuration file.
+// environment returns the environment of the process. If the flag --config is set, its value replaces the variable
+// TELEX_CONFIG.
 func environment(c *cobra.Command) config.Env {
 	explicit, _ := c.Flags().GetString("config") // every command has the flag
 	return func(name string) (string, bool) {
