@@ -1,6 +1,6 @@
 // Package admin serves the daemon's admin address to operators and their tools: /healthz and /readyz for probes,
-// /metrics for Prometheus, and the status page. It shows only the values in its Options. It imports neither platforms
-// nor agent.
+// /metrics for Prometheus, and the status page. The package shows only the values in its Options, and imports neither
+// platforms nor agent.
 //
 // If a token is configured, a request must contain the token in "Authorization: Bearer …", or the cookie that the
 // login form sets. /healthz and /readyz answer without a token, because a program that probes often can't keep a

@@ -25,14 +25,14 @@ func sections() []string {
 	return []string{"top", "replies", "endpoints", "replicas", "problems", "tokens", "conversations"}
 }
 
-// update is the data of one server-sent event: the parts of the page that have changed. It is encoded as JSON, because
-// a line break in HTML would end the data line of the event.
+// update is the data of one server-sent event: the parts of the page that have changed. update is encoded as JSON,
+// because a line break in HTML would end the data line of the event.
 type update struct {
 	Started  int64             `json:"started"` // start time of the process, by which the page detects a restart
 	Sections map[string]string `json:"sections"`
 }
 
-// events keeps an open page up to date with server-sent events. It returns when the client disconnects, the cookie
+// events keeps an open page up to date with server-sent events. events returns when the client disconnects, the cookie
 // expires, or the server stops.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {

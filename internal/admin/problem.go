@@ -80,8 +80,8 @@ func (w watcher) WithGroup(name string) slog.Handler {
 	return w
 }
 
-// maxCause is the maximum length of a problem's cause in bytes. It is needed because the cause of a panic contains its
-// stack.
+// maxCause is the maximum length of a problem's cause in bytes. maxCause is needed because the cause of a panic
+// contains its stack.
 const maxCause = 300
 
 func (p *Problem) read(a slog.Attr) {

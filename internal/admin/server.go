@@ -24,7 +24,7 @@ type Options struct {
 	// time, nor twice within aliveFor.
 	Alive func(context.Context) error
 	Ready func() Readiness
-	// Status returns the content of the status page. It is called each time the page is rendered.
+	// Status returns the content of the status page. Status is called each time the page is rendered.
 	Status func(context.Context) Status
 	Log    *slog.Logger
 }
@@ -53,7 +53,7 @@ type Server struct {
 	refused  rate.Sometimes // limits how often refused requests are logged
 }
 
-// New returns a server. It does not listen before Open is called.
+// New returns a server. New does not listen before Open is called.
 func New(o Options) (*Server, error) {
 	p, err := newPages()
 	if err != nil {
@@ -76,13 +76,13 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon stops listening on the address. It is for a server whose Serve will not be called.
+// Abandon stops listening on the address. Abandon is for a server whose Serve will not be called.
 func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
 
 // Address returns the address on which the server listens after Open.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx is canceled. Then it stops listening.
+// Serve answers requests until ctx is canceled. Then Serve stops listening.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -121,8 +121,8 @@ func (s *Server) handler() http.Handler {
 	return s.safely(mux)
 }
 
-// contentPolicy allows a page to load only files of this server. It forbids inline scripts, inline styles and anything
-// from other sites.
+// contentPolicy allows a page to load only files of this server. contentPolicy forbids inline scripts, inline styles
+// and anything from other sites.
 // https://www.w3.org/TR/CSP3/
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -151,7 +151,8 @@ func (s *Server) safely(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers a request with an error. It logs only a few refusals, because anybody can send many wrong requests.
+// refuse answers a request with an error. refuse logs only a few refusals, because anybody can send many wrong
+// requests.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	s.refused.Do(func() {
 		s.Log.Warn("admin request refused", slog.Int("status", status), slog.String("from", r.RemoteAddr))

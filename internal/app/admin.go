@@ -132,7 +132,8 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	return Deleted{Messages: len(entries)}, nil
 }
 
-// deletePerson deletes the data of a person. It first revokes the admission, so that no new data arrives meanwhile.
+// deletePerson deletes the data of a person. deletePerson first revokes the admission, so that no new data arrives
+// meanwhile.
 func (l *localAdmin) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
 	err := l.policy.Revoke(ctx, p, operator)
 	if err != nil && !errors.Is(err, access.ErrNobody) {

@@ -70,7 +70,7 @@ func (b *answerer) end() {
 	}
 }
 
-// toolServer is an MCP server. It runs as long as any answerer uses it.
+// toolServer is an MCP server. A toolServer runs as long as any answerer uses it.
 type toolServer struct {
 	config  config.MCPServer
 	client  *mcp.Client
@@ -79,7 +79,7 @@ type toolServer struct {
 }
 
 // newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration, it is
-// reused. If not, the new answerer shares those MCP servers whose configuration is unchanged. before may be nil.
+// reused. A new answerer shares those MCP servers of the old one whose configuration is unchanged. before may be nil.
 func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
 	of := answererConfigOf(c)
 	if before != nil && reflect.DeepEqual(before.answerer.config, of) {
@@ -112,8 +112,8 @@ func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer
 	return b, err
 }
 
-// countHolders changes by n the number of answerers that use each of these MCP servers. It starts a server for its
-// first answerer, and stops it after its last one.
+// countHolders changes by n the number of answerers that use each of these MCP servers. countHolders starts a server
+// for the first answerer that uses it, and stops the server after the last one.
 func (a *App) countHolders(servers []*toolServer, n int) {
 	a.serversMu.Lock()
 	defer a.serversMu.Unlock()

@@ -74,7 +74,7 @@ type Options struct {
 
 func (o Options) version() string { return Version(o.Version) }
 
-// New builds the daemon and opens the store. It makes no network calls, except to a database, and starts nothing.
+// New builds the daemon and opens the store. New makes no network calls, except to a database, and starts nothing.
 func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	if o.Terminal == nil {
 		if err := c.CheckRun(); err != nil {
@@ -159,7 +159,7 @@ func onEdit(value string) gateway.OnEdit {
 	return gateway.IgnoreEdit
 }
 
-// Run runs the daemon until ctx ends. Then it stops the daemon in an orderly way, within the configured grace period.
+// Run runs the daemon until ctx ends. Then Run stops the daemon in an orderly way, within the configured grace period.
 // If the daemon can't start, Run returns at once.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
@@ -217,7 +217,7 @@ func (a *App) open(ctx context.Context) error {
 	return nil
 }
 
-// end stops everything that the daemon runs. It stops the API servers first, because running requests may use all
+// end stops everything that the daemon runs. end stops the API servers first, because running requests may use all
 // other parts.
 func (a *App) end() error {
 	a.reloadMu.Lock()      // waits until a running reload has ended

@@ -50,8 +50,8 @@ var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to ta
 func CheckSession(name string) error { return terminal.CheckSession(name) }
 
 // Chat runs a conversation with the configured models at the terminal, or asks one question and prints the answer. If
-// a daemon uses the store, Chat connects to the daemon. If not, Chat runs a gateway itself, with the terminal as its
-// only platform. When ctx ends, Chat ends in an orderly way.
+// a daemon uses the store, Chat connects to the daemon. If no daemon uses the store, Chat runs a gateway itself, with
+// the terminal as its only platform. When ctx ends, Chat ends in an orderly way.
 func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	conn, local, err := connect(ctx, c, o)
 	if err != nil {
@@ -137,8 +137,8 @@ func reconnect(ctx context.Context, env config.Env, hello terminal.Hello) (*term
 	return terminal.Attach(conn, hello)
 }
 
-// connect returns a connection to a hub. If a daemon uses the store, it is the daemon's hub. If not, connect starts a
-// gateway with a hub in this process.
+// connect returns a connection to a hub. If a daemon uses the store, it is the daemon's hub. If no daemon uses the
+// store, connect starts a gateway with a hub in this process.
 func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
@@ -215,8 +215,8 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 // maxLines is the number of messages that a person sees who returns to a session: two questions and two answers.
 const maxLines = 4
 
-// lastLines returns the last messages of a terminal session, as people saw them. It leaves out the results of tools.
-// If the model called tools, lastLines joins what it wrote before, between and after the calls into one answer.
+// lastLines returns the last messages of a terminal session, as people saw them. lastLines leaves out the results of
+// tools. If the model called tools, lastLines joins what it wrote before, between and after the calls into one answer.
 // Messages that people wrote meanwhile follow this answer.
 func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
 	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
@@ -247,7 +247,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop stops the gateway, if there is one. It returns err, or else the reason why the gateway could not run.
+// stop stops the gateway, if there is one. stop returns err, or else the reason why the gateway could not run.
 func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err
@@ -269,7 +269,7 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// ChatDemo is like Chat, but starts a stand-in for the model. It needs no configuration and stores nothing
+// ChatDemo is like Chat, but starts a stand-in for the model. ChatDemo needs no configuration and stores nothing
 // permanently.
 func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
 	model := openaiStandin(StandinOptions{Key: demoKey, Rate: rate, Log: o.Log})

@@ -41,8 +41,8 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(adminWithoutDaemon(s, policy))
 }
 
-// withDaemon calls use with the operations of the running daemon, if it can reach the daemon. It returns where the
-// store is.
+// withDaemon calls use with the operations of the running daemon, if it can reach the daemon. withDaemon returns where
+// the store is.
 func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
 	if at, err = locate(env); err != nil {
 		return at, false, err
@@ -81,7 +81,7 @@ func operateReadOnly(ctx context.Context, env config.Env, use func(operations) e
 	return use(&localAdmin{policy: policy})
 }
 
-// readOnly is a store for commands that only read. Its methods that would write fail.
+// readOnly is a store for commands that only read. The methods of readOnly that would write fail.
 type readOnly struct{ storeReader }
 
 var errReadOnly = errors.New("the store is open for reading")
@@ -102,7 +102,7 @@ func notReached(locked error) error {
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
 }
 
-// dialRunning connects to the running daemon. It fails with errNoDaemon if it can't reach the daemon.
+// dialRunning connects to the running daemon. dialRunning fails with errNoDaemon if it can't reach the daemon.
 func dialRunning(ctx context.Context, env config.Env) (net.Conn, error) {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -115,8 +115,8 @@ func dialRunning(ctx context.Context, env config.Env) (net.Conn, error) {
 	return conn, err
 }
 
-// dialDaemon connects to the daemon whose state directory is dir. It fails with errNoSocket if it can't reach the
-// daemon.
+// dialDaemon connects to the daemon whose state directory is dir. dialDaemon fails with errNoSocket if it can't reach
+// the daemon.
 func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, error) {
 	places, err := socketPlaces(env, dir)
 	if err != nil {
@@ -143,7 +143,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	return nil, errNoSocket
 }
 
-// remote is a connection to a daemon. It is used for one request.
+// remote is a connection to a daemon. remote is used for one request.
 type remote struct{ conn net.Conn }
 
 func (r remote) pairing(ctx context.Context) (Pairing, error) {

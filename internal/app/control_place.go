@@ -70,8 +70,8 @@ func socketName(dir string) (string, error) {
 	return hex.EncodeToString(sum[:6]) + ".sock", nil
 }
 
-// runtimeDir returns the directory in which the daemon creates its socket. It is the first directory in
-// $RUNTIME_DIRECTORY, which systemd sets. If that is not set, it is $XDG_RUNTIME_DIR/telex or the state directory.
+// runtimeDir returns the directory in which the daemon creates its socket: the first directory in $RUNTIME_DIRECTORY,
+// which systemd sets. If this variable is not set, runtimeDir returns $XDG_RUNTIME_DIR/telex or the state directory.
 func runtimeDir(env config.Env, state string) string {
 	for _, dir := range filepath.SplitList(env.Value("RUNTIME_DIRECTORY")) {
 		if dir = strings.TrimSpace(dir); filepath.IsAbs(dir) {
@@ -155,8 +155,8 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	return l, nil
 }
 
-// dialControl connects to the socket at path. It fails with errNoSocket if the socket does not exist, or if no daemon
-// listens on it.
+// dialControl connects to the socket at path. dialControl fails with errNoSocket if the socket does not exist, or if
+// no daemon listens on it.
 func dialControl(ctx context.Context, path string) (conn net.Conn, err error) {
 	st, err := os.Lstat(path)
 	switch {

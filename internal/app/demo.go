@@ -17,8 +17,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// Demo is a daemon with stand-ins for Telegram and a model, all in one process. They use real HTTP on loopback. Demo
-// prints what a person would see. The demo with a web page is in internal/demo.
+// Demo is a daemon with stand-ins for Telegram and a model, all in one process. The daemon and the stand-ins use real
+// HTTP on loopback. Demo prints what a person would see. The demo with a web page is in internal/demo.
 type Demo struct {
 	Telegram *telegram.Server
 	Model    *openai.Server
@@ -32,7 +32,7 @@ type DemoOptions struct {
 	Log     *slog.Logger
 }
 
-// demoKey is the API key that the demo's daemon sends to the stand-in of the model. It protects nothing.
+// demoKey is the API key that the demo's daemon sends to the stand-in of the model. demoKey protects nothing.
 const demoKey = "demo"
 
 // demoConfig is the configuration file of the demo. The addresses of the stand-ins are inserted later.
@@ -88,8 +88,8 @@ type PageOptions = demo.Options
 // RealModel is a real model that answers in the demo in place of the stand-in.
 type RealModel = demo.RealModel
 
-// RunDemoPage runs the demo with a web page, and calls ready with the URL of the page. It starts this program a second
-// time, as the daemon.
+// RunDemoPage runs the demo with a web page, and calls ready with the URL of the page. RunDemoPage starts this program
+// a second time, as the daemon.
 func RunDemoPage(ctx context.Context, o PageOptions, ready func(url string)) (err error) {
 	if o.Program, err = os.Executable(); err != nil {
 		return err

@@ -54,8 +54,8 @@ type DoctorOptions struct {
 	stat func(dir string, to *unix.Statfs_t) error // nil: the system call statfs
 }
 
-// Doctor checks everything that the daemon needs, and writes the results with the fix of each problem. It changes
-// nothing. It asks each model a short question, which costs a few tokens, and requests the bot's account from each
+// Doctor checks everything that the daemon needs, and writes the results with the fix of each problem. Doctor changes
+// nothing. Doctor asks each model a short question, which costs a few tokens, and requests the bot's account from each
 // platform. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration
 // is invalid, it returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {

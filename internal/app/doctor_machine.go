@@ -114,8 +114,8 @@ func mendStore(at location) string {
 	return "docs/operations.md, under PostgreSQL"
 }
 
-// running reports whether a daemon runs: whether a process has locked the store in dir, or answers at its socket. It
-// also returns a description of this daemon.
+// running reports whether a daemon runs: whether a process has locked the store in dir, or answers at its socket.
+// running also returns a description of this daemon.
 func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
 		which, _, _ := strings.Cut(err.Error(), ";") // the rest is advice for starting another daemon
@@ -129,7 +129,7 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	return "it answers at its socket", true
 }
 
-// service checks the unit telex.service, on machines with systemd. It also reports a daemon that runs outside the
+// service checks the unit telex.service, on machines with systemd. service also reports a daemon that runs outside the
 // unit.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	held, runs := d.running(ctx, dir)
@@ -164,7 +164,8 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	}}
 }
 
-// unitState returns properties of telex.service, as systemd reports them. It returns none if systemd does not run.
+// unitState returns properties of telex.service, as systemd reports them. unitState returns none if systemd does not
+// run.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
 		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()

@@ -17,8 +17,8 @@ import (
 
 // examiner is an adapter that can check the account that it uses.
 type examiner interface {
-	// Examine requests the bot's account from the platform. It neither receives nor sends messages, so a daemon may
-	// use the account at the same time.
+	// Examine requests the bot's account from the platform. Examine neither receives nor sends messages, so a daemon
+	// may use the account at the same time.
 	Examine(ctx context.Context) (chat.Examination, error)
 }
 
@@ -53,7 +53,7 @@ func mendOf(kind chat.ErrorKind, section string) string {
 	return "check the addresses in " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// model asks a model a short question. It also asks the provider for the limits of the model.
+// model asks a model a short question. model also asks the provider for the limits of the model.
 func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []finding {
 	name, section := "model "+m.Name, fmt.Sprintf("the model %s in the configuration", m.Name)
 	model, err := newModel(m, false, d.o)
@@ -167,7 +167,7 @@ func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) 
 
 func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// skewMeter sends requests. It compares this machine's clock with the time in each response.
+// skewMeter sends requests. skewMeter compares this machine's clock with the time in each response.
 type skewMeter struct {
 	next     http.RoundTripper
 	mu       sync.Mutex
@@ -195,8 +195,8 @@ func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// If this machine's clock differs by more than doubtfulSkew, Doctor warns. If it differs by more than maxSkew, Doctor
-// reports a problem, because new messages would count as old.
+// If this machine's clock differs by more than doubtfulSkew, Doctor warns. If the clock differs by more than maxSkew,
+// Doctor reports a problem, because new messages would count as old.
 const (
 	doubtfulSkew = 5 * time.Second
 	maxSkew      = time.Minute

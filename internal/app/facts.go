@@ -35,8 +35,8 @@ func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	})
 }
 
-// Add stores a fact about a person. It stores nothing if the fact is known, or if the person has the maximum number of
-// facts.
+// Add stores a fact about a person. Add stores nothing if the fact is known, or if the person has the maximum number
+// of facts.
 func (f facts) Add(ctx context.Context, person, text string) (tool.Remembered, error) {
 	return about(ctx, f, person, func(p chat.Person) (tool.Remembered, error) {
 		r, err := f.store.Remember(ctx, p, text, tool.MaxFacts)

@@ -28,12 +28,12 @@ func (l *LogLevel) Set(c config.Log) {
 	l.LevelVar.Set(level)
 }
 
-// NewLog returns a logger with the configured level and format. It writes to w.
+// NewLog returns a logger that writes to w, with the configured level and format.
 func NewLog(c config.Log, w *os.File) *slog.Logger {
 	return new(LogLevel).NewLog(c, w)
 }
 
-// NewLog returns a logger with this level and the configured format. It writes to w. The level can be changed later.
+// NewLog returns a logger that writes to w, with this level and the configured format. The level can be changed later.
 func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	l.Set(c)
 	format := c.Format
@@ -136,9 +136,9 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 // chatLogSize is a size in bytes. If chat.log is larger when a conversation begins, it is truncated.
 const chatLogSize = 1 << 20
 
-// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the
-// conversation is drawn on the terminal, the logger writes to chat.log in the state directory, so that an operator can look
-// up the ids in error lines. If not, the logger writes to Trouble, by default only warnings.
+// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the conversation
+// is drawn on the terminal, the logger writes to chat.log in the state directory, so that an operator can look up the
+// ids in error lines. If nothing is drawn, the logger writes to Trouble, by default only warnings.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // config accepts only valid levels; the zero level is info

@@ -43,8 +43,8 @@ const (
 // ErrUnknownServer means that the command line names an MCP server that is not configured.
 var ErrUnknownServer = errors.New("unknown MCP server")
 
-// ListMCP connects to each configured MCP server in the same way as the daemon. It writes the state of each server and
-// the number of its tools. keeper is the command in Options.Keeper.
+// ListMCP connects to each configured MCP server in the same way as the daemon. ListMCP writes the state of each
+// server and the number of its tools. keeper is the command in Options.Keeper.
 func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) error {
 	if len(c.MCPServers) == 0 && !o.JSON {
 		_, err := fmt.Fprintln(o.Remarks, "No MCP servers are configured (mcp_servers).")

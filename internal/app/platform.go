@@ -23,8 +23,8 @@ type configuredAccount struct {
 	pause time.Duration // pause between messages that no person has written
 }
 
-// newAdapters returns an adapter for each endpoint of a configuration, by endpoint name. It reuses an adapter in
-// before if the endpoint's configuration is unchanged.
+// newAdapters returns an adapter for each endpoint of a configuration, by endpoint name. newAdapters reuses an adapter
+// in before if the endpoint's configuration is unchanged.
 func newAdapters(c *config.Config, before map[string]configuredAccount, o Options) map[string]configuredAccount {
 	out := make(map[string]configuredAccount)
 	for _, e := range c.Endpoints {
@@ -137,8 +137,8 @@ func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Log
 	panic("app: no adapter for platforms of kind " + e.Kind)
 }
 
-// minPause is the minimum pause between messages that no person has written, such as those of Home Assistant. It
-// matters if no limit on turns is configured. A model call every two seconds is enough for any house.
+// minPause is the minimum pause between messages that no person has written, such as those of Home Assistant. minPause
+// is used if no limit on turns is configured. A model call every two seconds is enough for any house.
 const minPause = 2 * time.Second
 
 // pause returns how long a source of messages that no person has written waits after each answer. With this pause, the

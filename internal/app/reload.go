@@ -26,7 +26,7 @@ type parts struct {
 	admin       *adminServer // nil: no admin address is configured
 }
 
-// newParts creates the parts for a configuration. It starts none of them.
+// newParts creates the parts for a configuration. newParts starts none of them.
 func (a *App) newParts(c *config.Config) (*parts, error) {
 	before, o := a.parts.Load(), a.options
 	p := &parts{config: c}
@@ -82,8 +82,8 @@ var (
 	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload reads the configuration file again, or takes the passed configuration, and applies the changes. It interrupts
-// no turn and no request. If it fails, nothing has changed, and the error wraps errNotReloaded.
+// Reload reads the configuration file again, or takes the passed configuration, and applies the changes. Reload
+// interrupts no turn and no request. If Reload fails, nothing has changed, and the error wraps errNotReloaded.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
 	a.reloadMu.Lock()
 	defer a.reloadMu.Unlock()

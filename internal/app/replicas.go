@@ -73,7 +73,8 @@ func (a *App) share(kept keptStore, dir string) error {
 	return nil
 }
 
-// hostName returns the name of this machine. It replaces characters that are not valid in the name of an endpoint.
+// hostName returns the name of this machine. hostName replaces characters that are not valid in the name of an
+// endpoint.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -92,8 +93,8 @@ func (a *App) self() chat.Replica {
 	return chat.Replica{Name: fmt.Sprintf("%s pid %d", hostName(), os.Getpid()), Version: a.options.version()}
 }
 
-// operators returns the endpoint of conversations in terminals, whose users are operators. It returns "" if there is
-// none.
+// operators returns the endpoint of conversations in terminals, whose users are operators. operators returns "" if
+// there is none.
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""
@@ -141,7 +142,7 @@ func (a *App) replicas() Replicas {
 	return out
 }
 
-// replicaNow returns the current metrics of this replica. It returns nil if the store can't be shared.
+// replicaNow returns the current metrics of this replica. replicaNow returns nil if the store can't be shared.
 func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	r := o.Replica
 	if r == nil {
@@ -186,7 +187,7 @@ func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	return l
 }
 
-// names returns the sorted names of endpoints. It leaves out the endpoints of terminals.
+// names returns the sorted names of endpoints. names leaves out the endpoints of terminals.
 func names(list []chat.EndpointID) []string {
 	names := []string{}
 	for _, e := range list {

@@ -21,7 +21,8 @@ var ErrNoPlace = errors.New("the daemon has no lease on the store")
 const notShared = "This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
 	"several daemons can share their work; docs/scale.md says how."
 
-// ShowReplicas asks the running daemon for the replicas, and writes them. It fails if it can't reach the daemon.
+// ShowReplicas asks the running daemon for the replicas, and writes them. ShowReplicas fails if it can't reach the
+// daemon.
 func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
 	conn, err := dialRunning(ctx, env)
 	if err != nil {
@@ -94,7 +95,7 @@ type ownerRow struct {
 	Chat    string `json:"chat"`
 }
 
-// ListOwners writes which replica answers in which chat. It reads the store itself, so no daemon needs to run.
+// ListOwners writes which replica answers in which chat. ListOwners reads the store itself, so no daemon needs to run.
 func ListOwners(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	finalTimeout = 10 * time.Second
 )
 
-// Say asks the bot one question. It writes to w what the person saw, and when.
+// Say asks the bot one question, and writes to w what the person saw and when.
 func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -72,7 +72,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	}
 }
 
-// print writes one line about a visible change. It reports whether the change was to the text of a message.
+// print writes one line about a visible change. print reports whether the change was to the text of a message.
 func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
@@ -132,7 +132,8 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// checkFinal prints the final and a summary. It fails with ErrNotExact if the final differs from the model's answer.
+// checkFinal prints the final and a summary. checkFinal fails with ErrNotExact if the final differs from the model's
+// answer.
 func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
 	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))

@@ -60,9 +60,9 @@ type setup struct {
 	codes bool // people who are not in Allow can ask for a pairing code
 }
 
-// Setup asks for the platforms and the model, and checks each answer at its server. Then it writes a configuration,
-// and secret files that only their owner can read. It overwrites no file. If Service is set, Setup also installs the
-// service.
+// Setup asks for the platforms and the model, and checks each answer at its server. Then Setup writes a configuration,
+// and secret files that only their owner can read. Setup overwrites no file. If Service is set, Setup also installs
+// the service.
 func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
 	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
 	if s.o.File == "" {
@@ -92,7 +92,8 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command line contains an answer. If so, the person wants a new configuration.
+// answered reports whether the command line contains an answer. A person who gives an answer there wants a new
+// configuration.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
@@ -181,8 +182,8 @@ func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (st
 	return s.ask(ctx, q)
 }
 
-// fromEnvironment returns the value of an environment variable that contains a secret. It fails if the variable is not
-// set.
+// fromEnvironment returns the value of an environment variable that contains a secret. fromEnvironment fails if the
+// variable is not set.
 func (s *setup) fromEnvironment(name string) (string, error) {
 	value := s.env.Value(name)
 	if value == "" {
@@ -191,8 +192,8 @@ func (s *setup) fromEnvironment(name string) (string, error) {
 	return value, nil
 }
 
-// variable returns the environment variable to which the configuration refers in place of a secret. It returns "" if
-// the configuration refers to a secret file.
+// variable returns the environment variable to which the configuration refers in place of a secret. variable returns
+// "" if the configuration refers to a secret file.
 func (s *setup) variable(secret bool, name string) string {
 	if secret && s.o.InEnvironment {
 		return name
@@ -200,7 +201,7 @@ func (s *setup) variable(secret bool, name string) string {
 	return ""
 }
 
-// documented returns the path of a page of the documentation. It prefers the installed file to the path in the
+// documented returns the path of a page of the documentation. documented prefers the installed file to the path in the
 // repository.
 func documented(page string) string {
 	if installed := filepath.Join(packageDocs, page); exists(installed) {
@@ -271,8 +272,8 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check parses a draft as the daemon would, checks it with examine, and writes the findings. It returns true if it has
-// found no problems.
+// check parses a draft as the daemon would, checks it with examine, and writes the findings. check returns true if it
+// has found no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
 	if err != nil {
@@ -300,8 +301,8 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
-// secretsOnly returns the value of an environment variable for the check of a draft. It returns only variables that
-// the daemon will have too.
+// secretsOnly returns the value of an environment variable for the check of a draft. secretsOnly returns only
+// variables that the daemon will have too.
 func (s *setup) secretsOnly(name string) (string, bool) {
 	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
 		return "", false

@@ -92,7 +92,7 @@ type draft struct {
 	allow                    []string
 }
 
-// draftPlatform is the section of one platform in a draft. Its values are in the order of the file.
+// draftPlatform is the section of one platform in a draft. The values are in the order of the file.
 type draftPlatform struct {
 	kind   string
 	values []draftValue

@@ -51,8 +51,8 @@ func (s *setup) canServe() error {
 	return canInstall()
 }
 
-// installConfigured installs the service for a configuration that already exists. It fails if the configuration is
-// invalid.
+// installConfigured installs the service for a configuration that already exists. installConfigured fails if the
+// configuration is invalid.
 func (s *setup) installConfigured(ctx context.Context) error {
 	c, err := LoadConfig(s.o.File, s.env)
 	if err == nil {
@@ -68,8 +68,8 @@ func (s *setup) installConfigured(ctx context.Context) error {
 	return s.install(ctx)
 }
 
-// install installs the unit and the program, unless a package has already installed them. Then it starts the service
-// and shows the first lines of the service's log.
+// install installs the unit and the program, unless a package has already installed them. Then install starts the
+// service and shows the first lines of the service's log.
 func (s *setup) install(ctx context.Context) error {
 	if !exists(packageUnit) {
 		if err := installProgram(); err != nil {
@@ -169,7 +169,8 @@ func (s *setup) journal(ctx context.Context) error {
 	return s.out.line("%s", bytes.TrimSpace(out))
 }
 
-// Uninstall removes what Setup has installed, except the configuration and the store. It writes where these two are.
+// Uninstall removes what Setup has installed, except the configuration and the store. Uninstall writes where the
+// configuration and the store are.
 func Uninstall(ctx context.Context, out Output) error {
 	if err := canInstall(); err != nil {
 		return err

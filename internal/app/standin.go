@@ -126,7 +126,7 @@ func startStandin(ctx context.Context, s Server, address string) (url string, st
 	}
 }
 
-// ServeStandin serves s on address until ctx ends. It calls listening with the URL when clients can connect.
+// ServeStandin serves s on address until ctx ends. ServeStandin calls listening with the URL when clients can connect.
 func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

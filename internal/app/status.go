@@ -54,7 +54,7 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// readiness returns the response of /readyz. It does not depend on the endpoint of terminals.
+// readiness returns the response of /readyz. readiness does not depend on the endpoint of terminals.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
 	o := a.gateway.Overview()

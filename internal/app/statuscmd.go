@@ -13,7 +13,8 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is the state of a running daemon, in the form that scripts read. It contains no texts of messages.
+// DaemonStatus is the state of a running daemon, in the form that scripts read. DaemonStatus contains no texts of
+// messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
@@ -97,7 +98,7 @@ func timeOrNil(t time.Time) *time.Time {
 // errNoDaemon means that a command could not reach a daemon.
 var errNoDaemon = errors.New("no telex runs with this state directory, as this user")
 
-// ShowStatus asks the running daemon for its status, and writes it. It fails if it can't reach the daemon.
+// ShowStatus asks the running daemon for its status, and writes it. ShowStatus fails if it can't reach the daemon.
 func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -123,8 +124,8 @@ func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	return nil
 }
 
-// askStatus asks the daemon whose state directory is dir for its status. It fails with errNoSocket if it can't reach
-// the daemon.
+// askStatus asks the daemon whose state directory is dir for its status. askStatus fails with errNoSocket if it can't
+// reach the daemon.
 func askStatus(ctx context.Context, env config.Env, dir string) (DaemonStatus, error) {
 	conn, err := dialDaemon(ctx, env, dir)
 	if err != nil {

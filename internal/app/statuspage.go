@@ -31,7 +31,8 @@ const (
 	pastConversations = 15
 	// maxReplies is the maximum number of active conversations on the page.
 	maxReplies = 50
-	// maxText is the maximum number of characters of a text that the page shows. It shows the end of the text.
+	// maxText is the maximum number of characters that the page shows of a text. Of a longer text, the page shows the
+	// end.
 	maxText = 4000
 )
 

@@ -56,7 +56,7 @@ func locate(env config.Env) (location, error) {
 	return location{dir, c.DSN}, err
 }
 
-// file returns the path of the store's file. It is used only if the store is a file.
+// file returns the path of the store's file. Callers use file only if the store is a file.
 func (l location) file() string { return store.File(l.dir) }
 
 // fileOnly fails with ErrDatabase if the store is a database. instead tells the operator what to do instead of the

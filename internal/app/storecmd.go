@@ -73,8 +73,8 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	return nil
 }
 
-// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. It keeps the old
-// store beside the new one. It fails if a daemon uses the store.
+// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. RestoreStore
+// keeps the old store beside the new one. RestoreStore fails if a daemon uses the store.
 func RestoreStore(ctx context.Context, env config.Env, o Output, file string) error {
 	at, err := locate(env)
 	if err == nil {

@@ -82,7 +82,7 @@ func notify(state string) error {
 	return nil
 }
 
-// watch notifies systemd's watchdog each time that alive has found no hanging part. It begins when the daemon has
+// watch notifies systemd's watchdog each time that alive has found no hanging part. watch begins when the daemon has
 // started. If the notifications stop, systemd restarts the daemon.
 func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
@@ -133,8 +133,8 @@ const (
 	extendBy       = 60 * time.Second
 )
 
-// starting tells systemd that a slow start continues, until done is called. It is needed because checking a large
-// store may take longer than systemd's timeout. what names the slow step, which is logged once.
+// starting tells systemd that a slow start continues, until done is called. starting is needed because checking a
+// large store may take longer than systemd's timeout. what names the slow step, which is logged once.
 func (s supervisor) starting(ctx context.Context, what string) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

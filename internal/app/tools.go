@@ -53,8 +53,8 @@ func home(c *config.Config, o Options) tool.HomeOptions {
 }
 
 // KeepServer runs an MCP server as a child process. args contains the path of the server's program and its arguments.
-// KeepServer returns when the server and all processes that it started have ended, or when the daemon has ended. It
-// returns the exit status of the server.
+// KeepServer returns when the server and all processes that it started have ended, or when the daemon has ended.
+// KeepServer returns the exit status of the server.
 func KeepServer(args []string) int { return mcp.Keep(args) }
 
 func revealAll(secrets map[string]config.Secret) map[string]string {

@@ -36,8 +36,8 @@ func (k ErrorKind) String() string {
 	return fmt.Sprintf("ErrorKind(%d)", uint8(k))
 }
 
-// SendError is the error that an adapter returns for a failed call. It never contains a secret.
-// The comments of the fields name the kinds of errors for which each field is set.
+// SendError is the error that an adapter returns for a failed call. SendError never contains a secret. The comments of
+// the fields name the kinds of errors for which each field is set.
 type SendError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration   // RateLimited: how long to wait, counted from the response

@@ -1,6 +1,6 @@
 package chat
 
-// Examination is the result of checking a bot account on its platform. It lists the settings that are wrong.
+// Examination is the result of checking a bot account on its platform. Examination lists the settings that are wrong.
 type Examination struct {
 	Account  string // the bot's name on the platform
 	Findings []Finding

@@ -8,7 +8,7 @@ import (
 // BeatEvery is the maximum time between two calls of Beat by a loop that does not hang.
 const BeatEvery = 30 * time.Second
 
-// Heartbeat stores when a loop last ran. Its zero value is ready for use. Several goroutines may use it.
+// Heartbeat stores when a loop last ran. The zero value of Heartbeat is ready for use. Several goroutines may use it.
 type Heartbeat struct{ at atomic.Int64 }
 
 // Beat records that the loop runs.

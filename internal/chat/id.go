@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// EndpointID names one configured bot account. It is the account's key in the configuration.
+// EndpointID names one configured bot account. EndpointID is the account's key in the configuration.
 type EndpointID string
 
 // ChatID, ThreadID, UserID and MessageID are ids of a platform. Only the adapter that created an id may parse it. All

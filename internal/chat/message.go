@@ -79,8 +79,8 @@ type Inbound struct {
 	Unattended bool `json:",omitempty"`
 }
 
-// Quote is a message to which a received message refers. Its author did not write it for the bot, so the quote is
-// outside content: it has no authority.
+// Quote is a message to which a received message refers. The author of a quote did not write it for the bot, so a
+// quote is outside content, which has no authority.
 type Quote struct {
 	Author      string       // who wrote it, for display; empty: unknown
 	Own         bool         `json:",omitempty"` // the bot wrote it
@@ -102,7 +102,7 @@ type Screen struct {
 	Commands func() []CommandSpec
 }
 
-// Attachment is a file that belongs to a message. Its content has not been downloaded yet.
+// Attachment is a file that belongs to a message. The content of the file has not been downloaded yet.
 type Attachment struct {
 	Name, MediaType string // as the sender's client reported them; may be empty or wrong
 	Size            int64  // in bytes; 0: the platform does not say
@@ -151,13 +151,13 @@ type Resume struct {
 	Places []Target // places where turns began recently, newest first; some platforms must be queried chat by chat
 	// Sent are the newest messages of the bot in the store. On some platforms, Find needs them.
 	Sent []MessageRef
-	// Received are the newest messages of people in the store. It is empty unless several processes share the store,
-	// because only then another process may have received messages.
+	// Received are the newest messages of people in the store. Received is empty unless several processes share the
+	// store, because only then another process may have received messages.
 	Received []MessageRef
 	// Fellows returns how many other processes receive from the endpoint now, and how many of them began before this
-	// process. It is nil if no other process ever receives. Adapters need these numbers for calls that the gateway
-	// does not pace, such as reading missed messages: each process may use only its part of the limit. An adapter also
-	// keeps an object that all processes need, such as a webhook, while another process receives.
+	// process. Fellows is nil if no other process ever receives. Adapters need these numbers for calls that the
+	// gateway does not pace, such as reading missed messages: each process may use only its part of the limit. An
+	// adapter also keeps an object that all processes need, such as a webhook, while another process receives.
 	Fellows func() (all, older int) `json:"-"`
 }
 
@@ -208,13 +208,13 @@ type Span struct {
 // Receipt is the platform's response to a successful send or edit.
 type Receipt struct {
 	Ref MessageRef
-	// RateLimits are the limits that counted the call, as the platform's response reports them. They are more exact
-	// than the limits in Profile.
+	// RateLimits are the limits that counted the call, as the platform's response reports them. The reported limits
+	// are more exact than those in Profile.
 	RateLimits []RateLimitInfo
 }
 
-// Create describes an attempted create. With it, Find can search the platform for the message that the create may have
-// made.
+// Create describes an attempted create. With a Create, Find can search the platform for the message that the create
+// may have made.
 type Create struct {
 	Key     string
 	After   MessageID // the newest message known before the call; empty: there was none, or the platform does not need it

@@ -41,7 +41,7 @@ type Taken struct {
 	// them.
 	Messages []Pending
 	// Chats are chats that belonged to another replica before. The platforms may still count the calls of that
-	// replica. Their Thread is empty.
+	// replica. In each of them, Thread is empty.
 	Chats []Conversation
 }
 

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of access.default. They say what happens to a person whom no pattern matches.
+// These are the values of access.default, which say what happens to a person whom no pattern matches.
 const (
 	AccessDeny  = "deny"
 	AccessPair  = "pair" // the person gets a code that an admin can approve

@@ -41,7 +41,8 @@ func (k *APIKey) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// keyName matches the name of a key. It allows only characters that are valid in a person's id, "endpoint:user:NAME".
+// keyName matches the name of a key. keyName allows only characters that are valid in a person's id,
+// "endpoint:user:NAME".
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func (d *decoder) validateAPIServer(at string, s *APIServer) {
@@ -67,7 +68,7 @@ func (d *decoder) validateAPIServer(at string, s *APIServer) {
 	}
 }
 
-// validateKeys checks that all keys and names are unique. It generates a name for each key that has none.
+// validateKeys checks that all keys and names are unique. validateKeys generates a name for each key that has none.
 func (d *decoder) validateKeys(at string, keys []APIKey) {
 	names, secrets := make(map[string]int), make(map[string]int)
 	for i := range keys {

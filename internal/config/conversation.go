@@ -2,14 +2,14 @@ package config
 
 import "time"
 
-// These are the values of conversations.busy. They say what happens to a message that arrives during a turn.
+// These are the values of conversations.busy, which say what happens to a message that arrives during a turn.
 const (
 	BusyInterrupt = "interrupt" // the message stops the running turn; in a group, only if it is from the asker
 	BusyQueue     = "queue"     // the message waits until the turn has ended
 	BusySteer     = "steer"     // the message is added to the running turn
 )
 
-// These are the values of conversations.on_edit. They say what happens if the asker edits a question during its turn.
+// These are the values of conversations.on_edit, which say what happens if the asker edits a question during its turn.
 const (
 	EditRestart = "restart" // the answer begins anew in the same message
 	EditIgnore  = "ignore"

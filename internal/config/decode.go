@@ -24,8 +24,8 @@ type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder decodes YAML nodes into a Config and collects all errors. Its methods identify a value by a path: the keys
-// and indexes that lead to the value, joined by dots.
+// decoder decodes YAML nodes into a Config and collects all errors. The methods of decoder identify a value by a path:
+// the keys and indexes that lead to the value, joined by dots.
 type decoder struct {
 	file      string
 	dir       string // directory of secret files with relative paths; not used if systemd passes credentials
@@ -286,7 +286,7 @@ type pair struct {
 	value   *yaml.Node
 }
 
-// pairs returns the keys of a mapping and their values, in order and without duplicates. It returns nothing for a
+// pairs returns the keys of a mapping and their values, in order and without duplicates. pairs returns nothing for a
 // section without content: an operator may have commented out all its lines.
 func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	n = resolve(n)
@@ -319,7 +319,7 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// resolve returns the node to which an alias refers, but with the position of the alias. It returns other nodes
+// resolve returns the node to which an alias refers, but with the position of the alias. resolve returns other nodes
 // unchanged.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {

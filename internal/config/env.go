@@ -37,9 +37,10 @@ func (e Env) Value(name string) string {
 	return ""
 }
 
-// Find returns the path of the configuration file. It returns the path explicit if that is set, or else $TELEX_CONFIG,
-// or else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check whether the path
-// explicit or $TELEX_CONFIG exists; reading the file reports that. If there is no file, the error wraps [ErrNotFound].
+// Find returns the path of the configuration file. Find returns the path explicit if that is set, or else
+// $TELEX_CONFIG, or else the first of ./config.yaml and /etc/telex/config.yaml that exists. Find does not check
+// whether the path explicit or $TELEX_CONFIG exists; reading the file reports that. If there is no file, the error
+// wraps [ErrNotFound].
 func Find(explicit string, env Env) (string, error) {
 	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
 }

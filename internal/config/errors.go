@@ -59,7 +59,7 @@ func (es Errors) sorted() Errors {
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
 
-// err returns the errors as an error, or nil if there are none. Without it, an empty list would become an error that
+// err returns the errors as an error, or nil if there are none. Without err, an empty list would become an error that
 // is not nil.
 func (es Errors) err() error {
 	if len(es) == 0 {

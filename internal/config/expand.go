@@ -8,11 +8,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference matches ${NAME} and extracts the name. It also matches the beginning of a wrong reference, and $${, which
-// is literal text.
+// reference matches ${NAME} and extracts the name. reference also matches the beginning of a wrong reference, and $${,
+// which is literal text.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 
-// expand replaces ${NAME} by the value of the environment variable NAME, and $${ by a literal ${. It expands one
+// expand replaces ${NAME} by the value of the environment variable NAME, and $${ by a literal ${. expand expands one
 // scalar after YAML was parsed, so YAML syntax in a value has no effect. If expand has reported an error, ok is false.
 func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	before := len(d.errs)

@@ -76,7 +76,7 @@ func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config
 	return c, nil
 }
 
-// failure returns all errors. It masks secrets in their texts.
+// failure returns all errors. failure masks secrets in their texts.
 func (d *decoder) failure() error {
 	for _, e := range d.errs {
 		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
@@ -91,7 +91,7 @@ func newDecoder(name string, env Env) *decoder {
 	}
 }
 
-// parse parses and validates the text. If it has reported errors, its result is incomplete and must not be used.
+// parse parses and validates the text. If parse has reported errors, its result is incomplete and must not be used.
 func (d *decoder) parse(data []byte) *Config {
 	c := defaults()
 	c.envStreaming = d.streamingFromEnv()
@@ -157,8 +157,9 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return root
 }
 
-// endpointKinds returns the kind of each endpoint, by name. It runs before the sections are decoded, because other
-// sections refer to endpoints. It reports no errors, because decoding the endpoints reports them.
+// endpointKinds returns the kind of each endpoint, by name. endpointKinds runs before the sections are decoded,
+// because other sections refer to endpoints. endpointKinds reports no errors, because decoding the endpoints reports
+// them.
 func endpointKinds(root *yaml.Node) map[string]string {
 	out := make(map[string]string)
 	platforms := resolve(child(root, "platforms"))

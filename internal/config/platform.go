@@ -62,12 +62,12 @@ type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
 	APIBase string `yaml:"api_base"` // scheme and host, without a trailing slash
 	Threads bool   `yaml:"threads"`
-	// MessageContent requests Discord's privileged intent of this name. Without it, Discord does not send the bot the
-	// text of messages that don't mention the bot.
+	// MessageContent requests Discord's privileged intent of this name. Without this intent, Discord does not send the
+	// bot the text of messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
 }
 
-// Slack is an app on Slack. It receives events by Socket Mode (AppToken), or by HTTP (SigningSecret and Listen).
+// Slack is an app on Slack. The app receives events by Socket Mode (AppToken), or by HTTP (SigningSecret and Listen).
 type Slack struct {
 	BotToken      Secret `yaml:"bot_token" required:"true"`
 	AppToken      Secret `yaml:"app_token"`
@@ -147,7 +147,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// decode decodes one endpoint. It reads the value of kind first, because it determines which other keys are valid.
+// decode decodes one endpoint. decode reads the value of kind first, because it determines which other keys are valid.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	before := len(d.errs)
 	pairs := d.pairs(path, p.value)

@@ -160,8 +160,8 @@ func (r *redactor) url(text string) string {
 	return out
 }
 
-// value redacts a value in the query of a URL. It hides a short value with a harmless name, but does not record this
-// value as a secret.
+// value redacts a value in the query of a URL. value hides a short value with a harmless name, but does not record
+// this value as a secret.
 func (r *redactor) value(pair string) string {
 	name, value, named := strings.Cut(pair, "=")
 	switch {

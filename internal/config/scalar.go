@@ -140,7 +140,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// parseBool parses a boolean. It also accepts yes, no, on and off, the words of YAML 1.1, because people write them.
+// parseBool parses a boolean. parseBool also accepts yes, no, on and off, the words of YAML 1.1, because people write
+// them.
 func parseBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -191,7 +192,7 @@ func headerName(path string) (string, bool) {
 // text: the variables in the file's path are not secrets and must not be masked.
 func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
-// fromFile decodes the key <key>_file. It reads a secret from the named file, or a list of keys, one per line.
+// fromFile decodes the key <key>_file. fromFile reads a secret from the named file, or a list of keys, one per line.
 func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
 	text, ok := d.secretFile(path, n)
 	if !ok {
@@ -218,8 +219,8 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	v.Set(out)
 }
 
-// text returns a scalar as text, with environment variables expanded. It accepts a number as text. It refuses null,
-// true and false, because an operator who writes them without quotes probably does not mean a text.
+// text returns a scalar as text, with environment variables expanded. text accepts a number as text. text refuses
+// null, true and false, because an operator who writes them without quotes probably does not mean a text.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -236,8 +237,8 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	return d.expand(path, n)
 }
 
-// plain returns the text of a number or a boolean. It refuses quotes, unless the quoted text contains an environment
-// variable.
+// plain returns the text of a number or a boolean. plain refuses quotes, unless the quoted text contains an
+// environment variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):

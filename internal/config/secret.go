@@ -77,7 +77,7 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // LogValue redacts the value in log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask replaces all secrets in a text. It replaces the longest first, so that no part of a longer secret remains.
+// mask replaces all secrets in a text. mask replaces the longest first, so that no part of a longer secret remains.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })

@@ -16,8 +16,8 @@ import (
 const maxSecretFile = 1 << 16
 
 // secretFile reads the file that the key <key>_file names, and returns its text without the line break at the end. If
-// systemd passes credentials, a relative path names a credential. If not, it names a file beside the configuration
-// file or in the folder secrets there.
+// systemd passes credentials, a relative path names a credential. Without credentials, a relative path names a file
+// beside the configuration file or in the folder secrets there.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {
@@ -86,8 +86,8 @@ func readFirstExisting(paths []string) (text string, mode fs.FileMode, err error
 	return text, mode, err
 }
 
-// readRegularFile reads a regular file of limited size. It refuses other files, because reading a pipe or a device
-// could block the start forever.
+// readRegularFile reads a regular file of limited size. readRegularFile refuses other files, because reading a pipe or
+// a device could block the start forever.
 func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Show writes the effective values as YAML, in the order of the schema. It masks secrets, even inside other texts.
+// Show writes the effective values as YAML, in the order of the schema. Show masks secrets, even inside other texts.
 func (c *Config) Show(w io.Writer) error {
 	s := printer{secrets: c.sensitive}
 	root := s.structure(reflect.ValueOf(c).Elem())
@@ -32,7 +32,7 @@ func (c *Config) Show(w io.Writer) error {
 	return nil
 }
 
-// printer converts values of a Config to YAML nodes. It masks the secrets.
+// printer converts values of a Config to YAML nodes. printer masks the secrets.
 type printer struct{ secrets []Secret }
 
 func (s printer) structure(v reflect.Value) *yaml.Node {
@@ -140,7 +140,7 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// clean masks the secrets in a text. It also escapes ${, so that Parse returns the same text.
+// clean masks the secrets in a text. clean also escapes ${, so that Parse returns the same text.
 func (s printer) clean(text string) string {
 	return strings.ReplaceAll(mask(text, s.secrets), "${", "$${")
 }

@@ -28,8 +28,8 @@ func newDSN(text string) DSN { return DSN{NewSecret(text)} }
 // IsSQLite reports whether the store is an SQLite file in the state directory.
 func (d DSN) IsSQLite() bool { return d.Reveal() == SQLite }
 
-// masked returns the DSN for display, without the password. It also leaves out all parameters, because one of them may
-// be a password.
+// masked returns the DSN for display, without the password. masked also leaves out all parameters, because one of them
+// may be a password.
 func (d DSN) masked() string {
 	if d.IsSQLite() {
 		return SQLite
@@ -101,8 +101,8 @@ func (d *decoder) validateStore(s Store) {
 	}
 }
 
-// driverAccepts reports whether the database driver can parse a URL. If not, reason is the driver's error, without the
-// URL. If the driver's error might contain a part of the password, reason is empty.
+// driverAccepts reports whether the database driver can parse a URL. If the driver can't parse the URL, reason is the
+// driver's error, without the URL. If the driver's error might contain a part of the password, reason is empty.
 func driverAccepts(dsn string) (reason string, ok bool) {
 	_, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
@@ -132,9 +132,10 @@ func manyAts(dsn string) bool {
 	return strings.Count(authority, "@") > 1
 }
 
-// LoadStore returns the section store of the file that [Find] finds. It ignores errors in other sections, because some
-// secrets there may be readable only for the daemon. If there is no configuration file, LoadStore returns the default.
-// It also returns the default if a file at a default location belongs to another user and can't be read.
+// LoadStore returns the section store of the file that [Find] finds. LoadStore ignores errors in other sections,
+// because some secrets there may be readable only for the daemon. If there is no configuration file, LoadStore returns
+// the default. LoadStore also returns the default if a file at a default location belongs to another user and can't be
+// read.
 func LoadStore(env Env) (Store, error) {
 	path, err := Find("", env)
 	if errors.Is(err, ErrNotFound) {

@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are the values of streaming.transport. They say how a growing reply is shown on the platform.
+// These are the values of streaming.transport, which say how a growing reply is shown on the platform.
 const (
 	TransportEdit   = "edit"   // one message, edited
 	TransportDraft  = "draft"  // Telegram's drafts, private chats only
@@ -14,20 +14,20 @@ const (
 	TransportOff    = "off"    // no previews
 )
 
-// These are the values of streaming.tool_progress. They say how a reply shows running tools.
+// These are the values of streaming.tool_progress, which say how a reply shows running tools.
 const (
 	ToolProgressOff    = "off"
 	ToolProgressInline = "inline" // lines below the growing text
 )
 
-// These are the values of streaming.stop_button. They say when a growing reply has a stop button.
+// These are the values of streaming.stop_button, which say when a growing reply has a stop button.
 const (
 	StopButtonAuto = "auto" // only in chats where people can't type commands, and below drafts
 	StopButtonOn   = "on"
 	StopButtonOff  = "off"
 )
 
-// These are the values of streaming.link_previews. They say for which URLs a platform may show a preview below a
+// These are the values of streaming.link_previews, which say for which URLs a platform may show a preview below a
 // message.
 const (
 	LinkPreviewsOff   = "off"

@@ -19,8 +19,8 @@ func suggest(written string, candidates []string) string {
 	return "known are " + strings.Join(sorted, ", ")
 }
 
-// nearest returns the candidate with the smallest edit distance to a word. It returns "" if every distance is larger
-// than about a third of the word's length. Among equal distances, the alphabetically first candidate wins.
+// nearest returns the candidate with the smallest edit distance to a word. nearest returns "" if every distance is
+// larger than about a third of the word's length. Among equal distances, the alphabetically first candidate wins.
 func nearest(written string, candidates []string) string {
 	word := strings.ReplaceAll(strings.ToLower(written), "-", "_")
 	best, bestDistance := "", max(1, (len([]rune(word))+1)/3)+1

@@ -9,15 +9,16 @@ import (
 )
 
 var (
-	// parserError matches those messages of yaml.v3 whose line number is one too small. They come from its parser,
-	// which counts lines from 0. All other messages come from its scanner, which counts from 1.
+	// parserError matches those messages of yaml.v3 whose line number is one too small. These messages come from the
+	// parser of yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines from
+	// 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// checkText rejects input that is not text. It runs before the YAML parser, because the parser's errors about such
-// input have no line number.
+// checkText rejects input that is not text. checkText runs before the YAML parser, because the parser's errors about
+// such input have no line number.
 func (d *decoder) checkText(data []byte) bool {
 	if len(data) > maxFile {
 		d.failAt(position{1, 1}, "", "the file is longer than %d bytes", maxFile)
@@ -43,7 +44,7 @@ func (d *decoder) checkText(data []byte) bool {
 }
 
 // syntax reports an error of the YAML parser, which contains only a line number. The parser quotes text of the file
-// only if it is the name of an anchor. Such a name may be an unquoted secret.
+// only if it is the name of an anchor. The name of an anchor may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))

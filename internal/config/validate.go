@@ -25,7 +25,7 @@ var (
 	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// validate checks rules that involve several keys. It skips keys for which an error was already reported.
+// validate checks rules that involve several keys. validate skips keys for which an error was already reported.
 func (d *decoder) validate(c *Config) {
 	d.validateModels(c.Models)
 	d.validateEndpoints(c.Endpoints)
@@ -196,7 +196,7 @@ func (d *decoder) validateCursor(path, cursor string) {
 const urlHint = "write it as https://host/path"
 
 // parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors don't quote the URL, because
-// it may contain a password. They tell the operator to set the password under key instead.
+// it may contain a password. The errors tell the operator to set the password under key instead.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
@@ -210,7 +210,8 @@ func (d *decoder) parseURL(path, text, key string) *url.URL {
 	return u
 }
 
-// validateURL validates the base URL of an API and removes its trailing slash. It returns nil if the URL is invalid.
+// validateURL validates the base URL of an API and removes its trailing slash. validateURL returns nil if the URL is
+// invalid.
 func (d *decoder) validateURL(path string, base *string) *url.URL {
 	if d.isSet(path) && !d.isValid(path) {
 		return nil
@@ -246,8 +247,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// isPrivate reports whether a host is this machine or a machine in a private network. It accepts a name without a dot,
-// because such a name belongs to a local network or to a container.
+// isPrivate reports whether a host is this machine or a machine in a private network. isPrivate accepts a name without
+// a dot, because such a name belongs to a local network or to a container.
 func isPrivate(host string) bool {
 	if isLoopback(host) {
 		return true

@@ -20,7 +20,7 @@ const (
 	labelClass    = "class"
 )
 
-// Metrics contains all metrics of one daemon. Its methods are safe for concurrent use and don't block.
+// Metrics contains all metrics of one daemon. The methods of Metrics are safe for concurrent use and don't block.
 type Metrics struct {
 	registry *prometheus.Registry
 

@@ -21,8 +21,8 @@ type platform struct {
 }
 
 func newPlatform() platform {
-	// These are the histogram buckets for the delay of previews. The delay is usually one or two seconds. It is much
-	// longer only if the platform's limits are low.
+	// These are the histogram buckets for the delay of previews. The delay is usually one or two seconds. The delay is
+	// much longer only if the platform's limits are low.
 	seen := []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 120}
 	return platform{
 		calls: counters("platform_calls_total", "Calls that show replies, by kind and outcome: ok, or the kind of failure.", labelEndpoint, labelOp, labelOutcome),
@@ -54,7 +54,7 @@ func (m *Metrics) Endpoint(name string) *Endpoint {
 	}
 }
 
-// Endpoint contains the metrics of one endpoint. It implements gateway.Observer.
+// Endpoint contains the metrics of one endpoint. Endpoint implements gateway.Observer.
 type Endpoint struct {
 	calls, limited   *prometheus.CounterVec
 	took, waits      prometheus.ObserverVec

@@ -104,7 +104,7 @@ func (u *UsageRow) Columns() []any {
 	}
 }
 
-// sum is the usage of a group so far. It relies on the rows of each turn following one another.
+// sum is the usage of a group so far. sum relies on the rows of each turn following one another.
 type sum struct {
 	chat.Used
 	turn string // id of the turn that was added last

@@ -63,7 +63,7 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 	return r.view(ctx, "count", rep.count)
 }
 
-// count counts the stored items. It also reports messages that can't be decoded, because SQLite can't detect this
+// count counts the stored items. count also reports messages that can't be decoded, because SQLite can't detect this
 // error.
 func (rep *Report) count(t *tx) {
 	t.first([]any{&rep.Conversations}, countConversations)
@@ -104,9 +104,9 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup first creates an empty file under the final name, so that no other process takes this name. Then it writes
-// the copy under a temporary name and renames it. An interrupted backup leaves an empty file, which nobody can mistake
-// for a backup.
+// backup first creates an empty file under the final name, so that no other process takes this name. Then backup
+// writes the copy under a temporary name and renames it. An interrupted backup leaves an empty file, which nobody can
+// mistake for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

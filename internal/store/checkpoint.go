@@ -11,8 +11,8 @@ const (
 	// checkpointEvery is the number of calls after which the checkpointer moves the write-ahead log into the file. The
 	// log has about 1000 pages then.
 	checkpointEvery = 256
-	// reuseEvery applies only if the disk is full. It is the number of calls after which the writer itself moves the
-	// write-ahead log into the file.
+	// reuseEvery applies only if the disk is full. reuseEvery is the number of calls after which the writer itself
+	// moves the write-ahead log into the file.
 	reuseEvery = 32
 	// forceAfter is the number of calls after which the writer pauses for a checkpoint. Without this pause, the
 	// write-ahead log would never become empty while writes follow one another.
@@ -40,9 +40,9 @@ const (
 
 // checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The log
 // contains old versions of pages, so deleted data is unreadable only after the log has been emptied. The log can't be
-// emptied while a backup or another reader uses an older state of the file, or while the writer is busy. In these
-// cases, the checkpointer tries again. It never lets the writer wait for a reader. But if the writer stays busy for
-// too long, the checkpointer makes it pause.
+// emptied while a backup or another reader uses an older state of the file, or while the writer is busy. If emptying
+// the log fails, the checkpointer tries again. The checkpointer never lets the writer wait for a reader. But if the
+// writer stays busy for too long, the checkpointer makes it pause.
 type checkpointer struct {
 	writer    *writer
 	conn      *connection // nil until it is needed
@@ -88,7 +88,7 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// waitErased waits until the erasure with this number is complete, or until eraseWait has passed. After that, the
+// waitErased waits until the erasure with this number is complete, or until eraseWait has passed. After eraseWait, the
 // checkpointer's goroutine continues the erasure and logs the delay.
 func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
@@ -164,7 +164,7 @@ func (c *checkpointer) erasedUpTo() uint64 {
 	return c.erased
 }
 
-// try makes one attempt to empty the log. It first moves the log's pages into the file, which blocks no other
+// try makes one attempt to empty the log. try first moves the log's pages into the file, which blocks no other
 // connection. If nothing was written meanwhile, try then empties the log at once, without a sync. If something was
 // written, try empties the log only with force, or if the log is too long: the writer then waits for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {

@@ -13,8 +13,8 @@ type connection struct {
 	stmts map[string]*sql.Stmt
 }
 
-// connect returns the connection of db, which is a pool of one connection. It closes db if it fails. Otherwise, close
-// closes db.
+// connect returns the connection of db, which is a pool of one connection. If connect fails, it closes db. If connect
+// succeeds, connection.close closes db.
 func connect(ctx context.Context, db *sql.DB) (*connection, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -31,14 +31,14 @@ func (c *connection) close() error {
 	return errors.Join(append(errs, c.conn.Close(), c.db.Close())...)
 }
 
-// control runs a statement that has no parameters. It ignores the statement's result.
+// control runs a statement that has no parameters. control ignores the statement's result.
 func (c *connection) control(query string) error {
 	_, err := c.ExecContext(context.Background(), query)
 	return err
 }
 
-// ExecContext implements statements. It does not watch ctx: a statement takes only microseconds, and watching a
-// context would take as long.
+// ExecContext implements statements. ExecContext does not watch ctx: a statement takes only microseconds, and watching
+// a context would take as long.
 func (c *connection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {

@@ -9,7 +9,7 @@
 //	              │  └─End(Released)─┘
 //	              └──Drop──> done
 //
-// A turn answers messages. It goes through these states:
+// A turn, which answers messages, goes through these states:
 //
 //	Begin ──> running ──Decide──> decided ──End──> done | closed
 //	             └──────────────End───────────────────^
@@ -37,6 +37,6 @@
 // One goroutine writes to the database, two goroutines read it, and one goroutine moves the write-ahead log into the
 // file (a checkpoint). Writers never wait for readers. While a backup or another reader uses an older state, the
 // write-ahead log can't be emptied, so deleted text stays readable in the log. A call that deletes data waits up to a
-// second for the reader to end. A longer delay is logged. A backup is one read transaction. It does not use SQLite's
-// online backup, which starts over whenever another process writes and so would never end while a daemon is busy.
+// second for the reader to end. A longer delay is logged. A backup is one read transaction. SQLite's online backup is
+// not used, because it starts over whenever another process writes. While a daemon is busy, it would never end.
 package store

@@ -16,8 +16,8 @@ func (t *tx) facts(p chat.Person) []chat.Fact {
 	return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*storedTime)(&f.At)} }, listFacts, p.Endpoint, p.User)
 }
 
-// Remember stores a fact for a person, with an id and the time. It stores nothing if the person already has a fact
-// with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
+// Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
+// fact with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
 // increasing numbers. An id is never reused.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Remembered {

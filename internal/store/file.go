@@ -176,8 +176,8 @@ func restrict(path string) error {
 	return nil
 }
 
-// inspect opens the connections for reading and checks the file. It fails if the file is not a store, is damaged, or
-// was written by a newer telex. It never changes the file, and accesses it only through SQLite.
+// inspect opens the connections for reading and checks the file. inspect fails if the file is not a store, is damaged,
+// or was written by a newer telex. inspect never changes the file, and accesses it only through SQLite.
 func (r *Reader) inspect(ctx context.Context) error {
 	st, err := os.Stat(r.path)
 	switch {

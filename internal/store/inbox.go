@@ -52,8 +52,8 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, er
 	})
 }
 
-// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. It ignores messages
-// that the store does not know, and messages that belong to a turn.
+// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. Drop ignores
+// messages that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) {
 		conversation := t.ensure(c)
@@ -91,7 +91,8 @@ func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
-// pending returns the messages of the query listPending or listTaken. It leaves out messages that can't be decoded.
+// pending returns the messages of the query listPending or listTaken. pending leaves out messages that can't be
+// decoded.
 func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	columns := func(m *MessageRow) []any {
 		c := &m.Conversation
@@ -152,8 +153,8 @@ func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, o
 	return found[0].id, true
 }
 
-// claim assigns messages to a turn. It returns the time at which the oldest of them was accepted, or now if there are
-// none.
+// claim assigns messages to a turn. claim returns the time at which the oldest of them was accepted, or now if there
+// are none.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt int64) {
 	acceptedAt = t.now
 	var taken []int64

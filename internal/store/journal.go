@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Note appends steps to the journal of a running turn. It appends all of the steps or none. If the process crashes
+// Note appends steps to the journal of a running turn. Note appends all of the steps or none. If the process crashes
 // later, the process that continues the turn reads these steps. Note fails with ErrFenced if the turn is not running.
 // If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when its turn is decided,
 // ended or released.

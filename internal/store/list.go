@@ -18,8 +18,8 @@ type SessionInfo struct {
 	Tokens       int       // prompt and completion tokens of all turns, including turns whose entries were deleted
 }
 
-// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by their newest entry. It
-// fails with ErrOlder if the store's schema is not up to date.
+// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by their newest entry.
+// Sessions fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	return resultOf(ctx, r.viewCurrent, "list sessions", func(t *tx) []SessionInfo {
 		return rows(t, func(s *SessionInfo) []any {
@@ -29,8 +29,8 @@ func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	})
 }
 
-// Transcript is like Session, but it also returns the entries that are summarized. It fails with ErrOlder if the
-// store's schema is not up to date.
+// Transcript is like Session, but it also returns the entries that are summarized. Transcript fails with ErrOlder if
+// the store's schema is not up to date.
 func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
 	err = r.viewCurrent(ctx, "read transcript", func(t *tx) {
 		id := t.find(c)

@@ -15,7 +15,7 @@ import (
 // errHeld means that another process holds a lock file.
 var errHeld = errors.New("lock is held")
 
-// lock prevents all other processes from writing to a store. The lock is on a separate file. If it were on the
+// lock prevents all other processes from writing to a store. The lock is on a separate file. If the lock were on the
 // database file, closing any other descriptor of that file would release SQLite's locks:
 // https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
@@ -102,7 +102,7 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release releases the lock. It unlocks the file before it closes it, because a child process that is just starting
+// release releases the lock. release unlocks the file before closing it, because a child process that is just starting
 // shares the file and the lock until it runs its own program. The lock file is not deleted, because the next process
 // may already have locked it.
 func (l *lock) release() error {

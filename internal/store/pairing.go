@@ -15,8 +15,8 @@ func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, er
 	})
 }
 
-// SavePairingRequest stores a request, which replaces an earlier request of the same person. It fails with
-// chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people.
+// SavePairingRequest stores a request, which replaces an earlier request of the same person. SavePairingRequest fails
+// with chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		if t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At), millis(k.At.Add(-chat.PairingLife)), chat.MaxPairingRequests) == 0 {
@@ -25,7 +25,7 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 	})
 }
 
-// Admit stores an admission, which replaces an earlier admission of the same person. It also deletes the person's
+// Admit stores an admission, which replaces an earlier admission of the same person. Admit also deletes the person's
 // pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {

@@ -51,8 +51,8 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
 
-	// finishMessage deletes the content of a message. It keeps the id, by which a repeated delivery of the message is
-	// recognized.
+	// finishMessage deletes the content of a message. finishMessage keeps the id, by which a repeated delivery of the
+	// message is recognized.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
 	finishMessages = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE turn = ? AND state = 'running'`
 
@@ -98,7 +98,7 @@ WHERE state IN ('running', 'decided')
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ? WHERE id = ?`
 
-	// endTurn and endParts delete the contents of a reply. They keep the ids of the sent messages.
+	// endTurn and endParts delete the contents of a reply, but keep the ids of the sent messages.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
 	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '', tried = '' WHERE turn = ?`
 

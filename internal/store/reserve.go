@@ -56,7 +56,7 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep creates the reserve file if it is missing. It returns an error if the disk has no space for the file. Between
+// keep creates the reserve file if it is missing. keep returns an error if the disk has no space for the file. Between
 // two attempts, keep waits for at least keepEvery; meanwhile it returns the last error.
 func (r *reserve) keep() error {
 	switch {

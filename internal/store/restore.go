@@ -20,10 +20,10 @@ type Restored struct {
 	Kept string // path at which the previous store is kept; empty: there was no previous store
 }
 
-// Restore replaces the store by a backup and keeps the previous store beside the new one. It first checks the backup,
-// which stays unchanged. Restore fails without changes if another process has locked the store (ErrLocked). It also
-// does so if the backup is damaged, was written by a newer telex, or is not a store. The path holds either the old or
-// the new store at each moment, even if the machine stops.
+// Restore replaces the store by a backup and keeps the previous store beside the new one. Restore first checks the
+// backup, which stays unchanged. Restore fails without changes if another process has locked the store (ErrLocked).
+// Restore also fails without changes if the backup is damaged, was written by a newer telex, or is not a store. The
+// path holds either the old or the new store at each moment, even if the machine stops.
 func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	return done, syncDir(filepath.Dir(r.path))
 }
 
-// keep gives the old store a second name. It first moves the write-ahead log into the database file. If the store is
+// keep gives the old store a second name. keep first moves the write-ahead log into the database file. If the store is
 // too damaged for this, keep keeps the log beside the file, under the name that SQLite expects.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {

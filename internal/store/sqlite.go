@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// applicationID is the number in the file's header that identifies a store of telex. Its bytes spell "telx".
+	// applicationID is the number in the file's header that identifies a store of telex. The bytes of applicationID
+	// spell "telx".
 	// https://www.sqlite.org/pragma.html#pragma_application_id
 	applicationID = 0x74656c78
 	// readers is the maximum number of concurrent checks and backups.

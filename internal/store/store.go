@@ -16,12 +16,13 @@ type Options struct {
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
 	// Observe is called after each transaction with its kind and its duration, including the time it waited. The kinds
-	// are read, write, accept (storing a received message) and erase. Observe must not block. It may be nil.
+	// are read, write, accept (storing a received message) and erase. Observe must not block. Observe may be nil.
 	Observe func(kind string, took time.Duration)
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each method runs one transaction, whose data is on
-// disk when the method returns without an error. Goroutines of the Store run the transactions. Close stops them.
+// Store is an open store. The methods of Store are safe for concurrent use. Each method runs one transaction, whose
+// data is on disk when the method returns without an error. Goroutines of the Store run the transactions. Close stops
+// them.
 type Store struct {
 	*Reader
 	lock *lock
@@ -39,8 +40,9 @@ type Reader struct {
 	views    *views // the goroutines that read for an open Store; nil: the Reader uses the pool read
 }
 
-// Open opens the store. It creates a missing store and migrates an older schema. Its error may wrap ErrLocked,
-// ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file for damage, so it takes longer for a larger file.
+// Open opens the store. Open creates a missing store and migrates an older schema. The error of Open may wrap
+// ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull. Open checks the file for damage, so it takes longer for a
+// larger file.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -54,8 +56,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a store in order to check it or to copy it. It takes no lock, so a daemon may use the store at
-// the same time. It does not migrate an older schema. The file must exist. OpenReadOnly creates no file beside it.
+// OpenReadOnly opens a store in order to check it or to copy it. OpenReadOnly takes no lock, so a daemon may use the
+// store at the same time. OpenReadOnly does not migrate an older schema. The file must exist. OpenReadOnly creates no
+// file beside it.
 func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	r, err := newReader(o)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
 const KeyLife = 7*24*time.Hour + time.Hour
 
-// UsageLife is how long usage is kept. It is long enough for the sum of a full year.
+// UsageLife is how long usage is kept. UsageLife is long enough for the sum of a full year.
 const UsageLife = 400 * 24 * time.Hour
 
 // ResponseLife is how long clients can refer to a response of the API server. OpenAI keeps responses for the same time
@@ -27,10 +27,10 @@ type Swept struct {
 	Messages, Turns, Entries, Summaries, Usage, Blocks, Responses int64
 }
 
-// Sweep deletes expired data. It deletes finished messages and turns after 7 days, and usage after 400 days. History
-// and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after retention,
-// but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty conversations. It
-// keeps unfinished messages, unfinished turns and chosen models, however old they are.
+// Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days.
+// History and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after
+// retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
+// conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
 // Sweep uses small transactions, so that other calls can write between them. After each transaction, it waits until
 // the write-ahead log is empty, and then pauses for as long as the transaction took. If a transaction fails, Sweep
@@ -86,8 +86,8 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
 }
 
-// listExpired lists the expired rows for all steps, at most sweepBatch in total. It only reads, so writers don't wait
-// for it.
+// listExpired lists the expired rows for all steps, at most sweepBatch in total. listExpired only reads, so writers
+// don't wait for it.
 func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
 	err = s.view(ctx, "sweep", func(t *tx) {
 		ids, found = make([][]any, len(steps)), 0

@@ -11,14 +11,14 @@ import (
 // package chat.
 const Released chat.TurnState = "released"
 
-// Begin stores that a turn begins to answer messages. It must be called before anything is sent. A turn with an ending
-// is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several turns of a conversation
-// may run at the same time, such as the answer to a command and that of the model. If another turn already has some of
-// the messages, these now belong to the new turn only.
+// Begin stores that a turn begins to answer messages. Begin must be called before anything is sent. A turn with an
+// ending is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several turns of a
+// conversation may run at the same time, such as the answer to a command and that of the model. If another turn
+// already has some of the messages, these now belong to the new turn only.
 //
-// An unfinished turn can begin again under the same id. In this case, Begin only counts the run, for the turn and for
-// each of its messages, and ignores the other fields of t. Begin fails with ErrFenced for a turn that is decided,
-// fenced or ended.
+// An unfinished turn can begin again under the same id. When a turn begins again, Begin only counts the run, for the
+// turn and for each of its messages, and ignores the other fields of t. Begin fails with ErrFenced for a turn that is
+// decided, fenced or ended.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
@@ -70,8 +70,8 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	})
 }
 
-// Join assigns waiting messages to a running turn, which then answers these messages too. It ignores messages that are
-// no longer waiting. Join fails with ErrFenced if the turn is not running or is fenced.
+// Join assigns waiting messages to a running turn, which then answers these messages too. Join ignores messages that
+// are no longer waiting. Join fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -94,10 +94,10 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End marks a turn and its messages as finished. It deletes their texts and keeps their ids for some time. In the same
-// transaction, it adds the turn's growth to the session. If the session was reset while the turn ran, End adds only
-// the usage and returns no error. It then also makes the turn's texts unreadable in the store's files. Ending an ended
-// turn changes nothing.
+// End marks a turn and its messages as finished. End deletes their texts and keeps their ids for some time. In the
+// same transaction, it adds the turn's growth to the session. If the session was reset while the turn ran, End adds
+// only the usage and returns no error. End then also makes the turn's texts unreadable in the store's files. Ending an
+// ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {

@@ -72,7 +72,7 @@ func (v *views) loop(on *connection) {
 	}
 }
 
-// transact runs a call in a read transaction. It always ends the transaction, because an open transaction would
+// transact runs a call in a read transaction. transact always ends the transaction, because an open transaction would
 // prevent the log from being emptied.
 func (v *views) transact(on *connection, c *call) error {
 	if err := on.control(beginRead); err != nil {

@@ -17,12 +17,13 @@ const maxBatch = 64
 
 var (
 	errClosed = errors.New("the store is closed")
-	// errAbort ends a transaction of several calls. After that, each of these calls runs in a transaction of its own.
+	// errAbort ends a transaction of several calls, which failed because of one call. Each of the calls then runs in a
+	// transaction of its own.
 	errAbort = errors.New("transaction of several calls failed")
 )
 
-// These statements begin and end transactions. IMMEDIATE takes the write lock at once. Without it, a transaction
-// begins as a reader and can fail at its first write.
+// These statements begin and end transactions. IMMEDIATE takes the write lock at once. Without IMMEDIATE, a
+// transaction begins as a reader and can fail at its first write.
 const (
 	begin       = "BEGIN IMMEDIATE"
 	commit      = "COMMIT"
@@ -101,10 +102,10 @@ func (w *writer) close() error {
 	return errors.Join(err, w.connection.close())
 }
 
-// run passes a call to the writer. It returns when the call's transaction is on disk or has failed permanently.
+// run passes a call to the writer. run returns when the call's transaction is on disk or has failed permanently.
 func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
 
-// pause runs do while no transaction is open. It returns false if the writer has ended.
+// pause runs do while no transaction is open. pause returns false if the writer has ended.
 func (w *writer) pause(do func()) bool {
 	done := make(chan struct{})
 	select {
@@ -175,8 +176,8 @@ func (w *writer) commitBatch(batch []*call) {
 	}
 }
 
-// afterCommit gives numbers to the erasures of a batch. It wakes the checkpointer if there was an erasure, or if the
-// write-ahead log has grown.
+// afterCommit gives numbers to the erasures of a batch. afterCommit wakes the checkpointer if there was an erasure, or
+// if the write-ahead log has grown.
 func (w *writer) afterCommit(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))
@@ -193,7 +194,8 @@ func (w *writer) afterCommit(batch ...*call) {
 	}
 	if !w.reserve.exists && before/reuseEvery != after/reuseEvery {
 		// The disk is full and the reserve file is already deleted. Reuse the space of the write-ahead log now,
-		// without waiting for the checkpointer. If this fails, the next call that finds no space reports it.
+		// without waiting for the checkpointer. If reusing the space fails, the next call that finds no space reports
+		// the error.
 		_ = w.control(restartCheckpoint)
 	}
 }
@@ -249,7 +251,7 @@ func (w *writer) commitAlone(c *call) error {
 }
 
 // withLogReuse runs a transaction. If the disk is full, it makes SQLite reuse the write-ahead log from its beginning,
-// and runs the transaction again. It may have to wait for a running checkpoint.
+// and runs the transaction again. withLogReuse may have to wait for a running checkpoint.
 func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {

@@ -218,8 +218,8 @@ func (s *Store) fence(c chat.Conversation) error {
 	return nil
 }
 
-// fenceLease returns chat.ErrLost if this process has lost its lease. It is the fence for writes that concern no
-// conversation.
+// fenceLease returns chat.ErrLost if this process has lost its lease. fenceLease is the fence for writes that concern
+// no conversation.
 func (s *Store) fenceLease() error {
 	if s.self != 0 && s.alive(s.self) == nil {
 		return chat.ErrLost
@@ -349,5 +349,5 @@ func (s *Store) CountTurn(_ context.Context, p chat.Person, limit int) (bool, er
 	return true, nil
 }
 
-// Ahead implements gateway.Membership. It returns 0, because all processes use the same clock.
+// Ahead implements gateway.Membership. Ahead returns 0, because all processes use the same clock.
 func (*Store) Ahead() time.Duration { return 0 }

@@ -84,7 +84,7 @@ func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	return nil
 }
 
-// Erase implements gateway.Histories. It also deletes entries without a person, because they may be this person's.
+// Erase implements gateway.Histories. Erase also deletes entries without a person, because they may be this person's.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	defer s.lock()()
 	if err := s.fence(c); err != nil {
@@ -94,7 +94,7 @@ func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (in
 }
 
 // erase deletes the entries of those people for whom theirs returns true, and the permanent approvals of u. If u is
-// empty, it deletes everybody's approvals. It returns the number of deleted entries.
+// empty, it deletes everybody's approvals. erase returns the number of deleted entries.
 func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserID) bool) int {
 	se := s.session(c)
 	before := len(se.history)

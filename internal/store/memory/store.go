@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// knownIDs is the maximum number of message ids that the store keeps for each conversation. It is also the maximum
-	// number of ids of ended turns. More are not needed, because platforms deliver only recent messages again.
+	// knownIDs is the maximum number of message ids that the store keeps for each conversation. knownIDs is also the
+	// maximum number of ids of ended turns. More are not needed, because platforms deliver only recent messages again.
 	knownIDs = 256
 	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's
 	// context window is large enough for more. Without this limit, a process that runs for months would use more and
@@ -198,7 +198,7 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// find returns an unfinished message with this id that is not in taken. It returns a message that waits, if there is
+// find returns an unfinished message with this id that is not in taken. find returns a message that waits, if there is
 // one, rather than a message that belongs to a turn. Two messages can have the same id only if two chats were merged
 // by a move.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {

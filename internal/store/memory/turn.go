@@ -239,8 +239,8 @@ func (t *memoryTurn) record(p chat.Part) {
 	}
 }
 
-// current returns the unfinished turn with this id, if this process may change it. It returns nil for a turn that has
-// ended, and an error for a turn that the store does not know.
+// current returns the unfinished turn with this id, if this process may change it. current returns nil for a turn that
+// has ended, and an error for a turn that the store does not know.
 func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	switch {

@@ -31,8 +31,8 @@ SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM entry), (SELEC
 	listBodies = `SELECT id, body FROM inbox WHERE done_at IS NULL ORDER BY id`
 )
 
-// Check looks for errors that PostgreSQL can't detect, and counts the stored items. It does not check the pages on the
-// disk, because PostgreSQL has tools for that (initdb --data-checksums, pg_amcheck).
+// Check looks for errors that PostgreSQL can't detect, and counts the stored items. Check does not check the pages on
+// the disk, because PostgreSQL has tools for that (initdb --data-checksums, pg_amcheck).
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	rep := store.Report{Path: s.name, Knows: s.knows.newest}
 	has, err := s.schema(ctx)

@@ -25,7 +25,7 @@ type Copied struct {
 	Rows  int64
 }
 
-// Copy copies a whole SQLite store into this store. It runs one transaction and counts the rows of both stores. This
+// Copy copies a whole SQLite store into this store. Copy runs one transaction and counts the rows of both stores. This
 // store must be empty. Copy fails with store.ErrLocked while a replica uses the database.
 func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, err error) {
 	err = from.Export(ctx, func(source store.Tables) error {
@@ -252,7 +252,7 @@ func toTextOrNull(v any) (any, error) {
 	return toText(v)
 }
 
-// toDocument converts a JSON text. It converts an empty text to NULL.
+// toDocument converts a JSON text. toDocument converts an empty text to NULL.
 func toDocument(v any) (any, error) {
 	body := []byte(str(v))
 	switch {

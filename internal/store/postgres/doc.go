@@ -1,5 +1,5 @@
-// Package postgres stores in a PostgreSQL database what internal/store stores in an SQLite file. Both stores give the
-// same guarantees.
+// Package postgres stores in a PostgreSQL database what internal/store stores in an SQLite file. The package postgres
+// gives the same guarantees as internal/store.
 //
 // Several processes can use the same database. A process that registers becomes a replica, with a lease in the table
 // replica. Each chat with unfinished work has a row in the table chat, which names the chat's owner. When a replica
@@ -9,11 +9,11 @@
 //
 // The column given in the tables of unfinished work contains the replica to which the work was given, or 0. A
 // transaction that changes the owner of a chat locks the chat's row FOR UPDATE and sets given to 0 in the chat's
-// unfinished work. Take finds work by this column, with one index per table. So it does not read work that other
+// unfinished work. Take finds work by this column, with one index per table. So Take does not read work that other
 // replicas already have.
 //
-// Signals between replicas are sent with NOTIFY after the commit, in the same round trip. They are not part of the
-// transaction, because PostgreSQL commits transactions with signals only one after the other.
+// Signals between replicas are sent with NOTIFY after the commit, in the same round trip. The signals are not part of
+// the transaction, because PostgreSQL commits transactions with signals only one after the other.
 //
 // The database contains times by the server's clock. When a process registers and renews its lease, it measures the
 // difference between its clock and the server's clock. Each transaction converts the times that it writes and reads by
@@ -21,8 +21,8 @@
 //
 // Programs of two consecutive releases can use the same database. The table compatibility contains the number of the
 // oldest schema that a program must know. A migration that only adds something does not change this number, so running
-// programs continue. A migration that removes something raises the number. It fails while a replica runs that knows
-// only older schemas. An advisory lock ensures that only one process migrates.
+// programs continue. A migration that removes something raises the number. Such a migration fails while a replica runs
+// that knows only older schemas. An advisory lock ensures that only one process migrates.
 //
 // Transactions run at READ COMMITTED. Each transaction locks the rows that it changes: first the conversation, then
 // its turns and messages. So no two transactions change the same conversation at the same time, and transactions of
@@ -31,7 +31,7 @@
 // message, PostgreSQL refuses one of them, and the store repeats it.
 //
 // If the database is unreachable, a call tries for two seconds and then fails with store.ErrAway. The gateway repeats
-// calls that it needs. Until they succeed, it acknowledges no message to a platform.
+// calls that it needs. Until these calls succeed, the gateway acknowledges no message to a platform.
 //
 // If a connection is lost during COMMIT, the outcome is unknown, so the store repeats the call. Most calls may take
 // effect twice without harm. Each other call stores a random token in its transaction, and is repeated with the same

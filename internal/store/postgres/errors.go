@@ -18,8 +18,8 @@ var (
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN explains why pgx refuses a DSN. It returns only the reason, because the error of pgx contains the DSN, and
-// pgx masks a password there only if it recognizes it.
+// wrongDSN explains why pgx refuses a DSN. wrongDSN returns only the reason, because the error of pgx contains the
+// DSN, and pgx masks a password there only if it recognizes it.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {

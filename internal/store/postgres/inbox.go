@@ -83,8 +83,8 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 	})
 }
 
-// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. It ignores messages
-// that the store does not know, and messages that belong to a turn.
+// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. Drop ignores
+// messages that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
@@ -120,7 +120,8 @@ func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
 	})
 }
 
-// messages returns the messages of the query listWaiting or listTaken. It leaves out messages that can't be decoded.
+// messages returns the messages of the query listWaiting or listTaken. messages leaves out messages that can't be
+// decoded.
 func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	list := rows(t, func(m *store.MessageRow) []any {
 		c := &m.Conversation
@@ -148,8 +149,8 @@ func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// claim assigns messages to a turn. It returns the time at which the oldest of them was accepted, or now if there are
-// none.
+// claim assigns messages to a turn. claim returns the time at which the oldest of them was accepted, or now if there
+// are none.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt time.Time) {
 	acceptedAt = t.now
 	var taken []int64

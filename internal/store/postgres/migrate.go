@@ -32,7 +32,7 @@ type schemas struct {
 	newest int64
 	// oldest is the oldest schema that a program must know to use a database with the newest schema. The table
 	// compatibility contains the same number. A migration that only adds something does not change this number. A
-	// migration that removes something raises it. It is released one release after the first program that does not
+	// migration that removes something raises it. oldest is released one release after the first program that does not
 	// need the removed data, so programs of two consecutive releases can run at the same time.
 	oldest int64
 }
@@ -47,9 +47,9 @@ func known() (schemas, error) {
 	return schemas{files: files, newest: int64(len(list)), oldest: 2}, err
 }
 
-// migrate updates the schema, with one transaction for each migration. While it runs, no other process can migrate or
-// register. If a newer telex made the schema, migrate does not change it. migrate fails with store.ErrLocked while a
-// process runs that could not use the new schema.
+// migrate updates the schema, with one transaction for each migration. While migrate runs, no other process can
+// migrate or register. If a newer telex made the schema, migrate does not change it. migrate fails with
+// store.ErrLocked while a process runs that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err // current, which runs later, checks a newer schema
@@ -69,9 +69,9 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 // errUpToDate means that another process has already migrated the schema.
 var errUpToDate = errors.New("the schema is up to date")
 
-// mayMigrate prepares a connection for migrations. It fails if there is nothing to migrate, or if a process runs that
-// could not use the new schema. The migrations run on the connection that holds the locks. If this connection is lost,
-// both the locks and the migrations end.
+// mayMigrate prepares a connection for migrations. mayMigrate fails if there is nothing to migrate, or if a process
+// runs that could not use the new schema. The migrations run on the connection that holds the locks. If this
+// connection is lost, both the locks and the migrations end.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
 		if err != nil { // after an error, no other code closes the connection
@@ -214,7 +214,7 @@ func (s *Store) newer(needs int64) error {
 // Migrated returns the version of the schema that Open found, and the newest version that this program knows.
 func (s *Store) Migrated() (from, to int64) { return s.from, s.knows.newest }
 
-// schema returns the number of the newest migration that was applied, or 0 if there was none. It fails with
+// schema returns the number of the newest migration that was applied, or 0 if there was none. schema fails with
 // store.ErrForeign if the tables belong to another program.
 func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	var managed, conversation bool

@@ -105,9 +105,9 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Then it returns
-// the unfinished work in this replica's chats that no earlier call since the registration has returned. A repeated
-// call with the same number call returns the same work again.
+// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Then Take
+// returns the unfinished work in this replica's chats that no earlier call since the registration has returned. A
+// repeated call with the same number call returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)
@@ -123,8 +123,8 @@ func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, err
 	})
 }
 
-// takeOrphans makes this replica the owner of chats that have unfinished work and no live owner. It skips chats that
-// another replica is taking at the same time.
+// takeOrphans makes this replica the owner of chats that have unfinished work and no live owner. takeOrphans skips
+// chats that another replica is taking at the same time.
 func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 	dead := []chat.ReplicaID{0} // 0 marks work that was given to no replica
 	for _, m := range members {
@@ -149,8 +149,8 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 	t.send(b)
 }
 
-// give returns the work for a call of Take, and records that this call has returned it. It deletes forwarded messages
-// that an earlier call has returned.
+// give returns the work for a call of Take, and records that this call has returned it. give deletes forwarded
+// messages that an earlier call has returned.
 func (t *tx) give(call int64) (taken chat.Taken) {
 	type place struct {
 		chat.Conversation
@@ -212,8 +212,8 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 }
 
 // Forward passes a message to the owner of its chat. The store deletes the message when the owner has taken it.
-// Forward returns false and does nothing if the chat has no owner. It also does so if the owner is dead and no replica
-// runs the endpoint.
+// Forward returns false and does nothing if the chat has no owner. Forward also returns false if the owner is dead and
+// no replica runs the endpoint.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	return err
 }
 
-// Receive makes this replica the receiver of an endpoint, unless another live replica is its receiver. It reports
+// Receive makes this replica the receiver of an endpoint, unless another live replica is its receiver. Receive reports
 // whether this replica is the receiver now.
 func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	receive := &call{what: "become receiver", kind: "write", prompt: true}

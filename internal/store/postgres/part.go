@@ -71,7 +71,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	}
 }
 
-// Note appends steps to the journal of a running turn. It appends all of the steps or none. If the process crashes
+// Note appends steps to the journal of a running turn. Note appends all of the steps or none. If the process crashes
 // later, the process that continues the turn reads these steps. Note fails with ErrFenced if the turn is not running.
 // If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when its turn is decided,
 // ended or released.
@@ -103,7 +103,7 @@ func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	}
 }
 
-// bytesOf returns b. It replaces nil by an empty slice, because the column may not be NULL.
+// bytesOf returns b. bytesOf replaces nil by an empty slice, because the column may not be NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}

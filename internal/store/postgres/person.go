@@ -9,10 +9,10 @@ import (
 )
 
 // Erase deletes a person's data in a conversation: the entries of turns that the person asked, the entries of unknown
-// people, the summary, and the person's permanent approvals. It fences the person's running turns, so that they can no
-// longer decide. Summarized entries of other people become part of the history again. For their running turns, the
-// store no longer accepts a summary. Erase keeps usage, so that nobody can evade a limit by erasing data. It returns
-// the number of deleted entries.
+// people, the summary, and the person's permanent approvals. Erase fences the person's running turns, so that they can
+// no longer decide. Summarized entries of other people become part of the history again. For their running turns, the
+// store no longer accepts a summary. Erase keeps usage, so that nobody can evade a limit by erasing data. Erase
+// returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -24,11 +24,12 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on the person's endpoint. It erases the person in every conversation with the
-// person's data, and in the chat whose id is the person's user id, which some platforms use for private chats. It
-// finishes the person's waiting messages, and deletes facts, stored responses, the admission and the pairing request.
-// Usage is kept, but without the person's id, and without the id of a chat that only this person used. A decided reply
-// to the person is still delivered. DeletePerson returns the number of deleted entries, messages, facts and responses.
+// DeletePerson deletes a person's data on the person's endpoint. DeletePerson erases the person in every conversation
+// with the person's data, and in the chat whose id is the person's user id, which some platforms use for private
+// chats. DeletePerson finishes the person's waiting messages, and deletes facts, stored responses, the admission and
+// the pairing request. Usage is kept, but without the person's id, and without the id of a chat that only this person
+// used. A decided reply to the person is still delivered. DeletePerson returns the number of deleted entries,
+// messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
@@ -73,9 +74,9 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 	})
 }
 
-// SavePairingRequest stores a request, which replaces an earlier request of the same person. It fails with
-// chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people. An advisory
-// lock ensures that requests which other processes store at the same time are counted too.
+// SavePairingRequest stores a request, which replaces an earlier request of the same person. SavePairingRequest fails
+// with chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people. An
+// advisory lock ensures that requests which other processes store at the same time are counted too.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(lockEndpoint, lockPairing, k.Endpoint)
@@ -86,7 +87,7 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 	})
 }
 
-// Admit stores an admission, which replaces an earlier admission of the same person. It also deletes the person's
+// Admit stores an admission, which replaces an earlier admission of the same person. Admit also deletes the person's
 // pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
@@ -148,8 +149,8 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 	return facts
 }
 
-// Remember stores a fact for a person, with an id and the time. It stores nothing if the person already has a fact
-// with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
+// Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
+// fact with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
 // increasing numbers. An id is never reused. Remember first locks the row with the person's last number, so that no
 // other transaction can add a fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {

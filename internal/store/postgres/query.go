@@ -16,7 +16,7 @@ FROM pg_database WHERE datname = current_database()`
 
 	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
-	// trySchema prevents migrations from starting until the transaction ends. It returns false if a process is
+	// trySchema prevents migrations from starting until the transaction ends. trySchema returns false if a process is
 	// migrating now.
 	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
 
@@ -282,7 +282,8 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = $1 A
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// Each query of a sweep deletes at most $2 rows. It skips rows that are locked. The next sweep deletes them.
+// Each query of a sweep deletes at most $2 rows. A query skips rows that are locked; the next sweep deletes these
+// rows.
 const (
 	sweepInbox = `
 DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE done_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`

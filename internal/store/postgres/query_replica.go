@@ -26,7 +26,7 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
 	// listGone lists dead replicas whose calls no platform limit counts any more. The queries that begin with forget
-	// delete the data of these replicas. After that, their unfinished work is given to no replica.
+	// delete the data of these replicas. The unfinished work of these replicas is then given to no replica.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`

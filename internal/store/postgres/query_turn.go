@@ -59,8 +59,8 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
 
-	// dropMessages deletes the content of messages. It keeps their ids, by which a repeated delivery of a message is
-	// recognized.
+	// dropMessages deletes the content of messages. dropMessages keeps their ids, by which a repeated delivery of a
+	// message is recognized.
 	dropMessages = `
 UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
@@ -69,8 +69,8 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
-	// releaseMessages makes the messages of a released turn wait again. It records that they are given to the replica
-	// that releases the turn, so Take does not return them.
+	// releaseMessages makes the messages of a released turn wait again. releaseMessages records that they are given to
+	// the replica that releases the turn, so Take does not return them.
 	releaseMessages = `
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )
@@ -101,7 +101,7 @@ UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND
 UPDATE turn SET stale = true FROM conversation c
 WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
 
-	// endTurn and endParts delete the contents of a reply. They keep the ids of the sent messages.
+	// endTurn and endParts delete the contents of a reply, but keep the ids of the sent messages.
 	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3, given = NULL WHERE id = $1`
 	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
 

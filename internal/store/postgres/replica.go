@@ -58,7 +58,7 @@ func (t *tx) forgetGone() {
 	}
 }
 
-// Renew prolongs this replica's lease, counted from now, and returns all replicas with a lease. It fails with
+// Renew prolongs this replica's lease, counted from now, and returns all replicas with a lease. Renew fails with
 // chat.ErrLost if the lease has already ended. If this replica is leaving, Renew ends its role as receiver for all
 // endpoints.
 func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
@@ -131,8 +131,8 @@ func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	})
 }
 
-// fence queues a query that checks whether this replica may write. If it may not, the transaction fails with
-// chat.ErrLost. A process that is not a replica may always write.
+// fence queues a query that checks whether this replica may write. If this replica may not write, the transaction
+// fails with chat.ErrLost. A process that is not a replica may always write.
 func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	if t.self == 0 {
 		return
@@ -148,15 +148,15 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 }
 
 // fenced returns a batch with a query that makes the transaction fail with chat.ErrLost if this replica's lease has
-// ended. It is for writes that concern no conversation, so there is no owner to check.
+// ended. fenced is for writes that concern no conversation, so there is no owner to check.
 func (t *tx) fenced() *pgx.Batch {
 	b := &pgx.Batch{}
 	t.fence(b, fenceLease)
 	return b
 }
 
-// Share replaces this replica's claims on an endpoint's limits by the claims that decide returns. It passes the claims
-// of the other replicas to decide. Share may call decide more than once.
+// Share replaces this replica's claims on an endpoint's limits by the claims that decide returns. Share passes the
+// claims of the other replicas to decide. Share may call decide more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
 		var leaving bool

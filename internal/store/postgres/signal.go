@@ -47,9 +47,9 @@ func (s signal) channel() string {
 
 func (s signal) payload(from chat.ReplicaID) string { return fmt.Sprintf("%d %d", s.what, from) }
 
-// Listen calls heard for each signal to this replica. It uses a connection of its own. When no later signal can be
-// missed any more, it first calls heard with chat.SignalAll. Listen returns an error when the connection is lost. It
-// returns ctx's error when ctx has ended.
+// Listen calls heard for each signal to this replica. Listen uses a connection of its own. When no later signal can be
+// missed any more, it first calls heard with chat.SignalAll. Listen returns an error when the connection is lost.
+// Listen returns ctx's error when ctx has ended.
 func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	self := chat.ReplicaID(s.self.Load())
 	if self == 0 {
@@ -90,8 +90,8 @@ func (s *Store) listening(ctx context.Context, self chat.ReplicaID) (*pgx.Conn, 
 	return conn, nil
 }
 
-// listen passes signals to arrived. It returns when the connection is lost or ctx ends. It reads from the connection
-// all the time, so it notices at once when the server ends.
+// listen passes signals to arrived. listen returns when the connection is lost or ctx ends. listen reads from the
+// connection all the time, so it notices at once when the server ends.
 func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notification)) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, checkEvery)

@@ -67,7 +67,7 @@ func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...an
 	})
 }
 
-// list queues a query whose rows are appended to list when it runs. It is like rows, but as a part of the batch b.
+// list queues a query whose rows are appended to list when it runs. list is like rows, but as a part of the batch b.
 func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
 		*list, err = scan(t, r, dest)
@@ -75,7 +75,7 @@ func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query stri
 	})
 }
 
-// orNone returns nil if err means that there is no row. It returns other errors unchanged.
+// orNone returns nil if err means that there is no row. orNone returns other errors unchanged.
 func orNone(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -111,7 +111,7 @@ func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 // value returns a pointer to v, for queries with one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// args prepares the arguments of a query. It converts times to the server's clock. In texts, it replaces what
+// args prepares the arguments of a query. args converts times to the server's clock. In texts, it replaces what
 // PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no known platform sends such
 // characters in them. But without the replacement, one such message could never be stored, and the adapter would
 // receive it again and again.
@@ -143,7 +143,7 @@ func (t *tx) localize(fields []any) {
 	}
 }
 
-// shifted returns a time that is later by d. It does not change the zero time, which means that there is no time.
+// shifted returns a time that is later by d. shifted does not change the zero time, which means that there is no time.
 func shifted(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at

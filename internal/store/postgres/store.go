@@ -29,14 +29,14 @@ type Options struct {
 	Log *slog.Logger // nil: nothing is logged
 	Now func() time.Time
 	// Observe is called after each transaction with its kind and its duration, including the time it waited. The kinds
-	// are read, write, accept (storing a received message) and erase. Observe must not block. It may be nil.
+	// are read, write, accept (storing a received message) and erase. Observe must not block. Observe may be nil.
 	Observe func(kind string, took time.Duration)
 	// Migrate makes Open update the schema to the newest version.
 	Migrate bool
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each method runs one transaction. When the method
-// returns without an error, the data is on the disk of the database server.
+// Store is an open store. The methods of Store are safe for concurrent use. Each method runs one transaction. When the
+// method returns without an error, the data is on the disk of the database server.
 type Store struct {
 	name string // name of the database, shown to people
 	log  *slog.Logger
@@ -71,8 +71,8 @@ const (
 	urgentSize = 2
 )
 
-// Open opens the store. Its error may wrap store.ErrAway, store.ErrLocked, store.ErrNewer, store.ErrOlder, store.ErrEmpty
-// or store.ErrForeign.
+// Open opens the store. The error of Open may wrap store.ErrAway, store.ErrLocked, store.ErrNewer, store.ErrOlder,
+// store.ErrEmpty or store.ErrForeign.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	knows, err := known()
 	if err != nil {
@@ -133,8 +133,8 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// parse parses a DSN and adds the settings that each connection of the store needs. Its error does not show the DSN,
-// which may contain a password.
+// parse parses a DSN and adds the settings that each connection of the store needs. The error of parse does not show
+// the DSN, which may contain a password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return nil, errDSN

@@ -14,10 +14,10 @@ const sweepBatch = 200
 // repeated within minutes or never.
 const tokenLife = 24 * time.Hour
 
-// Sweep deletes expired data. It deletes finished messages and turns after 7 days, and usage after 400 days. History
-// and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after retention,
-// but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty conversations. It
-// keeps unfinished messages, unfinished turns and chosen models, however old they are.
+// Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days.
+// History and summaries are deleted after retention; if retention is 0, they are kept. Responses are deleted after
+// retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
+// conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
 // Sweep uses small transactions, which don't wait for locked rows. After each transaction, it pauses for as long as
 // the transaction took. If a transaction fails, Sweep returns the error and the numbers of the rows deleted so far.

@@ -9,14 +9,14 @@ import (
 	"telex/internal/store"
 )
 
-// Begin stores that a turn begins to answer messages. It must be called before anything is sent. A turn with an ending
-// is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several turns of a conversation
-// may run at the same time, such as the answer to a command and that of the model. If another turn already has some of
-// the messages, these now belong to the new turn only.
+// Begin stores that a turn begins to answer messages. Begin must be called before anything is sent. A turn with an
+// ending is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several turns of a
+// conversation may run at the same time, such as the answer to a command and that of the model. If another turn
+// already has some of the messages, these now belong to the new turn only.
 //
-// An unfinished turn can begin again under the same id. In this case, Begin only counts the run, for the turn and for
-// each of its messages, and ignores the other fields of turn. Begin fails with ErrFenced for a turn that is decided,
-// fenced or ended.
+// An unfinished turn can begin again under the same id. When a turn begins again, Begin only counts the run, for the
+// turn and for each of its messages, and ignores the other fields of turn. Begin fails with ErrFenced for a turn that
+// is decided, fenced or ended.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
@@ -70,8 +70,8 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	})
 }
 
-// Join assigns waiting messages to a running turn, which then answers these messages too. It ignores messages that are
-// no longer waiting. Join fails with ErrFenced if the turn is not running or is fenced.
+// Join assigns waiting messages to a running turn, which then answers these messages too. Join ignores messages that
+// are no longer waiting. Join fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -90,9 +90,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End marks a turn and its messages as finished. It deletes their texts and keeps their ids for some time. In the same
-// transaction, it adds the turn's growth to the session. If the session was reset while the turn ran, End adds only
-// the usage and returns no error. Ending an ended turn changes nothing.
+// End marks a turn and its messages as finished. End deletes their texts and keeps their ids for some time. In the
+// same transaction, it adds the turn's growth to the session. If the session was reset while the turn ran, End adds
+// only the usage and returns no error. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -163,7 +163,7 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 	return turns
 }
 
-// turn reads a turn. Before that, the transaction must have locked the turn's conversation.
+// turn reads a turn. The transaction must already have locked the turn's conversation.
 func (t *tx) turn(id string) (row store.TurnRow) {
 	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row

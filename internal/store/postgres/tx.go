@@ -107,8 +107,8 @@ func resultOf[T any](ctx context.Context, run func(context.Context, string, func
 	return out, nil
 }
 
-// write runs a writing transaction. It returns the call that took effect: c itself, or an earlier call with the same
-// key.
+// write runs a writing transaction. write returns the call that took effect: c itself, or an earlier call with the
+// same key.
 func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	began := time.Now()
 	defer func() { s.told(c.kind, time.Since(began)) }()
@@ -210,8 +210,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection, for at most callTimeout. After it has got a connection, it ignores the end
-// of ctx, unless prompt is set. If the connection breaks, the error wraps errLost.
+// onConnection runs do with a connection, for at most callTimeout. After onConnection has got a connection, it ignores
+// the end of ctx, unless prompt is set. If the connection breaks, the error wraps errLost.
 func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -238,8 +238,8 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	return lost(conn, do(running, conn.Conn()))
 }
 
-// lost wraps errLost around an error after which the connection is closed. It returns errors of the server unchanged,
-// because they are more precise.
+// lost wraps errLost around an error after which the connection is closed. lost returns errors of the server
+// unchanged, because they are more precise.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() || away(err) {
 		return err
