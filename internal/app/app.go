@@ -159,8 +159,8 @@ func onEdit(value string) gateway.OnEdit {
 	return gateway.IgnoreEdit
 }
 
-// Run runs the daemon until ctx ends. Then Run stops the daemon in an orderly way, within the configured grace period.
-// If the daemon can't start, Run returns at once.
+// Run runs the daemon until ctx ends. When ctx has ended, Run stops the daemon in an orderly way, within the
+// configured grace period. If the daemon can't start, Run returns at once.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
 	ctx, cancel := context.WithCancel(ctx)

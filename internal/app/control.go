@@ -17,8 +17,8 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot means that a user other than root has passed a configuration to the daemon. Otherwise, programs that run
-// as the daemon's user, such as MCP servers, could replace the daemon's configuration.
+// errNotRoot means that a user other than root has passed a configuration to the daemon. If the daemon's user could
+// pass one too, programs that run as this user, such as MCP servers, could replace the configuration.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
 // peerKey is the context key of the Unix user who has opened the connection.

@@ -29,9 +29,9 @@ const (
 	maxSocketPath = 103
 )
 
-// stateDir returns the state directory for an operator's command. If the environment does not name one, and the
-// operator's home contains no store, stateDir returns the directory of the systemd service, if the service has a
-// store. So "sudo telex" finds the store of the service.
+// stateDir returns the state directory for an operator's command. If the environment names no directory, and the
+// operator's home contains no store, stateDir prefers the directory of the systemd service, if that contains a store.
+// So "sudo telex" finds the store of the service.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
 	if namesState(env) {
@@ -71,7 +71,8 @@ func socketName(dir string) (string, error) {
 }
 
 // runtimeDir returns the directory in which the daemon creates its socket: the first directory in $RUNTIME_DIRECTORY,
-// which systemd sets. If this variable is not set, runtimeDir returns $XDG_RUNTIME_DIR/telex or the state directory.
+// which systemd sets. If $RUNTIME_DIRECTORY is not set, runtimeDir returns $XDG_RUNTIME_DIR/telex or the state
+// directory.
 func runtimeDir(env config.Env, state string) string {
 	for _, dir := range filepath.SplitList(env.Value("RUNTIME_DIRECTORY")) {
 		if dir = strings.TrimSpace(dir); filepath.IsAbs(dir) {

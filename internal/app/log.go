@@ -137,7 +137,7 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 const chatLogSize = 1 << 20
 
 // NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the conversation
-// is drawn on the terminal, the logger writes to chat.log in the state directory, so that an operator can look up the
+// is drawn on the terminal, the logger writes to chat.log in the state directory. There, an operator can look up the
 // ids in error lines. If nothing is drawn, the logger writes to Trouble, by default only warnings.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level

@@ -94,7 +94,7 @@ func (a *App) self() chat.Replica {
 }
 
 // operators returns the endpoint of conversations in terminals, whose users are operators. operators returns "" if
-// there is none.
+// there is no such endpoint.
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""

@@ -60,9 +60,9 @@ type setup struct {
 	codes bool // people who are not in Allow can ask for a pairing code
 }
 
-// Setup asks for the platforms and the model, and checks each answer at its server. Then Setup writes a configuration,
-// and secret files that only their owner can read. Setup overwrites no file. If Service is set, Setup also installs
-// the service.
+// Setup asks for the platforms and the model, and checks each answer at its server. When the servers have accepted the
+// answers, Setup writes a configuration, and secret files that only their owner can read. Setup overwrites no file. If
+// Service is set, Setup also installs the service.
 func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
 	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
 	if s.o.File == "" {
@@ -92,7 +92,7 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command line contains an answer. A person who gives an answer there wants a new
+// answered reports whether the command line contains an answer. A person who answers on the command line wants a new
 // configuration.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment

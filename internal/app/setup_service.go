@@ -68,8 +68,8 @@ func (s *setup) installConfigured(ctx context.Context) error {
 	return s.install(ctx)
 }
 
-// install installs the unit and the program, unless a package has already installed them. Then install starts the
-// service and shows the first lines of the service's log.
+// install installs the unit and the program, unless a package has already installed them. After that, install starts
+// the service and shows the first lines of the service's log.
 func (s *setup) install(ctx context.Context) error {
 	if !exists(packageUnit) {
 		if err := installProgram(); err != nil {

@@ -41,7 +41,7 @@ type Taken struct {
 	// them.
 	Messages []Pending
 	// Chats are chats that belonged to another replica before. The platforms may still count the calls of that
-	// replica. In each of them, Thread is empty.
+	// replica. The Thread of each of these Chats is empty.
 	Chats []Conversation
 }
 

@@ -76,7 +76,7 @@ func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config
 	return c, nil
 }
 
-// failure returns all errors. failure masks secrets in their texts.
+// failure returns all errors. failure masks secrets in the texts of the errors.
 func (d *decoder) failure() error {
 	for _, e := range d.errs {
 		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)

@@ -62,7 +62,7 @@ type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
 	APIBase string `yaml:"api_base"` // scheme and host, without a trailing slash
 	Threads bool   `yaml:"threads"`
-	// MessageContent requests Discord's privileged intent of this name. Without this intent, Discord does not send the
+	// MessageContent requests Discord's privileged intent of this name. Without the intent, Discord does not send the
 	// bot the text of messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
 }

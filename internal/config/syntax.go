@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// parserError matches those messages of yaml.v3 whose line number is one too small. These messages come from the
-	// parser of yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines from
-	// 1.
+	// parserError matches those messages of yaml.v3 whose line number is one too small. The matched messages come from
+	// the parser of yaml.v3, which counts lines from 0. All other messages come from its scanner, which counts lines
+	// from 1.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)

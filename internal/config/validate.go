@@ -196,7 +196,7 @@ func (d *decoder) validateCursor(path, cursor string) {
 const urlHint = "write it as https://host/path"
 
 // parseURL parses the URL of a server, or returns nil if the URL is invalid. The errors don't quote the URL, because
-// it may contain a password. The errors tell the operator to set the password under key instead.
+// it may contain a password. The errors tell the operator to set a password under key, not in the URL.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {

@@ -29,8 +29,8 @@ const (
 	maxPause   = time.Second
 )
 
-// Each statement returns a row with three columns: whether another connection blocked the checkpoint, the number of
-// pages in the write-ahead log, and the number of these pages that were moved into the file.
+// Each of these statements returns a row. The columns are: whether another connection blocked the checkpoint, the
+// number of pages in the write-ahead log, and how many of these pages were moved into the file.
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
 	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // neither waits for other connections nor blocks them

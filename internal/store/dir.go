@@ -13,7 +13,7 @@ const fileName = "telex.db"
 // File returns the path of the database file in a state directory.
 func File(dir string) string { return filepath.Join(dir, fileName) }
 
-// Dir returns the state directory: the first directory in $STATE_DIRECTORY, which systemd sets. If this variable is
+// Dir returns the state directory: the first directory in $STATE_DIRECTORY, which systemd sets. If $STATE_DIRECTORY is
 // not set, Dir returns $XDG_STATE_HOME/telex or ~/.local/state/telex. Dir creates no directory.
 //
 // A relative $XDG_STATE_HOME is ignored, as the specification demands:

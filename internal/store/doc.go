@@ -17,12 +17,12 @@
 // Record stores which platform message shows which part of a turn's reply. After a restart, Pending returns all
 // messages that are not yet answered, and Unfinished returns all turns that have not ended.
 //
-// A running turn writes a journal with Note: the calls and results that must not be repeated if a crash interrupts the
-// turn and another process runs it again. Decide deletes the journal.
+// With Note, a running turn writes a journal of its model calls and tool calls. If a process continues the turn after
+// a crash, the journal prevents it from repeating finished calls. Decide deletes the journal.
 //
 // Several turns of one conversation may run at the same time. Forget and Erase delete history that a running turn may
-// have read, so they fence the turn: from then on, the store refuses the turn's decision and its additions to the
-// history. Each transaction of a turn checks whether the turn is fenced, whichever process runs it.
+// have read, so they fence the turn. From then on, the store refuses the decision of the turn and the turn's additions
+// to the history. Each transaction of a turn checks whether the turn is fenced, whichever process runs it.
 //
 // A session consists of the entries of its history and a summary of the older entries. The summarized entries stay
 // stored. When a person's entries are erased, the summary is deleted, and the other summarized entries are part of the
@@ -38,5 +38,6 @@
 // file (a checkpoint). Writers never wait for readers. While a backup or another reader uses an older state, the
 // write-ahead log can't be emptied, so deleted text stays readable in the log. A call that deletes data waits up to a
 // second for the reader to end. A longer delay is logged. A backup is one read transaction. SQLite's online backup is
-// not used, because it starts over whenever another process writes. While a daemon is busy, it would never end.
+// not used, because it starts over whenever another process writes. While a daemon is busy, an online backup would
+// never end.
 package store

@@ -39,8 +39,8 @@ const MaxPlaces = 200
 // in which the outcome of a create can be unknown.
 const MaxSent = 2000
 
-// Resume returns the cursor of the last message that the endpoint accepted, the chats in which turns began most
-// recently, and the messages that the bot sent for these turns.
+// Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message,
+// the chats in which turns began most recently, and the messages that the bot sent there.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -65,9 +65,9 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	})
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn already answers the message, the store
-// deletes the turn's journal except for the usage, and the source text of its parts: both belong to the old question.
-// Revise fails with ErrUnknown if the store has no such unfinished message.
+// Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
+// deletes the journal of that turn, except for the usage, and the source text of the turn's parts. The journal and the
+// source text belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -153,8 +153,8 @@ func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, o
 	return found[0].id, true
 }
 
-// claim assigns messages to a turn. claim returns the time at which the oldest of them was accepted, or now if there
-// are none.
+// claim assigns messages to a turn. claim returns the time at which the oldest message was accepted, or now if there
+// are no messages.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt int64) {
 	acceptedAt = t.now
 	var taken []int64

@@ -51,7 +51,7 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
 
-	// finishMessage deletes the content of a message. finishMessage keeps the id, by which a repeated delivery of the
+	// finishMessage deletes the content of a message. The id of the message stays, so that a repeated delivery of the
 	// message is recognized.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
 	finishMessages = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE turn = ? AND state = 'running'`

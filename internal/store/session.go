@@ -61,9 +61,9 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
-// Running turns, including the turn of the command that called Forget, can't add to the history any more. For these
-// turns, Decide fails with ErrFenced, and End stores only usage. The ids of messages stay, so that no message is
-// answered twice.
+// Running turns, including the turn of the command that called Forget, can't add to the history any more. For such a
+// running turn, Decide fails with ErrFenced, and End stores only usage. The ids of messages stay, so that no message
+// is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.ensure(c))
@@ -98,8 +98,8 @@ func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the session of the conversation id into that of owner. If one of them has a summary, the entries that no
-// summary covers get new ids, because their ids must be larger than those of the summarized entries.
+// join merges the session of the conversation id into that of owner. If one of the sessions has a summary, the entries
+// that no summary covers get new ids. The ids must be larger than those of the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -126,9 +126,9 @@ func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
-// isFull reports whether a call failed because the disk is full. SQLite may report a full disk as a read or write
-// error: if the index of the write-ahead log or a temporary file can't grow, or if the system detects the full disk
-// only at the sync.
+// isFull reports whether a call failed because the disk is full. SQLite sometimes reports a full disk as a read or
+// write error. This happens if the index of the write-ahead log or a temporary file can't grow. It also happens if the
+// system detects the full disk only at the sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:

@@ -119,8 +119,8 @@ func (s *Store) outdate(c chat.Conversation) {
 	}
 }
 
-// join merges the session from into the session into. If one of them has a summary, the entries that no summary covers
-// get new ids, because their ids must be larger than those of the summarized entries.
+// join merges the session from into the session into. If one of the sessions has a summary, the entries that no
+// summary covers get new ids. The ids must be larger than those of the summarized entries.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])

@@ -14,8 +14,8 @@ const (
 	// maximum number of ids of ended turns. More are not needed, because platforms deliver only recent messages again.
 	knownIDs = 256
 	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's
-	// context window is large enough for more. Without this limit, a process that runs for months would use more and
-	// more memory.
+	// context window is large enough for more. Without a limit, a process that runs for months would use more and more
+	// memory.
 	keptMessages = 1000
 	// keptUsage is the maximum number of usage rows that the store keeps in total. One day has fewer rows.
 	keptUsage = 10000

@@ -21,8 +21,8 @@
 //
 // Programs of two consecutive releases can use the same database. The table compatibility contains the number of the
 // oldest schema that a program must know. A migration that only adds something does not change this number, so running
-// programs continue. A migration that removes something raises the number. Such a migration fails while a replica runs
-// that knows only older schemas. An advisory lock ensures that only one process migrates.
+// programs continue. A migration that removes something raises the number. A migration that raises the number fails
+// while a replica runs that knows only older schemas. An advisory lock ensures that only one process migrates.
 //
 // Transactions run at READ COMMITTED. Each transaction locks the rows that it changes: first the conversation, then
 // its turns and messages. So no two transactions change the same conversation at the same time, and transactions of

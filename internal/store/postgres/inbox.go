@@ -69,8 +69,8 @@ const maxTurns = 10 * store.MaxPlaces
 // time in which the outcome of a create can be unknown.
 const maxReceived = 500
 
-// Resume returns the cursor of the last message that the endpoint accepted, the chats in which turns began most
-// recently, and the newest messages that the endpoint sent and received.
+// Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message,
+// the chats in which turns began most recently, and the newest sent and received messages.
 func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, s.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -89,9 +89,9 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn already answers the message, the store
-// deletes the turn's journal except for the usage, and the source text of its parts: both belong to the old question.
-// Revise fails with ErrUnknown if the store has no such unfinished message.
+// Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
+// deletes the journal of that turn, except for the usage, and the source text of the turn's parts. The journal and the
+// source text belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -149,8 +149,8 @@ func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// claim assigns messages to a turn. claim returns the time at which the oldest of them was accepted, or now if there
-// are none.
+// claim assigns messages to a turn. claim returns the time at which the oldest message was accepted, or now if there
+// are no messages.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt time.Time) {
 	acceptedAt = t.now
 	var taken []int64

@@ -32,8 +32,9 @@ type schemas struct {
 	newest int64
 	// oldest is the oldest schema that a program must know to use a database with the newest schema. The table
 	// compatibility contains the same number. A migration that only adds something does not change this number. A
-	// migration that removes something raises it. oldest is released one release after the first program that does not
-	// need the removed data, so programs of two consecutive releases can run at the same time.
+	// migration that removes something raises it. A migration that removes something is released one release after the
+	// first program that does not need the removed data. So programs of two consecutive releases can run at the same
+	// time.
 	oldest int64
 }
 
@@ -70,8 +71,8 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 var errUpToDate = errors.New("the schema is up to date")
 
 // mayMigrate prepares a connection for migrations. mayMigrate fails if there is nothing to migrate, or if a process
-// runs that could not use the new schema. The migrations run on the connection that holds the locks. If this
-// connection is lost, both the locks and the migrations end.
+// runs that could not use the new schema. The migrations run on the connection that holds the locks. If the connection
+// that holds the locks is lost, the migrations stop.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
 		if err != nil { // after an error, no other code closes the connection

@@ -105,9 +105,9 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Then Take
-// returns the unfinished work in this replica's chats that no earlier call since the registration has returned. A
-// repeated call with the same number call returns the same work again.
+// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Take returns
+// the unfinished work in this replica's chats that no earlier call since the registration has returned. A repeated
+// call with the same number call returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)

@@ -8,11 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes a person's data in a conversation: the entries of turns that the person asked, the entries of unknown
-// people, the summary, and the person's permanent approvals. Erase fences the person's running turns, so that they can
-// no longer decide. Summarized entries of other people become part of the history again. For their running turns, the
-// store no longer accepts a summary. Erase keeps usage, so that nobody can evade a limit by erasing data. Erase
-// returns the number of deleted entries.
+// Erase deletes a person's data in a conversation: the entries of turns that the person asked, the summary, and the
+// person's permanent approvals. Erase also deletes entries without a person. Erase fences the person's running turns,
+// so that they can no longer decide. Summarized entries of other people become part of the history again. For their
+// running turns, the store no longer accepts a summary. Erase keeps usage, so that nobody can evade a limit by erasing
+// data. Erase returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -25,11 +25,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 }
 
 // DeletePerson deletes a person's data on the person's endpoint. DeletePerson erases the person in every conversation
-// with the person's data, and in the chat whose id is the person's user id, which some platforms use for private
-// chats. DeletePerson finishes the person's waiting messages, and deletes facts, stored responses, the admission and
-// the pairing request. Usage is kept, but without the person's id, and without the id of a chat that only this person
-// used. A decided reply to the person is still delivered. DeletePerson returns the number of deleted entries,
-// messages, facts and responses.
+// with the person's data. DeletePerson also erases the person in the chat whose id is the person's user id: on some
+// platforms, this is the private chat. DeletePerson finishes the person's waiting messages, and deletes facts, stored
+// responses, the admission and the pairing request. Usage is kept, but without the person's id, and without the id of
+// a chat that only this person used. A decided reply to the person is still delivered. DeletePerson returns the number
+// of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)

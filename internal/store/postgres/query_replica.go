@@ -139,8 +139,8 @@ WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
     SELECT c.id FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat))`
 )
 
-// Taking work. In the queries for orphans, which are chats with work but without a live owner, $1 contains 0 and the
-// ids of the dead replicas, $2 the endpoints of this replica, and $3 the maximum number of chats to take.
+// Taking work. Orphans are chats with work but without a live owner. In the queries for orphans, $1 contains 0 and the
+// ids of the dead replicas, and $2 the endpoints of this replica. $3 is the maximum number of chats to take.
 //
 // When many messages arrive at once, the statistics of PostgreSQL's planner are out of date, and the planner may
 // choose a slow index. So these queries, and the queries above that read a chat's work, are written in such a way that

@@ -59,7 +59,7 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
 
-	// dropMessages deletes the content of messages. dropMessages keeps their ids, by which a repeated delivery of a
+	// dropMessages deletes the content of messages. The ids of the messages stay, so that a repeated delivery of a
 	// message is recognized.
 	dropMessages = `
 UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL
@@ -69,8 +69,8 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
-	// releaseMessages makes the messages of a released turn wait again. releaseMessages records that they are given to
-	// the replica that releases the turn, so Take does not return them.
+	// releaseMessages makes the messages of a released turn wait again. The messages count as given to the replica
+	// that releases the turn, so Take does not return these messages.
 	releaseMessages = `
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )

@@ -107,8 +107,8 @@ func (t *tx) stopReceiving() {
 
 // compareClocks compares this process's clock with the server's clock. asked is the time at which the request was
 // sent, took is how long the response took, and answer is the server's time in the response. compareClocks changes the
-// stored difference only if the response proves it wrong. Without this rule, converted times would vary with the delay
-// of each response.
+// stored difference only if the response proves it wrong. If every response changed the difference, the converted
+// times would vary with the delay of the responses.
 func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
