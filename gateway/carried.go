@@ -30,7 +30,7 @@ func (t Texts) carriedOut(asked *approval.Approvals, changes []history.Change) s
 // tellCarriedOut tells people what the tool calls of an interrupted answer did.
 func (a *actor) tellCarriedOut(t *turn) {
 	if !t.slot.Ending().Keep || t.recovered || t.unseen || a.g.isStopping() {
-		return // not interrupted, visible to nobody, or continued by the next process
+		return // the answer was not interrupted, nobody can see it, or the next process continues it
 	}
 	if line := a.carriedOut(t); line != "" {
 		a.answer(preview.Ending{Text: line}, t.in.To)

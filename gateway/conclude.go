@@ -167,7 +167,7 @@ func (a *actor) requeue(t *turn) {
 	a.write("release of a turn", t.id, func(ctx context.Context) error {
 		return a.g.store.turns.Release(ctx, t.id, history.Usage(t.result.UsageByModel)...)
 	})
-	a.withdraw(t) // PutBack queues the requests to repeat the question again
+	a.withdraw(t) // requests to repeat the question are no longer needed, because the question is queued again
 	a.queue.PutBack(t.answered())
 }
 

@@ -52,7 +52,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && (t.approvals.Waiting() || a.g.handsOver())}
 	}
 	why := failure(t.result.Stop)
-	if t.journal.Failed() { // the model is not to blame
+	if t.journal.Failed() { // the store has failed, not the model
 		why = TextFailed
 	}
 	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.texts().line(why, t.id), Files: files(t.result)}

@@ -44,7 +44,7 @@ const (
 // Model is a model that people may choose.
 type Model struct {
 	Name   string
-	Window int // tokens; 0: unknown
+	Window int // size of the context window in tokens; 0: unknown
 }
 
 // Override changes settings for some conversations.
@@ -67,7 +67,7 @@ type Options struct {
 	MaxQueued int                    // maximum number of queued messages per conversation
 	MaxAge    time.Duration          // a message that has waited longer gets a note instead of an answer
 	Models    []Model                // the Runner's models, in the same order
-	Overrides []Override             // if several match, later ones take precedence
+	Overrides []Override             // if several overrides match, later ones take precedence
 	Hear      attachment.Transcriber // nil: voice messages can't be read
 	Reader    *attachment.Reader     // reads attachments; nil: the gateway makes its own
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
@@ -96,7 +96,7 @@ type Gateway struct {
 	meter     *access.Meter
 	reader    *attachment.Reader
 	refused   *access.Throttle // limits notices to people with access, by person and reason
-	strangers *access.Throttle // limits log entries about people without access, who must not fill refused
+	strangers *access.Throttle // limits log entries about people without access; not the Throttle refused, which they could fill
 	coded     *access.Throttle // people who got a pairing code just now; two replicas may both handle a person's request
 	expected  *access.Throttle // people in groups who sent the first piece of a split message, of which more pieces follow
 
@@ -104,16 +104,16 @@ type Gateway struct {
 	actors  map[chat.Conversation]*actor
 	undone  map[chat.Conversation][]string // turns whose replies are not delivered; tried again at the chat's next message
 	stopped chan struct{}                  // closed once no new turn may begin; replaced only while no actor runs
-	running sync.WaitGroup                 // actors
+	running sync.WaitGroup                 // counts the running actors
 
 	reloading sync.Mutex                    // held while options change, and while endpoints start or stop receiving
 	known     map[chat.EndpointID]*endpoint // every endpoint that was configured since the start
 	receivers sync.WaitGroup
-	receiving context.Context //nolint:containedctx // Run's; nil before Run
+	receiving context.Context //nolint:containedctx // context of Run; nil before Run
 
 	// Two contexts last longer than Run's ctx. At a shutdown, the context turns ends when the time in which running
 	// turns may finish is over. The context deliveries ends after the whole grace period.
-	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
+	turns, deliveries context.Context //nolint:containedctx // the gateway ends these contexts; no caller does
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
 
@@ -170,7 +170,7 @@ func (g *Gateway) queueRules() queue.Rules {
 	r := queue.Rules{Max: now.MaxQueued, Merge: now.Busy == Interrupt, MaxMerge: maxText, Alone: asksAgain}
 	for _, m := range now.Models {
 		if m.Window > 0 {
-			r.MaxMerge = min(r.MaxMerge, m.Window) // MaxMerge counts bytes and a token has several, so the question uses less than half of the window
+			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, so a question of this size uses less than half of the window
 		}
 	}
 	return r
@@ -199,7 +199,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		case !errors.Is(err, chat.ErrLost):
 			return err
 		case ctx.Err() != nil:
-			return nil // other replicas take over everything
+			return nil // other replicas take over all work
 		}
 		g.forgetAll()
 		ready = func() {}
@@ -238,7 +238,7 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 		if ctx.Err() != nil { // the process was stopped before anything began, so the next process does the work
 			err = nil
 		}
-		return errors.Join(err, g.drain()) // no actor may outlive Run
+		return errors.Join(err, g.drain()) // all actors must end before Run returns
 	}
 	g.receiveUntil(ctx, ready)
 	if errors.Is(context.Cause(ctx), chat.ErrLost) { // another replica answers from now on

@@ -68,7 +68,7 @@ type member struct {
 func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	m, err := g.register(ctx)
 	if err != nil { // the process was stopped before anything began
-		return nil //nolint:nilerr // the error is ctx's
+		return nil //nolint:nilerr // err is the error of ctx
 	}
 	g.member.Store(m)
 	for _, e := range g.current().endpoints {

@@ -20,7 +20,7 @@ type Observer interface {
 
 // Overview describes what the gateway does at one moment.
 type Overview struct {
-	Endpoints     []EndpointState     // by name
+	Endpoints     []EndpointState     // sorted by name
 	Conversations []ConversationState // conversations with a running turn or waiting messages, sorted by when their replies began
 	Replica       *ReplicaState       // nil: no other process uses the store
 }
@@ -72,10 +72,10 @@ type Wait string
 // These are the values of Wait.
 const (
 	WaitNothing  Wait = ""
-	WaitModel    Wait = "model"    // for the model's first token
-	WaitApproval Wait = "approval" // for a person's decision about a tool call
-	WaitLimit    Wait = "limit"    // for the platform's rate limits
-	WaitTrouble  Wait = "trouble"  // for the platform: the reply can't be shown at the moment
+	WaitModel    Wait = "model"    // the reply waits for the model's first token
+	WaitApproval Wait = "approval" // the reply waits for a person's decision about a tool call
+	WaitLimit    Wait = "limit"    // the reply waits for the platform's rate limits
+	WaitTrouble  Wait = "trouble"  // the reply waits for the platform, because it can't be shown at the moment
 )
 
 // resumed tells the endpoint's Observer that this process continues a reply that an earlier process began.

@@ -29,7 +29,7 @@ const (
 type delivery struct {
 	decided chan struct{} // closed once the ending is known and stored
 	trouble atomic.Bool   // the ending can't be shown at the moment
-	parked  bool          // the conversation goes on without the turn
+	parked  bool          // the conversation continues while the delivery continues in the background
 	growth  chat.Growth   // what the turn adds to the session; stored with the turn's end
 }
 

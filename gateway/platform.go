@@ -142,7 +142,7 @@ type Endpoint struct {
 	// show previews of other URLs.
 	LinkPreviews bool
 	StopButton   Button
-	Observer     Observer // nil: nobody
+	Observer     Observer // nil: nobody observes the endpoint
 }
 
 // endpoint is the part of an endpoint that a reload does not replace.

@@ -191,7 +191,7 @@ func (a *actor) resume(rec chat.Turn) {
 	asked := a.approvals(rec.ID, rec.User)
 	r, err := history.Read(rec.Steps)
 	if err = errors.Join(err, asked.Replay(rec.Steps)); err != nil {
-		panic(err) // guard logs it and tells the person
+		panic(err) // guard logs the panic and tells the person
 	}
 	a.endpoint.resumed()
 	crashes := rec.Runs - r.HandedOver - a.g.excusedRuns(rec, r.Through)
@@ -246,7 +246,7 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	}
 	e, err := decodeEnding(rec.Ending)
 	if err != nil {
-		panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard logs it and tells the person
+		panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard logs the panic and tells the person
 	}
 	return e, true
 }

@@ -118,7 +118,7 @@ func (a *actor) start(rec chat.Turn) {
 	opts := a.replyTo(rec, t.slot, streaming)
 	opts.Before, opts.Troubled, opts.Taken = a.earlier(), a.inTrouble(t), a.taken[rec.ID]
 	go func() {
-		defer a.poke() // so that the actor collects a parked turn
+		defer a.poke() // the actor must collect the turn if it is parked
 		defer close(t.done)
 		defer t.cancel(nil)
 		if !t.stored.Load() {
@@ -169,7 +169,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	a.g.forgetExcuse(rec.ID)
 	var err error
 	if t.history, err = a.past(); err != nil {
-		if a.g.deliveries.Err() == nil { // if it has ended, the next process or another replica answers
+		if a.g.deliveries.Err() == nil { // after the end of deliveries, the next process or another replica answers
 			id := newID()
 			a.log.Error("history could not be read", slog.String("turn", id), slog.Any("error", err))
 			a.owe(TextFailed, id, rec.Messages...)
@@ -212,7 +212,7 @@ func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	var err error
 	t.earlier, err = history.Read(steps)
 	if err = errors.Join(err, t.approvals.Replay(steps)); err != nil {
-		panic(err) // guard logs it and tells the person
+		panic(err) // guard logs the panic and tells the person
 	}
 	t.approvals.Resume(time.Now())
 	if cut := t.earlier.CutOff(); len(cut) > 0 {
@@ -276,7 +276,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 		return nil
 	}
 	messages, err := t.offers.Take(a.words, func(ids []chat.MessageID) error {
-		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // if messages are taken, this must be stored
+		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // WithoutCancel: taken messages must be stored
 	})
 	if err != nil {
 		a.log.Error("messages were not passed to the running turn; they wait for the next one", slog.String("turn", t.id), slog.Any("error", err))

@@ -235,7 +235,7 @@ func (m *member) handOver(ctx context.Context) {
 		case <-looks.C:
 			m.hear(chat.SignalWork)
 		case <-ticks.C:
-			if m.leaving.Load() { // before that, the store may still give chats to this replica
+			if m.leaving.Load() { // until this replica is leaving, the store may give it chats
 				m.passKept(ctx)
 				m.free(ctx, true)
 			}

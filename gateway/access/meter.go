@@ -14,16 +14,16 @@ import (
 
 // Limits limit usage; 0 means no limit.
 type Limits struct {
-	TurnsPerMinute    int // per person
-	TokensPerDay      int // per person, from midnight to midnight local time
-	TokensPerDayTotal int // all people together
+	TurnsPerMinute    int // limit of each person
+	TokensPerDay      int // limit of each person, from midnight to midnight local time
+	TokensPerDayTotal int // limit of all people together, per day
 }
 
 // maxTurns is the maximum number of turns per minute in one conversation. People never write so many messages, so
 // this limit only stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters is the number of people or conversations that a Meter remembers. When a Meter remembers maxMeters, it
+// maxMeters is the number of people or conversations that a Meter remembers. When a Meter has reached this number, it
 // forgets the people or conversations without a turn in the last minute.
 const maxMeters = 4096
 
@@ -33,10 +33,10 @@ type Verdict uint8
 // A Meter returns one of these verdicts. Each verdict except Fine names the limit that the turn would exceed.
 const (
 	Fine     Verdict = iota
-	TooFast          // the person's turns per minute
-	TooMany          // the conversation's turns per minute
-	DaySpent         // the person's tokens per day
-	AllSpent         // the tokens per day of all people
+	TooFast          // the person's limit of turns per minute is reached
+	TooMany          // the conversation's limit of turns per minute is reached
+	DaySpent         // the person's limit of tokens per day is reached
+	AllSpent         // the limit of tokens per day of all people is reached
 )
 
 // Ledger reads the stored usage.
@@ -56,7 +56,7 @@ type Meter struct {
 	limits atomic.Pointer[Limits]
 	rules  Rules
 	ledger Ledger
-	shared Counter // nil: this process is the only one
+	shared Counter // nil: no other process shares the store
 
 	mu            sync.Mutex
 	people        meters[chat.Person]

@@ -20,7 +20,7 @@ type Sessions interface {
 type History struct {
 	chat.Session
 	Entries  []chat.Entry
-	Messages []agent.Message // one per entry
+	Messages []agent.Message // one message for each entry
 }
 
 // Load reads the history of a conversation.

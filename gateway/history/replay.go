@@ -17,7 +17,7 @@ type Replay struct {
 	Changing   []string        // ids of those calls in Started that change something
 	Changed    bool            // a tool call that changes something has begun, even if it was stopped later
 	Files      map[string][]agent.File
-	Usage      []agent.ModelUsage // usage so far
+	Usage      []agent.ModelUsage // usage of the turn so far
 	Through    int                // number of the turn's newest run whose usage is completely in Usage
 	HandedOver int                // number of runs that a shutdown or a lost lease ended
 

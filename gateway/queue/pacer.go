@@ -28,7 +28,7 @@ type Ticket struct {
 	granted func() // called when the conversation may continue
 	timer   *time.Timer
 	runs    bool // the conversation may continue
-	over    bool // the conversation has left
+	over    bool // the conversation has left the Pacer
 }
 
 // Enter returns a ticket at the end of the line. The Pacer calls granted when the conversation may continue. The
