@@ -40,8 +40,8 @@ func TestStopDropsARetryThatWaits(t *testing.T) {
 	})
 }
 
-// In a group, /retry repeats the last question of the person who writes it. It does not repeat another person's
-// question, because only that person may delete it.
+// In a group, /retry repeats the last question of the person who writes it. /retry does not repeat another person's
+// question, because only that person may delete the question.
 func TestRetryRepeatsOnlyTheAskersQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -108,7 +108,7 @@ func TestUndoAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	})
 }
 
-// The unfinished turn waits until the answer to a command has been delivered. /undo ends the turn nevertheless.
+// /undo ends an unfinished turn, even if the turn waits until the answer to a command has been delivered.
 func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -135,8 +135,7 @@ func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	})
 }
 
-// A fixed line that says why a message is not answered is no turn that people can undo, so /undo ends the turn
-// before it.
+// /undo ignores a fixed line that says why a message is not answered, and ends the turn before this line.
 func TestUndoAfterARestartIgnoresAFixedLineBehindTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -365,8 +364,8 @@ func TestPiecesAreAskedAgainTogether(t *testing.T) {
 	})
 }
 
-// /retry without an earlier question is answered with a fixed line. That answer stays the same, even if a question
-// is asked and the process restarts before the line is sent.
+// /retry without an earlier question is answered with a fixed line. The fixed line does not change, even if a
+// question is asked and the process restarts before the line is sent.
 func TestRetryOfNothingIsDecidedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

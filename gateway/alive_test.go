@@ -100,7 +100,7 @@ func wantAlive(t *testing.T, g *gateway.Gateway, hangs string) {
 	}
 }
 
-// A receive loop that does not return from a call hangs. A loop that receives no message for a day does not.
+// A receive loop that does not return from a call hangs. A receive loop that receives no message for a day does not hang.
 func TestHungReceiverIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &beating{}
@@ -145,7 +145,7 @@ func TestHungAcceptIsNotAlive(t *testing.T) {
 	})
 }
 
-// An actor that does not look at its messages hangs. A turn that takes long does not.
+// An actor that does not look at its messages hangs. An actor whose turn takes long does not hang.
 func TestHungConversationIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := &beating{}, &stuckStore{begin: make(chan struct{})}

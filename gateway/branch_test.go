@@ -25,7 +25,7 @@ type branch struct {
 	news   chan struct{} // closed when broken changes
 }
 
-// fails makes all calls of this replica fail from now on; nil: they succeed again.
+// fails makes all further calls of this replica fail. If the argument is nil, the calls succeed again.
 func (b *branch) fails(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -230,7 +230,7 @@ func TestHelpListsTheAvailableCommands(t *testing.T) {
 	})
 }
 
-// A misspelt command is not asked as a question. Any other text that begins with a slash is asked.
+// A misspelt command is not a question to the model. Any other text that begins with a slash is a question to the model.
 func TestMistypedCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

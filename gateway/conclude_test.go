@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// attentive is a platform that is told when messages have been answered. It records the current Markdown of its
-// messages, and the calls of Concluded.
+// attentive is a platform that is told when messages have been answered. attentive records the current Markdown of
+// its messages, and the calls of Concluded.
 type attentive struct {
 	*platform
 	order []chat.MessageID
@@ -134,8 +134,8 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 	}
 }
 
-// If the adapter did not learn that a message was answered, the platform delivers the message again, and the
-// adapter learns it then.
+// If the adapter was not told that a message was answered, the platform delivers the message again, and the gateway
+// then tells the adapter.
 func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)

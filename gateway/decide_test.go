@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// moody is a store in which the calls that belong to a decision can be slow or fail.
+// moody is a store whose calls about decisions can be made slow or made to fail.
 type moody struct {
 	gateway.Store
 	mu             sync.Mutex
@@ -63,8 +63,8 @@ func (l *lab) openMoody(t *testing.T) *moody {
 	return m
 }
 
-// A call is decided once, by the first of two events: the end of the time limit, or the storing of a person's decision.
-// The decision may still be on its way when the time ends.
+// A call is decided once, by the first of two events: the end of the time limit, or the storing of a person's
+// decision. A person's decision may still be on its way to the store when the time limit ends.
 func TestDecisionAtTheTimeLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow func(*moody)
@@ -147,8 +147,8 @@ func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	})
 }
 
-// A permanent approval of a read-only call stores nothing, because its question has no such button. Neither does "no"
-// followed by other words.
+// A permanent approval of a read-only call stores nothing, because its question has no such button. "no" followed by
+// other words does not decide a question.
 func TestAlwaysStoresNothingForAReadOnlyCall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reads bool
@@ -323,7 +323,7 @@ func TestQuestionThatCannotBeStored(t *testing.T) {
 }
 
 // If a tool changed during a restart, its question is replaced and the old one is closed. No decision about the old
-// question is reported, and it does not delay a shutdown.
+// question is reported, and the old question does not delay a shutdown.
 func TestReplacedQuestionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

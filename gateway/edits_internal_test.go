@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// slate is a slow store of edits.
+// slate is a Deliveries store that is slow.
 type slate struct {
 	takes time.Duration
 	mu    sync.Mutex
@@ -64,8 +64,8 @@ func TestEditsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// A caller waits until a record is stored. From then on no older record of the message is stored, even if both are
-// being stored at the same time.
+// A caller waits until a record is stored. After a record is stored, no older record of the same message is stored,
+// even if both were being stored at the same time.
 func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 5*time.Second)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// failing makes every send fail with err from now on; nil: sends succeed again.
+// failing makes every further send fail with err. If err is nil, sends succeed again.
 func (p *platform) failing(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +34,7 @@ func TestStopCutsAFinalThatWaits(t *testing.T) {
 	})
 }
 
-// A new message does not interrupt the delivery of a final. The message is answered afterwards.
+// A new message does not interrupt the delivery of a final. The new message is answered after the delivery.
 func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -71,8 +71,8 @@ func TestARecoveredFinalKeepsItsPlace(t *testing.T) { // D10
 	})
 }
 
-// An answer that the platform refuses because of the bot's credentials is not given up. It is sent when an operator has
-// corrected them.
+// An answer that the platform refuses because of the bot's credentials is not given up. The answer is sent when an
+// operator has corrected the credentials.
 func TestRefusedCredentialsLoseNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

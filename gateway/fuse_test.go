@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// fuse is a store whose process dies in a certain write, right before or right after the write takes effect.
+// fuse is a store that kills its process in a certain write, right before or right after the write takes effect.
 type fuse struct {
 	gateway.Store
 	platform *platform
@@ -157,7 +157,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 	return writes
 }
 
-// offer delivers a message to a process that may die while it accepts the message. It reports whether the message
+// offer delivers a message to a process that may die while it accepts the message. offer reports whether the message
 // was accepted.
 func (p *platform) offer(t *testing.T, in chat.Inbound) bool {
 	t.Helper()

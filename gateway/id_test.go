@@ -45,7 +45,7 @@ func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	})
 }
 
-// Older versions created ids of 8 digits. Their turns continue under these ids in the same message.
+// Older versions created ids of 8 digits. A turn with such a short id continues in the same message.
 func TestTurnWithAnOldIDContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -12,8 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// The platform's time of a message counts only if the message waited at the platform. Otherwise a local clock that
-// is ahead by more than max_age would make every message look too old.
+// The platform's time of a message counts only if the message waited at the platform. If that time always counted, a
+// local clock that is ahead by more than max_age would make every message look too old.
 func TestMessagesDuringAnOutageGetANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {
@@ -122,8 +122,8 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 		l.platform.hangs = false
 		l.begin(t, nil)
 		later(time.Minute)
-		// One note was already being sent. One or two more follow for the rest, because the first of them may not cover
-		// all messages.
+		// One note was already being sent. One or two notes follow for the other messages, because the first of these
+		// notes may not cover all messages.
 		if n := len(l.sees()); n < 2 || n > 3 {
 			t.Errorf("got %d notes, want 2 or 3", n)
 		}

@@ -51,8 +51,8 @@ func (f *fellow) leave() <-chan error {
 	return stopped
 }
 
-// A replica that stops still receives events about the answers that it finishes. None of these events is lost or
-// handled twice.
+// A replica that stops still receives events about the answers that it finishes. No such event is lost or handled
+// twice.
 func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 	conversation := chat.Conversation{Endpoint: "tg", Chat: "7"}
 	say := func(in chat.Inbound) func(*testing.T, *fellow) {
@@ -172,9 +172,9 @@ func (r *waiting) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (a
 	return agent.Result{Stop: agent.StopCancelled}, err
 }
 
-// F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command.
-// A /stop that still reaches this replica ends the turn that was handed over. If the replica can't read that turn,
-// the /stop waits for the next replica.
+// F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command. A
+// /stop that still reaches this replica ends the turn that was handed over. If the replica can't read the turn that
+// was handed over, the /stop waits for the next replica.
 func TestReplicaThatStopsEndsWhatItHandedOver(t *testing.T) {
 	for name, fails := range map[string][]string{"the store works": nil, "turns can't be read": {"unfinished"}} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { stopWhatWasHandedOver(t, fails...) }) })
@@ -221,8 +221,9 @@ func stopWhatWasHandedOver(t *testing.T, fails ...string) {
 	}
 }
 
-// A replica that stops leaves a turn that waits for a person to the next one. A new message that still reaches it before the
-// question is visible does not change that, so the question does not stay behind.
+// A replica that stops leaves a turn that waits for a person's decision to the next replica. A new message may still
+// reach the stopping replica before the question is visible. The turn is handed over even then, so that the question
+// does not stay behind.
 func TestReplicaThatStopsHandsOverAlthoughANewMessageComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := &waiting{}

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// logged sets the log of the gateway, and returns it for the test. The test may read it while no goroutine runs.
+// logged sets the log of the gateway, and returns the log for the test. The test may read the log while no goroutine runs.
 func logged(o *gateway.Options) *journal {
 	var log journal
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))

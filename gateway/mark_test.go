@@ -11,7 +11,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// marking is a platform that marks waiting messages.
+// marking is a platform that can show a mark on waiting messages.
 type marking struct {
 	*platform
 	signs map[chat.MessageID]bool

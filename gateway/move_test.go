@@ -31,8 +31,8 @@ func onlyOldGroup(o *gateway.Options) {
 	o.Overrides = []gateway.Override{{Match: access.Rule{Endpoint: "tg", Chat: "-5"}, Model: "Big_One"}}
 }
 
-// A group that becomes a supergroup keeps its history and its access. One or both updates may report it, in either order,
-// repeatedly, and after a restart.
+// A group that becomes a supergroup keeps its history and its access. One or both updates may report the change of
+// the group, in either order, repeatedly, and after a restart.
 func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		updates int
@@ -106,7 +106,7 @@ func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	})
 }
 
-// Nothing about a group without access is stored, not even its move.
+// The store keeps nothing about a group without access, not even that the group has a new id.
 func TestTheMoveOfAnUnknownGroupIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

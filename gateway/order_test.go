@@ -389,7 +389,7 @@ func TestCapabilitiesMustBeKept(t *testing.T) {
 	}
 }
 
-// mute implements more than its capabilities promise.
+// mute is a platform that implements more interfaces than its capabilities list.
 type mute struct{ *platform }
 
 func (mute) Capabilities() chat.Capabilities { return chat.Capabilities{} }
@@ -408,7 +408,7 @@ func TestStoppedQuestionIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// A poll that is cut after it worked for a while is soon repeated, even if that happens often.
+// If a poll breaks off after it has worked for a while, the next poll soon follows, even if polls break off often.
 func TestCutPollsAreRetriedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -452,7 +452,8 @@ func (w *watched) Accept(ctx context.Context, c chat.Conversation, m chat.Inboun
 	return w.Store.Accept(ctx, c, m)
 }
 
-// A message that is longer than any person types is neither stored nor shown to a model, and its sender is told so.
+// A message that is longer than any person types is neither stored nor shown to a model. The sender is told that the
+// message is too long.
 func TestTooLongMessageIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{}

@@ -56,7 +56,7 @@ func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	}
 }
 
-// After a crash, unfinished conversations are resumed a few at a time, those with the oldest messages first.
+// After a crash, unfinished conversations are resumed a few at a time. The conversations with the oldest messages come first.
 func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 500
@@ -88,8 +88,8 @@ func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	})
 }
 
-// A turn whose conversation waits to be resumed does not become too old meanwhile: its age counts only until the start
-// of the process.
+// A turn does not become too old while its conversation waits to be resumed, because its age counts only until the
+// start of the process.
 func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 200

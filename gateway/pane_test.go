@@ -109,7 +109,8 @@ func TestAnOpenedPaneIsGreetedOnce(t *testing.T) {
 	})
 }
 
-// A pane without threads is opened repeatedly. It gets suggestions only: nothing is sent or stored, and strangers get nothing.
+// When people open a pane without threads, the pane only shows suggestions: nothing is sent or stored, and people
+// without access see no suggestions.
 func TestAPaneWithoutThreads(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// refusing sets a function that chooses the calls to refuse; nil: the platform refuses none.
+// refusing sets the function that chooses which calls the platform refuses. If the function is nil, the platform
+// refuses no call.
 func (p *platform) refusing(refuse func(op chat.Op, text string) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +41,8 @@ func unfinished(t *testing.T, s gateway.Turns) int {
 	return len(left)
 }
 
-// D14: a reply that a chat refused until the deadline of its final stays in the store. The next message of the chat delivers
-// it.
+// D14: a reply that a chat refused until the deadline of its final stays in the store. When the next message of the
+// chat arrives, the reply is delivered.
 func TestARefusedReplyIsDeliveredWithTheNextMessage(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(chat.Op, string) error{
@@ -127,8 +128,8 @@ func TestARefusedReplyIsGivenUpAfterAWeek(t *testing.T) {
 	})
 }
 
-// D14: a message whose edits the platform refuses delays no other: the next question and /stop are answered at once,
-// and the message becomes final when an edit succeeds.
+// D14: a message whose edits the platform refuses does not delay other messages. The next question and /stop are
+// answered at once, and the message becomes final when an edit succeeds.
 func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 	for _, err := range []error{errServer, &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Forbidden}} {
 		t.Run(err.Error(), func(t *testing.T) {
@@ -219,7 +220,7 @@ func TestParkedRepliesKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// While the platform refuses one reply and accepts others, the others overtake it.
+// While the platform refuses one reply and accepts other replies, the other replies overtake the refused reply.
 func TestARefusedMessageIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -35,8 +35,8 @@ type shown struct {
 
 func (s shown) text() string { return s.versions[len(s.versions)-1] }
 
-// platform is an in-memory platform. It delivers the test's messages to the gateway, and keeps the messages that a
-// person sees.
+// platform is an in-memory platform. The platform delivers the test's messages to the gateway, and keeps the messages
+// that a person sees.
 type platform struct {
 	mu       sync.Mutex
 	messages []*shown
@@ -226,7 +226,7 @@ func (p *platform) pass(ctx context.Context) error {
 	}
 }
 
-// say sends a person's message. It returns after the gateway has accepted the message.
+// say sends a person's message. say returns after the gateway has accepted the message.
 func (p *platform) say(t *testing.T, in chat.Inbound) {
 	t.Helper()
 	p.mu.Lock()
@@ -271,7 +271,7 @@ func (p *platform) sees() []string {
 	return out
 }
 
-// script is a Runner whose answers are set by the test. It sends one word every 100 ms.
+// script is a Runner whose answers are set by the test. The script sends one word every 100 ms.
 type script struct {
 	mu    sync.Mutex
 	turns []agent.Turn

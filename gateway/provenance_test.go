@@ -18,7 +18,7 @@ import (
 	"telex/internal/chat"
 )
 
-// desk is a toolbox with the built-in tools. It records the URLs that fetch would read, and the stored facts.
+// desk is a toolbox with the built-in tools. desk records the URLs that fetch would read, and the stored facts.
 type desk struct {
 	notes notes
 	tools tool.Fixed
@@ -168,8 +168,8 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 	}
 }
 
-// A server writes the descriptions of its tools. Once the model has read them, people must approve each fact that the
-// bot wants to remember.
+// An MCP server writes the descriptions of its tools. Once the model has read such descriptions, people must approve
+// each fact that the bot wants to remember.
 func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -184,7 +184,7 @@ func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	})
 }
 
-// A person's facts are shown to a group only if that person agrees. Not even an admin can decide that for them.
+// A person's facts are shown to a group only if that person agrees. Not even an admin can agree to this for another person.
 func TestRecallInAGroupAsksThePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d := newLab(), newDesk(t)
@@ -236,8 +236,8 @@ func TestAFileCannotCloseItsFrame(t *testing.T) {
 	})
 }
 
-// Forwarded text was not typed by the sender. It counts neither as a command, nor as a yes, nor as a typed URL, and the
-// model sees where it begins and ends.
+// Forwarded text was not typed by the sender. Forwarded text is neither a command, nor a yes, nor a typed URL, and
+// the model sees where the text begins and ends.
 func TestForwardedText(t *testing.T) {
 	passed := func(in chat.Inbound, from chat.Origin) chat.Inbound {
 		in.Origin = from

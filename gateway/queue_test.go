@@ -291,8 +291,8 @@ func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	})
 }
 
-// A client splits a long paste. Only its first piece mentions the bot. Messages of other people in between are not part
-// of the paste.
+// A client splits a long paste. Only the first piece of the paste mentions the bot. Messages of other people between
+// the pieces are not part of the paste.
 func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -346,7 +346,7 @@ func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	})
 }
 
-// Many messages of one person become questions that fit the model.
+// Many messages of one person are merged into questions that fit the model's context window.
 func TestManyMessagesBecomeQuestionsThatFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models, o.MaxQueued = models(), 20 })

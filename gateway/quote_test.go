@@ -31,7 +31,7 @@ func (h house) question() agent.Message {
 	return q
 }
 
-// The model reads the messages that a question refers to, in order and with their authors. They are outside content.
+// The model reads the messages that a question refers to, in order and with their authors. Quoted messages are outside content.
 func TestQuotedMessageReachesTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -98,7 +98,7 @@ func TestAReplyToTheBotInPrivate(t *testing.T) {
 	})
 }
 
-// The newest answer is already in the history. An older one is quoted.
+// The newest answer is already in the history. An older answer is quoted.
 func TestAReplyToTheNewestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)

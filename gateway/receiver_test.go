@@ -15,9 +15,9 @@ import (
 	"telex/internal/chat"
 )
 
-// These tests have one receiving replica, and others that may answer.
+// In these tests, one replica receives messages, and other replicas may answer them.
 
-// If only the receiver can answer, it owns all chats. The next receiver takes them over.
+// If only the receiver can answer, it owns all chats. The next receiver takes over all chats.
 func TestOnlyTheReceiverCanAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Endpoints[0].Platform.(*branch).owns = true })
@@ -102,7 +102,8 @@ func (a *adopter) Run(ctx context.Context, from chat.Resume, accept func(context
 	return a.branch.Run(ctx, from, accept)
 }
 
-// The adapter of the answering replica gets each message again and does its work, although another replica receives.
+// The adapter of the replica that answers gets each message by Adopt and does its work, although another replica
+// receives the messages.
 func TestReplicasAdoptMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var adapters []*adopter

@@ -74,7 +74,7 @@ func connected(p gateway.Platform) func(*gateway.Options) {
 	}
 }
 
-// A running turn ends with the options with which it began. The next turn has the new options.
+// A running turn ends with the options with which it began. The turn after a reload has the new options.
 func TestReload_runningAnswer(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestReload_runningAnswer(t *testing.T) {
 	}
 }
 
-// A running reply continues in its message, with the new token. The new adapter receives from where the old one
-// ended.
+// A running reply continues in its message, with the new token. The new adapter continues to receive at the position
+// where the old adapter ended.
 func TestReload_replacesAnAdapter(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestReload_replacesAnAdapter(t *testing.T) {
 	}
 }
 
-// Accepted messages of a removed endpoint are answered. When it is added again, its state is the same.
+// Accepted messages of a removed endpoint are answered. When an endpoint is removed and added again, its state is the same.
 func TestReload_removesAndAddsAnEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -244,7 +244,7 @@ func TestReload_refusesWithoutAChange(t *testing.T) {
 	})
 }
 
-// Access and limits change at once. Counters continue.
+// Access and limits change at once. The counters of the limits continue after a reload.
 func TestReload_accessAndLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Limits = access.Limits{TurnsPerMinute: 2} })

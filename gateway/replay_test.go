@@ -118,7 +118,7 @@ func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	})
 }
 
-// A "yes" that waits in the queue does not answer a later question, even if it is read again after a restart.
+// A "yes" that waits in the queue does not answer a later question, even if a restarted process reads the "yes" again.
 func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -232,8 +232,7 @@ func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// An old turn that waits for a person was resumed. An edit of its question restarts the turn, and the turn does not
-// count as too old.
+// A resumed turn that waits for a person does not count as too old when an edit of its question restarts it.
 func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -275,8 +274,8 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	})
 }
 
-// A process may have died because of a running call. The next process neither repeats that call nor asks again, even if
-// the call is read-only. A call that /stop ended is repeated.
+// A process may have died because of a running call. The next process neither repeats the running call nor asks
+// people again, even if the call is read-only. A call that /stop ended is repeated.
 func TestReadOnlyCallAfterAKill(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(*lab)
@@ -306,7 +305,8 @@ func TestReadOnlyCallAfterAKill(t *testing.T) {
 	}
 }
 
-// Files that tools made before a crash are delivered. This platform can't send files, so people see their names.
+// Files that tools made before a crash are delivered. The platform of this test can't send files, so people see the
+// names of the files.
 func TestFilesSurviveACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -416,7 +416,8 @@ func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 	})
 }
 
-// If the asker lost access, an answer that a crash interrupted is not continued, and no tool runs for them.
+// If the asker has lost access, the next process does not continue an answer that a crash interrupted, and runs no
+// tool for the asker.
 func TestAskerLosesAccessBeforeTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -89,7 +89,7 @@ type fellow struct {
 	stop    func() error
 }
 
-// fleet starts replicas, one after the other. They share the platform, the store and the model.
+// fleet starts replicas, one after the other. The replicas of a fleet share the platform, the store and the model.
 func fleet(t *testing.T, n int, one bool, change func(*gateway.Options)) (list []*fellow) {
 	t.Helper()
 	f := &fellow{branch: &branch{platform: newPlatform(), one: one}, script: newScript(), store: &severed{Store: memory.New()}}
@@ -215,8 +215,8 @@ func TestReplicasForwardToTheOwner(t *testing.T) {
 	}
 }
 
-// A replica that can't renew its lease makes no more calls. Only then does another one continue in the same message.
-// The first replica registers again later.
+// A replica that can't renew its lease makes no more calls. After the end of the lease, another replica continues in
+// the same message. Later, the first replica registers again.
 func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
@@ -253,8 +253,8 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	})
 }
 
-// A turn whose replica loses its lease again and again is run again each time, because it does not crash the process.
-// The limit of three runs applies only to turns that crash it.
+// A turn whose replica loses its lease several times is run again each time, because the turn does not crash the
+// process. The limit of three runs applies only to turns that crash a process.
 func TestLostLeasesAreNotTheTurnsFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]
@@ -292,8 +292,8 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	})
 }
 
-// The last edit of a reply that was taken over is repeated, because the earlier owner may still edit the message. It is not if
-// only this replica has edited the message, also when the turn starts over there because the question was edited.
+// The last edit of a reply that was taken over is repeated, because the earlier owner may still edit the message. The edit is
+// not repeated if only this replica has edited the message, even if the turn starts over because the question was edited.
 func TestReplicaRepeatsNoEditOfItsOwnMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
@@ -321,8 +321,8 @@ func (c counted) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// When a replica stops gracefully, the others get its unused part of a limit at once. Otherwise a limit per minute
-// would be blocked for a minute after each restart.
+// When a replica stops gracefully, the others get its unused part of a limit at once. If the other replicas had to
+// wait, a limit per minute would be blocked for a minute after each restart.
 func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Endpoints[0].Platform = counted{o.Endpoints[0].Platform.(*branch)} })
@@ -420,8 +420,8 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter always knows how many replicas receive, because it paces the reading of missed messages by itself. It also
-// keeps shared resources, such as a webhook, while another replica needs them.
+// An adapter always knows how many replicas receive, because it paces the reading of missed messages by itself. An
+// adapter also keeps shared resources, such as a webhook, while another replica needs them.
 func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
@@ -454,8 +454,8 @@ func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	}
 }
 
-// A replica that stops asks the store which replicas receive, because another one may have just started. A replica
-// without a lease can't know.
+// A replica that stops asks the store which replicas receive, because another replica may have just started. A
+// replica without a lease can't find this out.
 func TestStoppingReplicaKnowsTheRemainingReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, false, nil)
@@ -481,8 +481,8 @@ func TestStoppingReplicaKnowsTheRemainingReceivers(t *testing.T) {
 	})
 }
 
-// Strangers write to all replicas at once. Only three of them get codes, over all replicas together, and the others get
-// no answer at all.
+// Strangers write to all replicas at once. Over all replicas together, only three strangers get codes, and the other
+// strangers get no answer at all.
 func TestReplicasLetThreeStrangersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
@@ -608,8 +608,8 @@ func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 	}
 }
 
-// A replica does not call the model for a turn that it was not allowed to begin. It answers the question when it has a
-// new lease.
+// A replica does not call the model for a turn that it was not allowed to begin. Such a replica answers the question
+// when it has a new lease.
 func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]

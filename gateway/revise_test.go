@@ -19,7 +19,7 @@ func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound
 	return in
 }
 
-// The asker edits the question while it is answered: the answer starts over in the same message.
+// If the asker edits the question while the bot answers it, the answer starts over in the same message.
 func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestAnEditedQuestionThatWaits(t *testing.T) {
 	})
 }
 
-// A question was edited. It is edited again, edited back or deleted while the interrupted reply makes its last
+// After a first edit, a question is edited again, edited back or deleted while the interrupted reply makes its last
 // call.
 func TestAnEditIsEditedAgain(t *testing.T) {
 	for i := range 30 {

@@ -36,7 +36,7 @@ func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	})
 }
 
-// If nothing was shown yet, there is no mark: a line answers /stop.
+// If no text was shown yet, a line answers /stop, and there is no mark.
 func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })

@@ -147,7 +147,7 @@ func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	})
 }
 
-// A person whose question waits for the store is told so once. /stop ends the wait.
+// A person whose question waits for the store is told once that it waits. /stop ends the wait.
 func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

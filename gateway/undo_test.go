@@ -14,7 +14,7 @@ import (
 
 const undone = "I have forgotten the last question and its answer."
 
-// Each /undo removes one turn. The first one ends the running answer, so the second one removes the turn before it.
+// Each /undo removes one turn. The first /undo ends the running answer, so the second /undo removes the turn before it.
 func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -76,8 +76,8 @@ func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 }
 
 // After a restart, a fixed line is being delivered that answers no message, such as the list of an interrupted
-// answer's calls. Behind it waits a retry that replaces an answer. /undo ends the retry, and the store keeps
-// nothing of the answer.
+// answer's calls. A retry that replaces an answer waits for the end of this line. /undo ends the retry, and the store
+// keeps nothing of the answer.
 func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -63,8 +63,8 @@ func receiving(list []*fellow) (yes []string) {
 	return yes
 }
 
-// A receiver that can't reach the platform stops being the receiver, and new chats go to the others. Once it
-// reaches the platform again, it answers again.
+// A receiver that can't reach the platform stops being the receiver, and new chats go to the others. Once the former
+// receiver reaches the platform again, it answers again.
 func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){"with a check": probes, "without a check": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	}
 }
 
-// If only one replica is left, it keeps trying to receive, also after another one has left.
+// If only one replica is left, it keeps trying to receive, even if another replica has just left.
 func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, probes)
@@ -151,8 +151,8 @@ func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	})
 }
 
-// A replica whose token the platform refuses answers nobody and does not receive. The other replicas do both, even
-// if it was the receiver before, and they get its chats.
+// A replica whose token the platform refuses answers nobody and does not receive. The other replicas answer and
+// receive, even if the refused replica was the receiver before, and they get its chats.
 func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -199,8 +199,9 @@ func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	}
 }
 
-// A replica that stands by and can't reach the platform gets no chats there until it can, whether it lost the connection at the start or
-// later. A short interruption changes nothing.
+// A replica that stands by and can't reach the platform gets no chats there until it can reach the platform again.
+// This holds whether it lost the connection at the start or later. After an interruption of a few seconds, the
+// replica still counts as able to answer.
 func TestStandbyThatCanNotReachThePlatform(t *testing.T) {
 	for name, after := range map[string]time.Duration{"from the start": 0, "later": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {

@@ -142,8 +142,8 @@ func TestUsage_ofTheSameTextAfterSeveralKills(t *testing.T) {
 	})
 }
 
-// The journal has the text of a broken answer. That text is not counted a second time if the process is killed before
-// the next attempt shows anything.
+// The journal has the text of a broken answer. The text of a broken answer is not counted a second time if the
+// process is killed before the next attempt shows anything.
 func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -81,8 +81,8 @@ func (d *dictation) Stream(ctx context.Context, _ agent.Request, emit func(agent
 	return agent.Completion{Usage: &agent.Usage{Prompt: 40, Completion: d.words}}, nil
 }
 
-// The provider bills an answer that a kill interrupted. So an estimate of it is counted after the restart, once, and is
-// marked as an estimate.
+// The provider bills an answer that a kill interrupted. After the restart, the usage of an interrupted answer is
+// estimated, counted once, and marked as an estimate.
 func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 	for kills := range 4 {
 		t.Run(fmt.Sprint(kills), func(t *testing.T) {

@@ -42,7 +42,7 @@ func TestPlainYesAndNo(t *testing.T) {
 }
 
 // Another message during a question never closes the question silently. With busy=interrupt, people are told which
-// call was not made. Otherwise they are told once that their message waits.
+// call was not made. Without busy=interrupt, people are told once that their message waits.
 func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy gateway.Busy

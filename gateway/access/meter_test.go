@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// ledger knows what each person used today; the zero chat.Person stands for everybody.
+// ledger holds how many tokens each person has used today. The zero chat.Person means all people together.
 type ledger struct {
 	used map[chat.Person]int
 	fail error

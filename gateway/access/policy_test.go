@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// shelf is a Store in memory that can fail.
+// shelf is an in-memory Store whose calls can be made to fail.
 type shelf struct {
 	requests []chat.PairingRequest
 	admitted []chat.Admission

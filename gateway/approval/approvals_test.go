@@ -15,7 +15,7 @@ import (
 	"telex/internal/chat"
 )
 
-// store keeps steps and permanent approvals in memory. It has no lock, because the tests wait for its callers.
+// store keeps steps and permanent approvals in memory. The store needs no lock, because the tests wait for its callers.
 type store struct {
 	steps     []chat.Step
 	consents  map[string]bool
@@ -77,8 +77,8 @@ func call(change ...func(*agent.Proposal)) agent.Proposal {
 	return p
 }
 
-// approve asks for an approval, and calls meanwhile while the request waits. It must be called in a synctest
-// bubble.
+// approve asks for an approval, and calls the function meanwhile while the request waits. approve must be called in a
+// synctest bubble.
 func (t *turn) approve(ctx context.Context, p agent.Proposal, meanwhile func()) (v agent.Verdict, err error) {
 	done := make(chan struct{})
 	go func() {

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// stored is a journal as version 1 of the program stored it. Every later version must be able to read it.
+// stored is a journal as version 1 of the program stored it. Every later version must be able to read this journal.
 func stored() []chat.Step {
 	asked := func(call, body string) chat.Step {
 		return chat.Step{Kind: chat.StepAsked, Call: call, Body: []byte(body)}
@@ -46,7 +46,7 @@ func TestReadsProposalsOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// A message from before the question does not answer it, even if the clocks of two processes differ.
+// A message that was written before the question does not answer the question, even if the clocks of two processes differ.
 func TestClocksDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := newTurn(&store{}), newTurn(&store{})
@@ -68,7 +68,7 @@ func TestClocksDiffer(t *testing.T) {
 	})
 }
 
-// The JSON keys that are written are exactly those that are read.
+// The JSON keys that the program writes are exactly the keys that it reads.
 func TestStoredKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})

@@ -199,7 +199,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A large attached file is shown to the model once. The history keeps a line in its place.
+// The model reads a large attached file once. After that, the history contains a line instead of the file.
 func TestLargeFilesAreNotKept(t *testing.T) {
 	t.Parallel()
 	file := func(n int) agent.File {

@@ -25,7 +25,7 @@ func (s *steps) Note(_ context.Context, _ string, more ...chat.Step) error {
 	return s.fails
 }
 
-// storedSteps is a journal as version 1 of the program stored it. Every later version must be able to read it.
+// storedSteps is a journal as version 1 of the program stored it. Every later version must be able to read this journal.
 func storedSteps() []chat.Step {
 	step := func(kind chat.StepKind, call, body string) chat.Step {
 		return chat.Step{Kind: kind, Call: call, Body: []byte(body)}

@@ -222,7 +222,8 @@ func TestOnlyStoredMessagesAreTaken(t *testing.T) {
 	}
 }
 
-// While taken messages are being stored, the conversation goes on: it counts and offers messages. Only Reclaim waits.
+// While the store records taken messages, the conversation continues: the actor can count and offer messages. Only
+// Reclaim waits for the store.
 func TestStoringTakenMessagesHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, o := queue.New(rules()), new(queue.Offers)

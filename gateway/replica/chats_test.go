@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A chat is released when nothing has happened there for a while. While the process stops, it is released as soon as no turn
-// runs.
+// A chat is released when nothing has happened there for a while. While the process stops, a chat is released as soon
+// as no turn runs there.
 func TestIdleChatsAreReleased(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -28,7 +28,7 @@ func holds(t *testing.T, l *replica.Lease, want bool) {
 	}
 }
 
-// A lease counts from the request for it, so it ends here before it ends in the store.
+// A lease counts from the time when the process requested it, so it ends in the process before it ends in the store.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := time.Now()
@@ -51,7 +51,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// A process that slept through the end of its lease must not rely on a timer, which is late as well.
+// After a process was suspended, its timers are late, so the process must not rely on a timer to notice the end of its lease.
 func TestLeaseAfterASleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := replica.NewLease(time.Now().Add(-time.Hour))
