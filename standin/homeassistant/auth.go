@@ -23,8 +23,8 @@ func (s *Server) readFirst(ctx context.Context, conn *websocket.Conn) ([]byte, b
 	return data, err == nil && kind == websocket.MessageText
 }
 
-// authenticate answers the first frame of a client. After that, either the client may send commands or the socket ends.
-// Source: homeassistant/components/websocket_api/auth.py.
+// authenticate answers the first frame of a client. If the token is valid, the client may then send commands. If not,
+// authenticate ends the socket. Source: homeassistant/components/websocket_api/auth.py.
 func (s *Server) authenticate(ctx context.Context, k *socket, data []byte, arrived time.Time, cut <-chan struct{}) {
 	token, wrong, err := parseAuth(data)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) login(call *Call, token, wrong string) rig.Answer {
 	return frame(object{"type": "auth_ok", "ha_version": Version})
 }
 
-// refuseAuth returns the response after which the server closes the socket.
+// refuseAuth returns the response to a failed authentication. After this response, the server closes the socket.
 func refuseAuth(call *Call, text string) rig.Answer {
 	call.Error = "auth_invalid"
 	return frame(object{"type": "auth_invalid", "message": text})

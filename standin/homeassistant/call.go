@@ -9,19 +9,20 @@ import (
 	"telex/standin/rig"
 )
 
-// Call is a REST call, a command on a socket, the opening of a socket, or its authentication. The package comment lists
-// the names of calls.
+// Call is a REST call, a command on a socket, the opening of a socket, or the authentication on a socket. The package
+// comment lists the names of calls.
 type Call struct {
 	rig.Call
-	// Via is rest or socket.
+	// Via is the way in which the call arrived: rest or socket.
 	Via string `json:"via"`
-	// Place is the id of the notification. In other calls, it is the first entity.
+	// Place is the id of the notification that the call concerns. In calls without a notification, Place is the
+	// first entity.
 	Place string `json:"place,omitempty"`
 	// Text is the message of a notification.
 	Text string `json:"text,omitempty"`
-	// Error is an error's code on a socket, or an error's message by REST.
+	// Error is the error code of a command on a socket, or the error message of a REST call.
 	Error string `json:"error,omitempty"`
-	// Data is the data of a service, or the whole command. It never contains a token.
+	// Data is the data for a called service, or the whole command. It never contains a token.
 	Data json.RawMessage `json:"data,omitempty"`
 
 	id         json.RawMessage // the id of a command, as received
@@ -34,22 +35,23 @@ const (
 	viaSocket = "socket"
 )
 
-// Calls that are not commands.
+// Names of calls that are not commands.
 const (
 	openMethod = "socket"
 	authMethod = "auth"
 )
 
-// object is a JSON object that is sent.
+// object is a JSON object that the server sends.
 type object map[string]any
 
-// refusal is an error of a call. Methods panic with it.
+// refusal is an error response. A method panics with a refusal to refuse the call; see package rig.
 type refusal struct {
-	// code and text are the error on a socket.
+	// code and text are the code and the message of the error on a socket.
 	code, text string
-	// key is the translation key, or "".
+	// key is the key by which Home Assistant translates the error message, or "".
 	key string
-	// status is the status of the REST response. whole makes its body {"message": text} instead of the status text.
+	// status is the HTTP status of a REST response. With whole, the body of the response is {"message": text}.
+	// Without whole, it is the status text.
 	status int
 	whole  bool
 }
@@ -64,12 +66,13 @@ const (
 	codeUnspecified = "unknown_error"
 )
 
-// invalidFormat refuses arguments that violate the schema.
+// invalidFormat returns the error for arguments that violate the schema of a command or service.
 func invalidFormat(text string) *refusal {
 	return &refusal{code: codeFormat, text: text, status: http.StatusBadRequest}
 }
 
-// validationError refuses an impossible call of a service. By REST it is an internal error.
+// validationError returns the error for a call of a service that is not possible. A REST call gets it as an internal
+// error, status 500.
 func validationError(key, text string) *refusal {
 	return &refusal{code: codeValidation, text: "Validation error: " + text, key: key, status: http.StatusInternalServerError}
 }
@@ -79,7 +82,7 @@ func restMessage(status int, text string) *refusal {
 	return &refusal{code: codeUnspecified, text: text, status: status, whole: true}
 }
 
-// rest returns the REST response.
+// rest returns the error in the form of a REST response.
 func (f *refusal) rest() rig.Answer {
 	if f.whole {
 		return rig.JSON(f.status, object{"message": f.text})
@@ -87,7 +90,7 @@ func (f *refusal) rest() rig.Answer {
 	return statusAnswer(f.status)
 }
 
-// result returns the response on a socket.
+// result returns the error in the form of a response on a socket.
 func (f *refusal) result(id json.RawMessage) rig.Answer {
 	e := object{"code": f.code, "message": f.text}
 	if f.key != "" {
@@ -96,7 +99,7 @@ func (f *refusal) result(id json.RawMessage) rig.Answer {
 	return frame(object{"id": id, "type": "result", "success": false, "error": e})
 }
 
-// statusAnswer returns a response with the status text, like the HTTP server of Home Assistant.
+// statusAnswer returns a response that contains only the status text, as Home Assistant's HTTP server does.
 func statusAnswer(status int) rig.Answer {
 	if status == http.StatusInternalServerError {
 		return rig.Text(status, "500 Internal Server Error\n\nServer got itself in trouble")
@@ -104,7 +107,7 @@ func statusAnswer(status int) rig.Answer {
 	return rig.Text(status, strconv.Itoa(status)+": "+http.StatusText(status))
 }
 
-// frame returns a message on a socket as the response to a call.
+// frame returns the response to a call on a socket: a message that contains o.
 func frame(o object) rig.Answer { return rig.Answer{Status: http.StatusOK, Body: rig.Encode(o)} }
 
 // invoke runs a call while it holds s.mu, and returns its result or its error.

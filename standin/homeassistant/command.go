@@ -10,10 +10,10 @@ import (
 	"telex/standin/rig"
 )
 
-// commandKind describes a command.
+// commandKind describes a kind of command: its fields, and the function that runs it.
 type commandKind struct {
 	fields schema
-	// task says that Home Assistant runs the command in parallel with later ones.
+	// task means that Home Assistant runs the command in parallel with later commands.
 	task bool
 	run  func(s *Server, r *request) any
 }
@@ -63,7 +63,7 @@ type preparedCommand struct {
 	do      func() rig.Answer
 }
 
-// prepare checks whether a command may come now and is of a known kind. Source:
+// prepare checks whether the socket accepts a command at this moment, and whether the command's kind is known. Source:
 // homeassistant/components/websocket_api/connection.py, async_handle.
 func (s *Server) prepare(k *socket, c command, arrived time.Time) preparedCommand {
 	call := &Call{Call: rig.Call{At: arrived, Method: methodOf(c)}, Via: viaSocket, id: c.echo}
@@ -98,7 +98,7 @@ func (s *Server) prepare(k *socket, c command, arrived time.Time) preparedComman
 	return p
 }
 
-// methodOf returns the name of a command: the service that it calls, or its type if it calls no service.
+// methodOf returns the name of a command in records: the called service, or the command's type if it calls no service.
 func methodOf(c command) string {
 	domain, _ := c.fields["domain"].(string)
 	name, _ := c.fields["service"].(string)
@@ -191,7 +191,8 @@ func (s *Server) callAction(r *request) any {
 	return result
 }
 
-// panel returns the panel's notifications in the form of the command's response. The caller holds s.mu.
+// panel returns the notifications in the panel in the form in which the command persistent_notification/get returns
+// them. The caller holds s.mu.
 func (s *Server) panel() []object {
 	list := []object{}
 	for _, n := range s.notifications {

@@ -41,7 +41,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlRequest has the fields of all controls that have no request type of their own.
+// controlRequest contains the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Entity       string         `json:"entity_id"`
 	Changes      []Change       `json:"changes"`
@@ -51,7 +51,7 @@ type controlRequest struct {
 	Off          bool           `json:"off"`
 }
 
-// info returns what a program must know to use the stand-in, such as ids and the time.
+// info returns the data that a program needs to use the stand-in, such as ids and the time.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

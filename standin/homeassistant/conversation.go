@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// conversationFields returns the fields of conversation/process.
+// conversationFields returns the schema of the command conversation/process.
 func conversationFields() schema {
 	return schema{
 		"text": requiredField(strictField), "language": optionalField(strictField), "agent_id": optionalField(strictField), "conversation_id": optionalField(maybeField),
 	}
 }
 
-// processSentence lets the conversation agent answer a sentence. The caller holds s.mu. Source:
+// processSentence returns the answer of the conversation agent to a sentence. The caller holds s.mu. Source:
 // https://developers.home-assistant.io/docs/intent_conversation_api
 func (s *Server) processSentence(data map[string]any, ctx Context) object {
 	kind, speech, found := s.interpret(text(data, "text"), ctx)
@@ -35,7 +35,7 @@ func (s *Server) processSentence(data map[string]any, ctx Context) object {
 	}
 }
 
-// interpret executes a sentence and returns the answer.
+// interpret does what a sentence asks for, and returns the agent's answer.
 func (s *Server) interpret(sentence string, ctx Context) (kind, speech string, found []object) {
 	sentence = strings.TrimRight(strings.TrimSpace(sentence), ".!?")
 	lower := strings.ToLower(sentence)

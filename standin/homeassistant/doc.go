@@ -1,9 +1,10 @@
 // Package homeassistant is a strict local imitation of Home Assistant, for tests and for any bot in any language. It
-// serves the WebSocket API and the REST API of one house. Programs can act as the house and the people in it. It
-// records every notification that a person saw, with each version of its text and the time of each version.
+// serves the WebSocket API and the REST API of one house. Tests can change the states of the house, and act as people
+// in it. The package records every notification that a person saw, with each version of its text and the time of each
+// version.
 //
-// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
-// the same misreading of the platform.
+// This package was written only from Home Assistant's documentation and source, and shares no code with telex's adapter
+// for Home Assistant. So it is unlikely that both contain the same mistake about Home Assistant.
 //
 // # In Go
 //
@@ -15,45 +16,47 @@
 //	seen := s.Screen(time.Now()).In(homeassistant.Panel) // the notifications in the side bar
 //	bad := s.Stats().Violations.Total()
 //
-// The only source of time is package time, and all waits are on channels, so everything, including sockets, runs in
+// The only source of time is package time, and all waits are on channels. So the server, including its sockets, runs in
 // virtual time inside a testing/synctest bubble.
 //
 // # Where things are
 //
-// A client's URL is the server's address: the WebSocket is at /api/websocket, the REST API below /api/. Options.Token
-// is the long-lived access token of the bot's user, an administrator. Sources:
+// Clients use the server's address as the URL of Home Assistant. The WebSocket is at /api/websocket, and the REST API
+// is below /api/. Options.Token is the long-lived access token of the bot's user, who is an administrator. Sources:
 // https://developers.home-assistant.io/docs/api/websocket and https://developers.home-assistant.io/docs/api/rest.
 // Details that these pages leave open (bodies of errors, time limits, checks of arguments) follow the source code of
 // Home Assistant.
 //
-// A Call of a service has the service's name (such as light.turn_on), both over the WebSocket and by REST. Other
-// commands are named by their type, and other REST calls by method and route (such as "GET /api/states"). Opening a
-// WebSocket is the call "socket", and its authentication "auth".
+// In faults and records, a call of a service has the service's name (such as light.turn_on), both over the WebSocket
+// and by REST. Other commands have the name of their type, and other REST calls the name of their method and route
+// (such as "GET /api/states"). The opening of a WebSocket has the name "socket", and the authentication the name
+// "auth".
 //
 // # What is enforced
 //
-// A superfluous or missing slash at the end of a path gets 404, and a wrong HTTP method 405. A wrong token gets 401 or
-// auth_invalid, and the person gets the notification http-login about it. On a WebSocket, auth must come first and
-// within ten seconds, ids must increase, and supported_features must be the first command. In the fields of commands
-// and services, a missing field, a wrong type and an unknown field are errors. Entity services need a target. A client
-// that reads too slowly is disconnected. Errors of the client are violations, which Stats counts with details. A
-// correct client causes none.
+// A path with a superfluous or missing slash at its end gets 404, and a wrong HTTP method gets 405. A wrong token gets
+// 401 or auth_invalid, and Home Assistant shows the notification http-login about it. On a WebSocket, the client must
+// send auth first and within ten seconds, ids must increase, and supported_features must be the first command. In the
+// fields of commands and services, a missing field, a wrong type and an unknown field are errors. Entity services need
+// a target. The stand-in disconnects a client that reads too slowly. Stats counts and describes each error of a client
+// as a violation. A correct client causes no violations.
 //
-// A client with the feature coalesce_messages gets all waiting messages in one frame, as an array.
+// A client with the feature coalesce_messages receives all waiting messages in one frame, as an array.
 //
-// Setting a state to its present value fires no event. A change of attributes alone keeps last_changed. The event of a
-// new entity has no old_state, and the event of a removed entity has no new_state. An unavailable entity ignores
-// services. After a restart, the states are the same, but the notifications of the panel are gone.
+// Setting a state to the value that it already has fires no event. A change of only the attributes keeps last_changed.
+// The event of a new entity has no old_state, and the event of a removed entity has no new_state. An unavailable entity
+// ignores services. A restart keeps the states, but removes the notifications from the panel.
 //
 // # What is missing
 //
-// Users besides the token's; areas, devices, labels and floors (as targets, they select no entity); triggers,
-// templates, the history and logbook APIs, registries, automations; Markdown in notifications. The conversation agent
-// understands "turn on <name>", "turn off <name>" and "what is <name>".
+// The stand-in has only one user, the token's. It does not support areas, devices, labels and floors (as targets, they
+// select no entity), triggers, templates, the history and logbook APIs, registries, automations, and Markdown in
+// notifications. The conversation agent understands only "turn on <name>", "turn off <name>" and "what is <name>".
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
+// Besides the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events), the
+// stand-in has these:
 //
 //	POST   /control/set_state     {"entity_id":"light.kitchen","state":"on","attributes":{"brightness":200}}
 //	                              → {"fired":true}; fields: Change

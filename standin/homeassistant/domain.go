@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// services returns all services, by domain.name. targets names the legacy notify actions. Sources:
-// homeassistant/components/<domain>/services.yaml.
+// services returns all services of the house by their names, such as light.turn_on. targets contains the names of the
+// legacy notify actions. Sources: homeassistant/components/<domain>/services.yaml.
 func services(targets []string) map[string]service {
 	all := map[string]service{
 		"lock.lock":                        {entity: true, fields: schema{"code": optionalField(textField)}, run: setState("locked")},
@@ -83,7 +83,7 @@ func notifyServices(targets []string) map[string]service {
 	return all
 }
 
-// setState returns a service that sets the state of each entity.
+// setState returns a service that sets the state of each target entity to state.
 func setState(state string) func(*Server, *action) any {
 	return func(s *Server, a *action) any {
 		for _, e := range a.entities {
@@ -93,8 +93,8 @@ func setState(state string) func(*Server, *action) any {
 	}
 }
 
-// switchTo returns a service that switches each entity on or off, or toggles it if state is "". It also stores the
-// call's other fields as attributes.
+// switchTo returns a service that switches each target entity on or off, or toggles it if state is "". The service also
+// stores the call's other fields as attributes of the entity.
 func switchTo(state string) func(*Server, *action) any {
 	return func(s *Server, a *action) any {
 		for _, e := range a.entities {
@@ -172,7 +172,7 @@ func setMode(s *Server, a *action) any {
 	return setState(mode)(s, a)
 }
 
-// forecasts returns a forecast for each entity.
+// forecasts returns a weather forecast for each target entity.
 func forecasts(_ *Server, a *action) any {
 	out := object{}
 	for _, e := range a.entities {
@@ -195,8 +195,8 @@ func dismissNotification(s *Server, a *action) any {
 	return nil
 }
 
-// dismissByBot removes a notification. A notification that does not exist is no error. A notification that the bot did
-// not create is a violation.
+// dismissByBot removes a notification for the bot. It returns no error if the notification does not exist. If the bot
+// did not create the notification, dismissByBot records a violation.
 func (s *Server) dismissByBot(method, id string) {
 	if n := s.current[id]; n != nil && !n.FromBot {
 		s.recordViolation(ForeignNotification, method, "notification "+id+" is not the bot's")
@@ -206,7 +206,8 @@ func (s *Server) dismissByBot(method, id string) {
 	}
 }
 
-// sendMessage sends a message by each notify entity. The state of such an entity is the time of its last message.
+// sendMessage sends a message through each target notify entity. The state of such an entity is the time of its last
+// message.
 func sendMessage(s *Server, a *action) any {
 	for _, e := range a.entities {
 		v := TextVersion{Method: a.method(), Text: text(a.data, "message")}

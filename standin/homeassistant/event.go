@@ -10,19 +10,19 @@ import (
 type Event struct {
 	rig.EventHead[Call] // Kinds, besides those of package rig: notification, edit, dismiss, state, socket, violation.
 
-	// Place is the place of a notification, or an entity.
+	// Place is the place of the notification, or the id of the entity, that the event is about.
 	Place string `json:"place,omitempty"`
-	// Notification is the notification after a notification, edit or dismiss event.
+	// Notification is the new state of the notification in an event of kind notification, edit or dismiss.
 	Notification *Notification `json:"notification,omitempty"`
-	// Old and New are the states before and after a change.
+	// Old and New are the states of the entity before and after a change.
 	Old       *State     `json:"old_state,omitempty"`
 	New       *State     `json:"new_state,omitempty"`
 	Violation *Violation `json:"violation,omitempty"`
-	// Sockets is the number of sockets after a socket was opened or closed.
+	// Sockets is the number of open sockets in an event of kind socket.
 	Sockets int `json:"sockets,omitempty"`
 }
 
-// copyEvent copies what an event's pointers refer to.
+// copyEvent copies the values to which an event's pointers refer, so that a watcher shares no memory with the server.
 func copyEvent(e *Event) {
 	if e.Notification != nil {
 		e.Notification = new(e.Notification.clone())
@@ -35,5 +35,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventPlace sets the place of an event to that of a call.
+// setEventPlace sets the place of an event to the place of a call.
 func setEventPlace(e *Event, c *Call) { e.Place = c.Place }

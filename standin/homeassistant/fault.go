@@ -10,18 +10,18 @@ import (
 	"telex/standin/rig"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. The package comment lists the names of calls. In
-// Method, several names are separated by "|", and "" matches all calls. Channel selects calls by Call.Place, and
+// Fault is a rule that determines which calls are hit, and what happens to them. The package comment lists the names of
+// calls. In Method, "|" separates several names, and "" selects all calls. Channel selects calls by Call.Place, and
 // Contains by Call.Text. Scope selects calls by Via: "rest" or "socket". If a fault cuts the connection of a command,
-// the socket ends. The action fault.Status responds to a REST call with the page of a proxy, and to a command with the
-// error unknown_error. fault.Error responds to a command with the code Error, to a REST call with status 500, and to
-// authentication with auth_invalid.
+// the whole socket ends. The action fault.Status responds to a REST call with the page of a proxy, and to a command
+// with the error unknown_error. fault.Error responds to a command with the code Error, to a REST call with status 500,
+// and to authentication with auth_invalid.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault pauses.
+// Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// checkFault returns what is wrong with a fault.
+// checkFault returns an error if a fault is invalid.
 func checkFault(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Code != 0 || f.Rate != 0:
@@ -42,7 +42,7 @@ func faultMatches(f *Fault, call *Call) bool {
 		(f.Scope == "" || f.Scope == call.Via) && strings.Contains(call.Text, f.Contains)
 }
 
-// applyFault applies a fault instead of a call's effect or after it.
+// applyFault applies a fault in place of a call's effect, or after the effect.
 func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	var refused *refusal
 	switch f.Action {

@@ -6,11 +6,11 @@ import (
 	"telex/standin/rig"
 )
 
-// command is a message of a client on an open socket.
+// command is a message that a client sends over an open socket.
 type command struct {
-	// id is positive, or 0 if the message is malformed.
+	// id is the id of the command. It is positive, or 0 if the message is malformed.
 	id int64
-	// echo is the id as received, for the response.
+	// echo is the id exactly as received. The response contains it.
 	echo json.RawMessage
 	kind string
 	// fields are all fields except id and type.
@@ -53,7 +53,7 @@ func parseCommand(v any) command {
 	return c
 }
 
-// parseAuth parses the first message of a client. wrong says what is wrong with this message.
+// parseAuth parses the first message of a client. wrong describes the error if the message is not a valid auth message.
 func parseAuth(data []byte) (token, wrong string, err error) {
 	v, err := decode(data)
 	if err != nil {

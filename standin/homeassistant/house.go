@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Change is a new state of an entity, caused by the house or by a person in it.
+// Change is a new state of an entity that a test sets, in the role of the house or of a person in it.
 type Change struct {
 	Entity string `json:"entity_id"`
 	State  string `json:"state"`
-	// Attributes replace all attributes of the entity; nil keeps them.
+	// Attributes replace all attributes of the entity. nil keeps the old attributes.
 	Attributes map[string]any `json:"attributes"`
 	// User is the id of the person who caused the change, or "".
 	User string `json:"user_id"`
@@ -45,14 +45,14 @@ func House() []Change {
 		entity("conversation.home_assistant", "unknown", "Home Assistant"),
 		entity("notify.phone", "unknown", "Phone"),
 	}
-	list[len(list)-1].Attributes["supported_features"] = 1 // titles
+	list[len(list)-1].Attributes["supported_features"] = 1 // the entity supports titles
 	return append(list, Change{Entity: "climate.hall", State: "heat", Attributes: map[string]any{
 		"friendly_name": "Hall", "current_temperature": 19.5, "temperature": 20, "min_temp": 7, "max_temp": 35,
 		"hvac_modes": []any{"off", "heat", "cool"},
 	}})
 }
 
-// validate returns an error that says why a change is impossible.
+// validate returns an error if Home Assistant would not allow the change.
 func (c Change) validate() error {
 	switch {
 	case !entityID.MatchString(c.Entity):
@@ -63,11 +63,12 @@ func (c Change) validate() error {
 	return nil
 }
 
-// SetState changes the state of an entity, or creates it. It reports whether this fired an event. A change to the same
-// state with the same attributes fires none. It panics on an impossible change.
+// SetState changes the state of an entity. It creates the entity if necessary. It reports whether the change fired an
+// event: the same state with the same attributes fires none. SetState panics if the change is invalid.
 func (s *Server) SetState(c Change) bool { return s.Burst(c) == 1 }
 
-// Burst makes changes at the same moment, and returns how many fired an event. It panics on an impossible change.
+// Burst makes several changes at the same moment, and returns the number of changes that fired an event. It panics if a
+// change is invalid.
 func (s *Server) Burst(changes ...Change) int {
 	fired, err := s.apply(changes)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Server) Remove(entity string) bool {
 	return s.remove(entity, s.newContext(""))
 }
 
-// FireEvent fires an event of the house, such as a doorbell.
+// FireEvent fires an event of the house, such as the press of a doorbell.
 func (s *Server) FireEvent(kind string, data map[string]any) error {
 	if kind == "" || len(kind) > maxEventType {
 		return errors.New("event_type has 1 to 64 characters")
@@ -128,7 +129,7 @@ func (s *Server) entityByName(name string) (State, bool) {
 	return State{}, false
 }
 
-// withAttributes returns a copy of attributes with changes; the copy is never nil.
+// withAttributes returns a copy of attributes with the changes applied. The copy is never nil.
 func withAttributes(attributes map[string]any, changes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	if out == nil {

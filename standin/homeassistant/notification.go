@@ -8,21 +8,21 @@ import (
 	"telex/standin/rig"
 )
 
-// Panel is the place of notifications in the side bar of the frontend.
+// Panel is the place of the notifications that Home Assistant's frontend shows in its side bar.
 const Panel = "persistent_notification"
 
-// Notification is a notification of a person, with all its versions.
+// Notification is a notification that people see, with all its versions.
 type Notification struct {
-	// ID is the notification_id of a notification in the panel. Other notifications have a generated id.
+	// ID is the notification_id if the notification is in the panel. Other notifications have a generated id.
 	ID string `json:"id"`
-	// Place is Panel, or the notify action or entity that sent it.
+	// Place is Panel, or the notify action or entity that sent the notification.
 	Place string `json:"place"`
-	// FromBot says that the bot created the notification, not Home Assistant itself.
+	// FromBot means that the bot created the notification, and not Home Assistant itself.
 	FromBot bool `json:"from_bot"`
 	rig.Seen[TextVersion]
 }
 
-// TextVersion is what a notification showed from At until the next version.
+// TextVersion is the text that a notification showed from the time At until the next version.
 type TextVersion struct {
 	At time.Time `json:"at"`
 	// Method is the service that made the version, or "core".
@@ -73,7 +73,8 @@ func (s *Server) show(id string, v TextVersion, bot bool) {
 	s.Publish("edit", Event{Place: Panel, Notification: n})
 }
 
-// send sends a message to a notify target, where a sent message can't be changed or removed. The caller holds s.mu.
+// send sends a message to a notify target, such as a phone. The bot can't change or remove such a message later. The
+// caller holds s.mu.
 func (s *Server) send(target string, v TextVersion) {
 	s.serial++
 	v.At = time.Now()
@@ -105,7 +106,8 @@ func (s *Server) Dismiss(id string) bool {
 	return s.dismiss(id, "person")
 }
 
-// clearPanel empties the panel, as a restart does, because notifications are only in memory. The caller holds s.mu.
+// clearPanel removes all notifications from the panel. A restart does this, because Home Assistant keeps notifications
+// only in memory. The caller holds s.mu.
 func (s *Server) clearPanel() {
 	for _, n := range s.notifications {
 		if s.current[n.ID] == n {
@@ -114,8 +116,8 @@ func (s *Server) clearPanel() {
 	}
 }
 
-// loginFailed adds the notification that somebody used a wrong token. The caller holds s.mu. Source:
-// homeassistant/components/http/ban.py, process_wrong_login.
+// loginFailed adds the notification http-login, which says that somebody used a wrong token. The caller holds s.mu.
+// Source: homeassistant/components/http/ban.py, process_wrong_login.
 func (s *Server) loginFailed() {
 	s.stats.FailedLogins++
 	s.show("http-login", TextVersion{
@@ -137,7 +139,7 @@ func (s *Server) History(where string) []Notification {
 	return list
 }
 
-// Screen is everything a person saw at one moment.
+// Screen contains the notifications that a person saw at one moment.
 type Screen struct {
 	At            time.Time      `json:"at"`
 	Notifications []Notification `json:"notifications"`
@@ -154,7 +156,7 @@ func (s Screen) In(where string) []Notification {
 	return list
 }
 
-// Screen returns what was visible at a moment. It is a copy.
+// Screen returns a copy of the notifications that were visible at a moment.
 func (s *Server) Screen(at time.Time) Screen {
 	screen := Screen{At: at, Notifications: []Notification{}}
 	for _, n := range s.History("") {
@@ -166,7 +168,7 @@ func (s *Server) Screen(at time.Time) Screen {
 	return screen
 }
 
-// shownTexts returns what a person now reads in a place.
+// shownTexts returns the texts that a person reads in a place now.
 func (s *Server) shownTexts(where string) []object {
 	list := []object{}
 	for _, n := range s.Screen(time.Now()).In(cmp.Or(where, Panel)) {

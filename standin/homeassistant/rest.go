@@ -19,12 +19,12 @@ const maxBody = 16 << 20
 // restCall is one request while it runs. The call holds s.mu.
 type restCall struct {
 	http *http.Request
-	args []string // of the route
+	args []string // the parts of the path that match "*" in the route
 	body []byte
 	call *Call
 }
 
-// route is a path and its HTTP methods. A part "*" of the path matches anything but a slash.
+// route is a path and its HTTP methods. A part "*" of the path matches any text without a slash.
 type route struct {
 	path    string
 	methods map[string]func(s *Server, r *restCall) any
@@ -44,11 +44,11 @@ func routes() []route {
 		{"/api/services", methods{"GET": (*Server).listServices}},
 		{"/api/services/*/*", methods{"POST": (*Server).postService}},
 		{"/api/conversation/process", methods{"POST": (*Server).postSentence}},
-		{"/api/websocket", methods{"GET": nil}}, // a socket, which serveSocket opens
+		{"/api/websocket", methods{"GET": nil}}, // serveSocket opens the socket
 	}
 }
 
-// match returns the route of a path and its arguments.
+// match returns the route that matches a path, and the arguments in the path.
 func match(path string) (found route, args []string, ok bool) {
 	parts := strings.Split(path, "/")
 	for _, rt := range routes() {
@@ -112,7 +112,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, cut <-chan st
 	})
 }
 
-// checkRequest refuses invalid requests. It checks the route first, then the token.
+// checkRequest refuses invalid requests. It checks the route before the token.
 func (s *Server) checkRequest(r *http.Request, rt route, found bool) {
 	refuse := func(status int) { panic(&refusal{code: codeNotFound, text: http.StatusText(status), status: status}) }
 	if !found {

@@ -26,21 +26,21 @@ const (
 	maybeField  fieldKind = "str or None"
 )
 
-// field describes a field.
+// field describes a field of a command or a service.
 type field struct {
 	kind     fieldKind
 	required bool
 }
 
-// schema holds the fields of a command or a service. Other fields are errors.
+// schema contains the fields of a command or a service. Any other field is an error.
 type schema map[string]field
 
-// requiredField and optionalField return fields of a kind.
+// requiredField returns a field that must be present. optionalField returns a field that may be absent.
 func requiredField(kind fieldKind) field { return field{kind: kind, required: true} }
 func optionalField(kind fieldKind) field { return field{kind: kind} }
 
-// check returns what is wrong with data. It uses the error texts of voluptuous, the library with which Home Assistant
-// validates. at is the path to data, such as ['target']. "" means that nothing is wrong.
+// check validates data. It returns the error text of voluptuous, the library with which Home Assistant validates, or ""
+// if data is valid. at is the path to data, such as ['target'].
 func (sc schema) check(data map[string]any, at string) string {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		where := fmt.Sprintf(" @ data%s['%s']", at, name)
@@ -60,7 +60,7 @@ func (sc schema) check(data map[string]any, at string) string {
 	return ""
 }
 
-// check returns what is wrong with a value.
+// check validates a value. It returns an error text, or "" if the value is valid.
 func (k fieldKind) check(v any) string {
 	ok := true
 	switch k {
@@ -98,7 +98,7 @@ func (k fieldKind) check(v any) string {
 	return ""
 }
 
-// text returns a text field, or "" if it is missing.
+// text returns a field that is a text, or "" if the field is missing.
 func text(data map[string]any, name string) string {
 	switch v := data[name].(type) {
 	case nil:
@@ -115,7 +115,7 @@ func text(data map[string]any, name string) string {
 	}
 }
 
-// number returns a numeric field.
+// number returns a field that is a number, and whether the field is one.
 func number(data map[string]any, name string) (float64, bool) {
 	n, ok := data[name].(json.Number)
 	if !ok {
@@ -127,7 +127,7 @@ func number(data map[string]any, name string) (float64, bool) {
 
 var errJSON = errors.New("invalid JSON")
 
-// decode decodes one JSON value. Numbers keep their notation.
+// decode decodes one JSON value. It decodes numbers as json.Number, which keeps their notation.
 func decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: not UTF-8", errJSON)

@@ -14,9 +14,9 @@ import (
 // Defaults of a server.
 const (
 	DefaultToken = "standin-long-lived-token-local-use-only"
-	// BotUser is the id of the token's user. The context of the bot's actions contains it.
+	// BotUser is the id of the user to whom the token belongs. The context of the bot's actions contains this id.
 	BotUser = "5d0b6c2f1e7a4f1b9a6d3c8e2f4a7b10"
-	// Version is what the server sends as ha_version.
+	// Version is the version of Home Assistant that the server sends as ha_version.
 	Version = "2026.8.2"
 )
 
@@ -26,17 +26,17 @@ type Options struct {
 	Token string
 	// Entities are the entities of the house; House() if nil.
 	Entities []Change
-	// Targets are the names of the legacy notify actions, without "notify." and without notify.persistent_notification.
-	// nil means "notify" and "mobile_app_phone".
+	// Targets are the names of the legacy notify actions, without the prefix "notify.". notify.persistent_notification
+	// always exists. nil means "notify" and "mobile_app_phone".
 	Targets []string
-	// Latency is the duration of each call; half of it passes before the call takes effect.
+	// Latency is the duration of each call. The call takes effect after half of it.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
-// Server imitates Home Assistant for one bot. It is an http.Handler. Serve lets it answer on a listener, real or in
-// memory. All methods may be called from any goroutine.
+// Server imitates Home Assistant for one bot. It is an http.Handler. Serve answers requests on a listener, which may be
+// a real one or one in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -54,7 +54,7 @@ type Server struct {
 	stats         Stats // without the counters in rig.Stats
 }
 
-// New returns a house in which nothing has happened. The caller must close it.
+// New returns a server for a house in which nothing has happened yet. The caller must close it.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	if opts.Entities == nil {
@@ -93,7 +93,7 @@ func (s *Server) reset() {
 	}
 }
 
-// detach removes the sockets. Each ends when the request that opened it ends.
+// detach removes the sockets from the server. Each connection ends when the request that opened it ends.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil
@@ -108,7 +108,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveREST(w, r, cut)
 }
 
-// Revoke deletes the bot's token and closes the bot's sockets. If on is false, it makes the token valid again instead.
+// Revoke deletes the bot's token and closes the bot's sockets. If on is false, Revoke makes the token valid again.
 func (s *Server) Revoke(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,5 +118,5 @@ func (s *Server) Revoke(on bool) {
 	}
 }
 
-// validToken reports whether a token is the bot's. The caller holds s.mu.
+// validToken reports whether a token is the bot's and was not revoked. The caller holds s.mu.
 func (s *Server) validToken(token string) bool { return !s.revoked && token == s.opts.Token }

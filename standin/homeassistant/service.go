@@ -18,10 +18,10 @@ const (
 	onlyResponse  = "only"
 )
 
-// service describes a service.
+// service describes a service: its fields, its response, and the function that runs it.
 type service struct {
 	fields schema
-	// entity says that the service acts on entities, so a call needs a target.
+	// entity means that the service acts on entities, so a call needs a target.
 	entity   bool
 	response string
 	run      func(s *Server, a *action) any
@@ -31,7 +31,7 @@ type service struct {
 type action struct {
 	domain, name string
 	data         map[string]any
-	entities     []State // entities of the target that exist and are available
+	entities     []State // the target entities that exist and are available
 	ctx          Context
 }
 
@@ -43,12 +43,13 @@ func targetFields() []string {
 	return []string{"area_id", "device_id", "entity_id", "floor_id", "label_id"}
 }
 
-// needsTarget is the error of an entity service without a target. Source: homeassistant/helpers/config_validation.py.
+// needsTarget is the error for a call of an entity service without a target. Source:
+// homeassistant/helpers/config_validation.py.
 const needsTarget = "must contain at least one of entity_id, device_id, area_id, floor_id, label_id."
 
-// callService runs a service. It checks in the platform's order whether the service exists, whether it has a response
-// if the caller wants one, and whether the arguments are valid. target may be nil. The caller holds s.mu. Source:
-// homeassistant/core.py, ServiceRegistry.async_call.
+// callService runs a service. In the same order as Home Assistant, it checks whether the service exists, whether the
+// call requests a response that the service can give, and whether the arguments are valid. target may be nil. The
+// caller holds s.mu. Source: homeassistant/core.py, ServiceRegistry.async_call.
 func (s *Server) callService(a *action, target map[string]any, wantsResponse bool, call *Call) any {
 	sv, ok := s.services[a.method()]
 	if !ok {
@@ -72,8 +73,8 @@ func (s *Server) callService(a *action, target map[string]any, wantsResponse boo
 	return response
 }
 
-// checkResponse refuses a call that asks for a response if the service has none, or that does not ask if the service
-// requires it.
+// checkResponse refuses a call that requests a response from a service without one. It also refuses a call that
+// requests no response if the service requires this.
 func (s *Server) checkResponse(sv service, a *action, wanted bool, via string) {
 	key, socket, rest := "", "", ""
 	switch {
@@ -95,7 +96,7 @@ func (s *Server) checkResponse(sv service, a *action, wanted bool, via string) {
 	panic(validationError(key, socket))
 }
 
-// require refuses a call with wrong arguments.
+// require refuses a call and records a violation if wrong is not empty. wrong is the error text about the arguments.
 func (s *Server) require(method, wrong string) {
 	if wrong != "" {
 		s.recordViolation(BadFormat, method, wrong)
@@ -103,7 +104,7 @@ func (s *Server) require(method, wrong string) {
 	}
 }
 
-// checkData returns what is wrong with the data of a service.
+// checkData validates the data for a service. It returns an error text, or "" if the data is valid.
 func (s *Server) checkData(sv service, a *action) string {
 	fields := maps.Clone(sv.fields)
 	if fields == nil {
@@ -131,7 +132,7 @@ func (s *Server) checkData(sv service, a *action) string {
 	return ""
 }
 
-// entityIDs returns the entities in data: a single id, several ids separated by commas, or a list.
+// entityIDs returns the ids in the field entity_id: a single id, several ids with commas between them, or a list.
 func entityIDs(data map[string]any) []string {
 	var ids []string
 	switch v := data["entity_id"].(type) {
@@ -152,8 +153,9 @@ func entityIDs(data map[string]any) []string {
 	return ids
 }
 
-// selectEntities returns the entities on which an action acts. An entity that is missing or belongs to another domain
-// is a violation here; Home Assistant only logs a warning. Unavailable entities are skipped. The caller holds s.mu.
+// selectEntities returns the entities on which an action acts. If an entity does not exist or belongs to another
+// domain, the stand-in records a violation; Home Assistant only logs a warning. selectEntities skips unavailable
+// entities. The caller holds s.mu.
 func (s *Server) selectEntities(a *action) []State {
 	var list []State
 	ids := entityIDs(a.data)
@@ -184,7 +186,7 @@ const (
 	coreDomain  = "homeassistant"
 )
 
-// describe records the data and the target of a call. Either may be nil.
+// describe records the data and the target of a call. data and target may be nil.
 func (c *Call) describe(data, target map[string]any) {
 	c.Data = rig.Encode(data)
 	c.Text = text(data, "message")
@@ -194,7 +196,7 @@ func (c *Call) describe(data, target map[string]any) {
 	}
 }
 
-// descriptions returns the result of get_services, by domain.
+// descriptions returns the result of the command get_services, grouped by domain.
 func (s *Server) descriptions() map[string]map[string]object {
 	out := make(map[string]map[string]object)
 	for name, sv := range s.services {
@@ -218,13 +220,14 @@ func (s *Server) descriptions() map[string]map[string]object {
 	return out
 }
 
-// asObject returns data as an object, or nil.
+// asObject returns v if it is a JSON object, or nil.
 func asObject(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	return o
 }
 
-// floatOf returns a number in an attribute, or 0. Go code and clients store numbers as different types.
+// floatOf returns the number in an attribute, or 0. The number may have several types, because Go code and clients
+// store numbers as different types.
 func floatOf(v any) float64 {
 	n, err := json.Number(fmt.Sprint(v)).Float64()
 	if err != nil {

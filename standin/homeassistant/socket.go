@@ -15,12 +15,14 @@ import (
 	"telex/standin/rig"
 )
 
-// Properties of the socket. Sources: homeassistant/components/websocket_api/http.py and const.py.
+// Properties of Home Assistant's WebSocket. Sources: homeassistant/components/websocket_api/http.py and const.py.
 const (
-	// pingEvery is the interval of the server's pings, and pongTimeout is how long it waits for the response.
+	// pingEvery is the interval of the server's pings. pongTimeout is how long the server waits for the response to
+	// a ping.
 	pingEvery   = 55 * time.Second
 	pongTimeout = 27500 * time.Millisecond
-	// The socket is closed if more than maxPending messages wait for the client, or more than peakPending for longer than peakTime.
+	// The server closes a socket if more than maxPending messages wait for the client, or if more than peakPending messages
+	// wait for longer than peakTime.
 	maxPending  = 16384
 	peakPending = 1024
 	peakTime    = 5 * time.Second
@@ -31,26 +33,26 @@ const (
 // allEvents subscribes to events of all types.
 const allEvents = "*"
 
-// subscription is an event subscription of a socket. An event contains the id of its subscription.
+// subscription is an event subscription of a socket. The server sends each event with the id of the subscription.
 type subscription struct {
 	id    int64
 	event string
 }
 
-// outgoing is a message for a client. written is closed when the client has received the message, or can no longer
-// receive it.
+// outgoing is a message for a client. The channel written is closed when the server has sent the message, or can no
+// longer send it.
 type outgoing struct {
 	data    []byte
 	written chan struct{}
 }
 
-// socket is one open connection. Server.mu guards its fields, except the last three.
+// socket is one open WebSocket connection. Server.mu guards its fields, except the last three.
 type socket struct {
 	out           []outgoing
 	wake          chan struct{} // signals that one of the fields below changed; capacity 1
-	peak          time.Time     // since when too many messages wait for the client; zero if they don't
-	stalled       bool          // half-open: nothing gets through, and only the client can notice it
-	ending        bool          // the socket is closed in order once everything is written
+	peak          time.Time     // since when more than peakPending messages wait for the client, or zero
+	stalled       bool          // the connection is half-open: nothing is transmitted, and only the client can notice this
+	ending        bool          // close the socket with a close frame once all messages are written
 	coalesce      bool          // the client accepts several messages in one frame, as an array
 	subscriptions []subscription
 	cancel        context.CancelFunc
@@ -61,8 +63,8 @@ type socket struct {
 	commands      int
 }
 
-// put queues a message. It returns a channel that is closed when the client has received the message. The caller holds
-// s.mu of the Server.
+// put queues a message. It returns a channel that is closed when the server has sent the message. The caller holds s.mu
+// of the Server.
 func (k *socket) put(data []byte) <-chan struct{} {
 	o := outgoing{data: data, written: make(chan struct{})}
 	k.out = append(k.out, o)
@@ -70,7 +72,7 @@ func (k *socket) put(data []byte) <-chan struct{} {
 	return o.written
 }
 
-// end closes the socket in order once everything is written.
+// end closes the socket with a close frame once all queued messages are written.
 func (k *socket) end() {
 	k.ending = true
 	k.signal()
@@ -196,7 +198,7 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// command runs a command after the commands before it have begun. Calling begun lets the next command begin.
+// command runs a command. It calls begun when the next command of the socket may begin.
 func (s *Server) command(ctx context.Context, k *socket, c command, arrived time.Time, begun func(), cut <-chan struct{}) {
 	if !k.authenticated {
 		return
@@ -214,7 +216,8 @@ func (s *Server) isStalled(k *socket) bool {
 	return k.stalled
 }
 
-// exchange answers a command. A subscription begins when its answer is queued, so that no event overtakes the answer.
+// exchange answers a command. A new subscription takes effect when the answer is queued, so that no event arrives
+// before the answer.
 func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan struct{}, refused *rig.Answer, run func() rig.Answer) {
 	s.Exchange(ctx, call, cut, refused, run, func(a rig.Answer) {
 		if a.Status == rig.Gone {
@@ -236,7 +239,7 @@ func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan
 	})
 }
 
-// checkPending closes a socket whose client reads too slowly. The caller holds s.mu.
+// checkPending closes a socket if too many messages wait because the client reads too slowly. The caller holds s.mu.
 func (s *Server) checkPending(k *socket) {
 	n := len(k.out)
 	switch {
@@ -258,7 +261,7 @@ func (s *Server) cutSocket(k *socket) {
 	k.cancel()
 }
 
-// writeSocket sends the socket's queue.
+// writeSocket sends the messages in the socket's queue.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
 	for {
 		var list []outgoing
@@ -277,7 +280,7 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 			}
 			continue
 		case ending:
-			_ = conn.Close(websocket.StatusNormalClosure, "") // the client may have closed it first
+			_ = conn.Close(websocket.StatusNormalClosure, "") // an error is expected if the client has closed the socket first
 			return
 		}
 		select {
@@ -290,9 +293,9 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 	}
 }
 
-// take removes the messages of the next frame from the queue: one message, or all for a client that accepts arrays. If
-// a fault has made a message invalid JSON, messages are sent one by one, because that message would make the array
-// invalid. The caller holds the Server's mutex.
+// take removes the messages for the next frame from the queue: one message, or all messages if the client accepts
+// arrays. If a fault has made a message invalid JSON, take returns one message at a time, because the invalid message
+// would make a whole array invalid. The caller holds the Server's mutex.
 func (k *socket) take() []outgoing {
 	n := min(1, len(k.out))
 	if k.coalesce && !slices.ContainsFunc(k.out, func(o outgoing) bool { return !json.Valid(o.data) }) {
@@ -303,7 +306,7 @@ func (k *socket) take() []outgoing {
 	return list
 }
 
-// join returns a frame with the messages: the message itself if there is only one, or else an array.
+// join returns a frame that contains the messages: a single message as it is, or several messages as an array.
 func join(list []outgoing) []byte {
 	if len(list) == 1 {
 		return list[0].data
@@ -315,7 +318,7 @@ func join(list []outgoing) []byte {
 	return slices.Concat([]byte("["), bytes.Join(data, []byte(",")), []byte("]"))
 }
 
-// pingSocket pings until the client does not respond in time.
+// pingSocket sends pings. It returns when the client does not respond to a ping in time.
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	timer := time.NewTicker(pingEvery)
 	defer timer.Stop()
@@ -344,7 +347,7 @@ func (s *Server) endSockets() {
 	}
 }
 
-// CutSockets closes every socket without a close frame. It returns their number.
+// CutSockets closes every socket without a close frame. It returns the number of sockets.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -355,8 +358,8 @@ func (s *Server) CutSockets() int {
 	return n
 }
 
-// StallSockets makes every socket half-open: nothing gets through any more, not even pings, and only the client can
-// notice it. It returns the number of sockets.
+// StallSockets makes every socket half-open: the server transmits nothing any more, not even pings, and only the client
+// can notice this. It returns the number of sockets.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,7 @@ func (t Time) String() string {
 // MarshalJSON encodes the time as a string.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
-// Context says who or what caused a state or an event.
+// Context identifies the action, and the user if there is one, that caused a state or an event.
 type Context struct {
 	ID     string  `json:"id"`
 	Parent *string `json:"parent_id"`
@@ -53,7 +53,8 @@ type State struct {
 	Context      Context        `json:"context"`
 }
 
-// newContext returns a context for an action of a user, or of nobody if user is empty. The caller holds s.mu.
+// newContext returns a new context for an action of a user. If user is empty, no user caused the action. The caller
+// holds s.mu.
 func (s *Server) newContext(user string) Context {
 	s.serial++
 	c := Context{ID: fmt.Sprintf("01STANDIN%017d", s.serial)}
@@ -63,8 +64,8 @@ func (s *Server) newContext(user string) Context {
 	return c
 }
 
-// set sets a state, and reports whether this fired an event. The same state with the same attributes fires an event
-// only if force is true. The caller holds s.mu.
+// set sets the state of an entity, and reports whether this fired an event. If state and attributes are the same as
+// before, set fires an event only if force is true. The caller holds s.mu.
 func (s *Server) set(entity, state string, attributes map[string]any, ctx Context, force bool) bool {
 	now := Time{time.Now()}
 	attributes = withAttributes(attributes, nil)
@@ -96,7 +97,7 @@ func sameAttributes(a, b map[string]any) bool {
 	return reflect.DeepEqual(a, b) || string(rig.Encode(a)) == string(rig.Encode(b))
 }
 
-// remove removes an entity. The caller holds s.mu.
+// remove removes an entity, and reports whether the entity existed. The caller holds s.mu.
 func (s *Server) remove(entity string, ctx Context) bool {
 	old, ok := s.states[entity]
 	if ok {
@@ -112,7 +113,7 @@ func (s *Server) stateChanged(entity string, before, after *State, ctx Context) 
 	s.fire("state_changed", object{"entity_id": entity, "old_state": before, "new_state": after}, "LOCAL", ctx)
 }
 
-// fire fires an event. The caller holds s.mu.
+// fire sends an event to all sockets that are subscribed to it. The caller holds s.mu.
 func (s *Server) fire(kind string, data any, origin string, ctx Context) {
 	body := rig.Encode(object{
 		"event_type": kind, "data": data, "origin": origin, "time_fired": Time{time.Now()}, "context": ctx,
@@ -148,7 +149,7 @@ func (s *Server) States() []State {
 	return list
 }
 
-// State returns the state of an entity, and whether there is one.
+// State returns the state of an entity, and whether the entity exists.
 func (s *Server) State(entity string) (State, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,30 +12,33 @@ import (
 const (
 	// UnknownService is a call of a service that does not exist.
 	UnknownService = "unknown_service"
-	// UnknownCommand is a command that does not exist, and UnknownPath a route or HTTP method that does not exist.
+	// UnknownCommand is a command that does not exist. UnknownPath is a REST call with a route or HTTP method that
+	// does not exist.
 	UnknownCommand = "unknown_command"
 	UnknownPath    = "unknown_path"
 	// UnknownEntity is a service call for an entity that does not exist or belongs to another domain.
 	UnknownEntity = "unknown_entity"
-	// UnknownSubscription is the end of a subscription that the socket does not have.
+	// UnknownSubscription is an attempt to end a subscription that the socket does not have.
 	UnknownSubscription = "unknown_subscription"
-	// DoubleSubscription is a second subscription to the same events on one socket, so that they arrive twice.
+	// DoubleSubscription is a second subscription to the same events on one socket, because of which each event
+	// arrives twice.
 	DoubleSubscription = "double_subscription"
 	// BadFormat is a call with missing, wrong or unknown fields, or a malformed frame.
 	BadFormat = "bad_format"
-	// IDReuse is an id on a socket that did not increase.
+	// IDReuse is a command whose id is not greater than the previous id on the socket.
 	IDReuse = "id_reuse"
 	// BadAuth is a wrong token while the bot's token is valid, or a first message that is not an auth message.
 	BadAuth = "bad_auth"
 	// LateFeatures is a command supported_features that is not the first command.
 	LateFeatures = "late_features"
-	// SlowReader is a client that reads so slowly that its socket is closed.
+	// SlowReader is a client that reads so slowly that the server closes its socket.
 	SlowReader = "slow_reader"
-	// ForeignNotification is the overwriting or dismissal of a notification that the bot did not create.
+	// ForeignNotification is an attempt to overwrite or dismiss a notification that the bot did not create.
 	ForeignNotification = "foreign_notification"
 )
 
-// Violation is an action of a client that Home Assistant refuses, or that its documentation asks clients not to do.
+// Violation is an action of a client that Home Assistant refuses, or that Home Assistant's documentation asks clients
+// to avoid.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -52,22 +55,22 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats holds the counters since the start or the last Reset.
+// Stats contains the counters. They count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// ByError counts errors, by their code on a socket and by their text by REST.
+	// ByError counts the errors: errors on a socket by their code, and errors of REST calls by their text.
 	ByError map[string]int `json:"by_error"`
-	// Notifications counts new notifications, Edits those that the bot overwrote, and Dismissed those that the bot
-	// removed. NotModified counts the edits that changed nothing.
+	// Notifications counts new notifications. Edits counts how often the bot overwrote a notification, and
+	// Dismissed how often the bot removed one. NotModified counts the edits that changed nothing.
 	Notifications int `json:"notifications"`
 	Edits         int `json:"edits"`
 	NotModified   int `json:"not_modified"`
 	Dismissed     int `json:"dismissed"`
-	// StateChanges counts changes of states, and Events all fired events.
+	// StateChanges counts the changes of states. Events counts all fired events.
 	StateChanges int `json:"state_changes"`
 	Events       int `json:"events"`
 	FailedLogins int `json:"failed_logins"`
-	// Sockets is the number of open sockets, and Opened the number of all sockets so far.
+	// Sockets is the number of open sockets. Opened is the number of all sockets that clients have opened so far.
 	Sockets    int        `json:"sockets"`
 	Opened     int        `json:"sockets_opened"`
 	Violations Violations `json:"violations"`

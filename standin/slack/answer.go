@@ -11,28 +11,28 @@ import (
 // object is a JSON object in a response or a payload.
 type object map[string]any
 
-// apiError is a response with ok=false. Almost all have HTTP status 200. A method panics with an apiError; see package
-// rig.
+// apiError is a response with ok=false. Slack sends almost all of them with HTTP status 200. A method panics with an
+// apiError to refuse the call; see package rig.
 type apiError struct {
 	status     int // 0 means 200
 	code       string
 	retryAfter int
-	// detail is response_metadata.messages.
+	// detail is the field response_metadata.messages of the response.
 	detail []string
-	// extra holds further fields of the response.
+	// extra contains further fields of the response.
 	extra object
 }
 
 func fail(code string) *apiError { return &apiError{code: code} }
 
-// failIf refuses the call if a rule is broken.
+// failIf refuses the call with an error code if broken is true.
 func failIf(broken bool, code string) {
 	if broken {
 		panic(fail(code))
 	}
 }
 
-// tooMany returns the platform's response to a call beyond a limit. Source:
+// tooMany returns Slack's response to a call that exceeds a limit. Source:
 // https://docs.slack.dev/apis/web-api/rate-limits
 func tooMany(seconds int) *apiError {
 	return &apiError{status: http.StatusTooManyRequests, code: "ratelimited", retryAfter: seconds}
@@ -56,8 +56,8 @@ func (e *apiError) answer() rig.Answer {
 	return a
 }
 
-// resultAnswer returns the response to a successful call. v is an object, to which resultAnswer adds ok, or bytes that
-// are sent unchanged.
+// resultAnswer returns the response to a successful call. v is an object, to which resultAnswer adds the field ok, or
+// bytes that it sends unchanged.
 func resultAnswer(v any) rig.Answer {
 	switch v := v.(type) {
 	case rig.Answer:

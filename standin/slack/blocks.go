@@ -13,7 +13,7 @@ import (
 // Limits of a message. Sources: https://docs.slack.dev/reference/block-kit/blocks and the pages of the methods. Lengths
 // are UTF-16 units.
 const (
-	maxText         = 40_000 // longer text is cut
+	maxText         = 40_000 // Slack cuts a longer text
 	maxUpdateText   = 4_000
 	maxMarkdown     = 12_000
 	maxBlocks       = 50
@@ -29,8 +29,8 @@ const (
 	maxURL          = 3_000
 	maxTableRows    = 100
 	maxTableColumns = 20
-	// maxTotal limits the length of the text of all blocks together, and of a stream. It is not documented:
-	// https://github.com/slackapi/bolt-js/issues/2509.
+	// maxTotal limits the length of the text of all blocks together, and of a stream. Slack's documentation does
+	// not mention this limit: https://github.com/slackapi/bolt-js/issues/2509.
 	maxTotal = 13_200
 )
 
@@ -44,7 +44,7 @@ type Button struct {
 	Style    string `json:"style,omitempty"`
 }
 
-// parsedBlocks are the blocks of a message as the platform stores them.
+// parsedBlocks are the blocks of a message in the form in which Slack stores them.
 type parsedBlocks struct {
 	list        []object // the blocks, with generated ids
 	visibleText string   // the texts of the blocks, one per line, as mrkdwn or Markdown
@@ -52,7 +52,7 @@ type parsedBlocks struct {
 	total       int // length of all texts
 }
 
-// block has the fields of all kinds of blocks.
+// block contains the fields of all kinds of blocks.
 type block struct {
 	Type      string          `json:"type"`
 	BlockID   string          `json:"block_id"`
@@ -79,7 +79,7 @@ type element struct {
 	Style    string     `json:"style"`
 }
 
-// blockReader collects the visible content of blocks, and errors in them.
+// blockReader collects the visible content of blocks, and the errors in the blocks.
 type blockReader struct {
 	parsedBlocks
 	markdown int // length of the markdown blocks
@@ -96,7 +96,8 @@ func (s *Server) readBlocks(text string) parsedBlocks {
 	return readBlocks(text, func() string { return s.nextID("b") })
 }
 
-// readBlocks parses and validates the blocks of a message. newID creates ids for blocks and buttons without one.
+// readBlocks parses and validates the blocks of a message. It calls newID to create ids for blocks and buttons that
+// have none.
 func readBlocks(text string, newID func() string) parsedBlocks {
 	var list []object
 	failIf(json.Unmarshal([]byte(text), &list) != nil, "invalid_blocks_format")
@@ -258,7 +259,8 @@ func (r *blockReader) actions(b *block, raw object) {
 	}
 }
 
-// button reads an interactive element. Of these, the stand-in lets people press only buttons.
+// button reads an interactive element. The stand-in validates all kinds of interactive elements, but lets people use
+// only buttons.
 func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 	var e element
 	if err := json.Unmarshal(rig.Encode(raw), &e); err != nil {
@@ -318,7 +320,7 @@ func (r *blockReader) rich(raw json.RawMessage) {
 	}
 }
 
-// richText returns the text of a rich text element, with mentions as in mrkdwn.
+// richText returns the text of a rich text element, with mentions in the form of mrkdwn, such as <@U7>.
 func richText(v any) string {
 	e, ok := v.(map[string]any)
 	if !ok {

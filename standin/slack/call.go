@@ -13,14 +13,14 @@ import (
 	"telex/standin/rig"
 )
 
-// Call is one call to the Web API, an upload, a download, or a use of a response URL. The last three have the method
-// "upload", "file" or "respond".
+// Call is one call to the Web API, an upload, a download, or a use of a response URL. An upload has the method
+// "upload", a download has "file", and a use of a response URL has "respond".
 type Call struct {
 	rig.Call
 	Channel string `json:"channel,omitempty"`
-	// TS is the message that the call created or addressed.
+	// TS is the ts of the message that the call created, changed or deleted.
 	TS    string `json:"ts,omitempty"`
-	Error string `json:"error,omitempty"` // of a response with ok=false
+	Error string `json:"error,omitempty"` // error code of a response with ok=false
 	// Params are the received arguments, without tokens and files.
 	Params map[string]string `json:"params,omitempty"`
 
@@ -50,7 +50,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, method string
 	s.learnBase(r)
 	var refused *rig.Answer
 	if aerr != nil {
-		_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
+		_, _ = io.Copy(io.Discard, r.Body) // read the body to its end, because the client may lose the response otherwise
 		call.Error = aerr.code
 		refused = new(aerr.answer())
 	}
@@ -64,7 +64,7 @@ func (s *Server) learnBase(r *http.Request) {
 	}
 }
 
-// scheme returns the URL scheme for links to the server, according to how r reached it.
+// scheme returns the URL scheme for links to the server: plain, or plain with an s if r arrived over TLS.
 func scheme(r *http.Request, plain string) string {
 	if r.TLS != nil {
 		return plain + "s://"

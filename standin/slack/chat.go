@@ -8,7 +8,7 @@ func (s *Server) visibleChannel(r *request, name string) *channel {
 	return c
 }
 
-// writableChannel returns the channel that a call names. It refuses the call if the bot may not write there.
+// writableChannel returns the channel that a call names. It refuses the call if the bot may not write in the channel.
 func (s *Server) writableChannel(r *request, name string) *channel {
 	c := s.visibleChannel(r, name)
 	failIf(c.info.Archived, "is_archived")
@@ -16,12 +16,13 @@ func (s *Server) writableChannel(r *request, name string) *channel {
 	return c
 }
 
-// channelOf returns the channel of a call. postChannel also checks that the bot may write there.
+// channelOf returns the channel that a call names in the argument channel. postChannel also checks that the bot may
+// write in this channel.
 func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r, "channel") }
 
 func (s *Server) postChannel(r *request) *channel { return s.writableChannel(r, "channel") }
 
-// thread checks thread_ts and returns the thread's parent, or "" if there is none.
+// thread checks the argument thread_ts. It returns the ts of the thread's parent, or "" if the call names no thread.
 func (s *Server) thread(c *channel, r *request) string {
 	ts := r.text("thread_ts")
 	if ts == "" {
@@ -37,7 +38,7 @@ func (s *Server) thread(c *channel, r *request) string {
 	return ts
 }
 
-// ownMessage returns the bot's message that a call changes.
+// ownMessage returns the message that a call changes. It refuses the call if the message is not the bot's own.
 func (s *Server) ownMessage(c *channel, r *request, refusal string) *Message {
 	m := c.message(r.text("ts"))
 	failIf(m == nil || m.EphemeralTo != "", "message_not_found")

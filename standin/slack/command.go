@@ -23,7 +23,8 @@ type CommandRun struct {
 	At      time.Time `json:"at"`
 	Channel string    `json:"channel"`
 	User    string    `json:"user"`
-	// Command and Text are set for a slash command. Action and TS are set for a button.
+	// Command and Text are set if a person used a slash command. Action and TS are set if a person pressed a
+	// button.
 	Command string `json:"command,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Action  string `json:"action_id,omitempty"`
@@ -31,13 +32,13 @@ type CommandRun struct {
 	// ResponseURL is the URL that the app received.
 	ResponseURL string    `json:"response_url"`
 	Acked       time.Time `json:"acked,omitzero"`
-	// Failed is what the person read if the app did not acknowledge in time.
+	// Failed is the error that the person read if the app did not acknowledge in time.
 	Failed string `json:"failed,omitempty"`
 }
 
-// responseURL says where messages that are sent to a response URL appear.
+// responseURL describes where a message appears that the app sends to a response URL.
 type responseURL struct {
-	channel, user, ts string // ts is that of the message with the pressed button
+	channel, user, ts string // ts of the message whose button was pressed
 	until             time.Time
 	uses              int
 }
@@ -84,8 +85,8 @@ func (s *Server) Command(channel, user, command, text string) int {
 	return run.ID
 }
 
-// Press presses a button of a message as a person, by its action_id, value or text. It returns the ID of the
-// CommandRun, or 0 if there is no such button. Source:
+// Press presses a button of a message as a person. button is the button's action_id, value or text. Press returns the
+// ID of the CommandRun, or 0 if the message has no such button. Source:
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 func (s *Server) Press(channel, user, ts, button string) int {
 	s.mu.Lock()
@@ -131,7 +132,7 @@ func (s *Server) Press(channel, user, ts, button string) int {
 	return run.ID
 }
 
-// startRun records a command and creates its response URL.
+// startRun records the use of a command or button, and creates the response URL for it.
 func (s *Server) startRun(run *CommandRun, ts string) *CommandRun {
 	run.ID, run.At = len(s.commands)+1, time.Now()
 	key := s.uuid()
@@ -142,7 +143,7 @@ func (s *Server) startRun(run *CommandRun, ts string) *CommandRun {
 	return run
 }
 
-// finishRun shows the person the app's answer, or that the app did not answer.
+// finishRun shows the person the app's answer, or an error if the app did not acknowledge the command.
 func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, failed string) {
 	switch {
 	case failed == "timeout", failed == "http_timeout":
@@ -166,7 +167,7 @@ func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, 
 	s.Publish("command", Event{Channel: run.Channel, Command: run})
 }
 
-// commandReply is a message that answers a command.
+// commandReply is a message with which the app answers a command.
 type commandReply struct {
 	Text    string          `json:"text"`
 	Type    string          `json:"response_type"` // in_channel or ephemeral; empty: ephemeral
@@ -186,7 +187,7 @@ func readReply(data json.RawMessage) (commandReply, bool) {
 	return r, r.Text != "" || len(r.Blocks) > 0
 }
 
-// reply posts an answer to a command.
+// reply posts the app's answer to a command.
 func (s *Server) reply(c *channel, user string, r commandReply) {
 	m := &Message{User: BotUser, BotID: BotID, FromBot: true, ThreadTS: r.Thread}
 	if r.Type != "in_channel" {
@@ -200,7 +201,8 @@ func (r *commandReply) content() content {
 	return content{text: r.Text, hasText: r.Text != "", hasBlocks: len(r.Blocks) > 0, blocks: r.parsed.list, parsed: r.parsed}
 }
 
-// useResponse accepts a message that is sent to a response URL. A URL works at most five times, within half an hour.
+// useResponse posts a message that the app sent to a response URL. A response URL works at most five times, within half
+// an hour.
 func (s *Server) useResponse(r *request) any {
 	to := s.responses[strings.TrimPrefix(r.http.URL.Path, respondPath)]
 	rig.RefuseIf(to == nil || r.now.After(to.until), &apiError{status: http.StatusNotFound, code: "expired_url"})

@@ -12,11 +12,11 @@ import (
 // maxMetadata is the maximum size of a message's metadata, in bytes of JSON.
 const maxMetadata = 16 << 10
 
-// content is a message's content in a call.
+// content is the content of a message in a call that posts or updates it.
 type content struct {
 	text, markdown             string
 	hasText, hasMarkdown       bool
-	blocks                     []object // nil: absent
+	blocks                     []object // nil: the call has no blocks
 	hasBlocks                  bool
 	parsed                     parsedBlocks
 	metadata                   json.RawMessage
@@ -25,7 +25,7 @@ type content struct {
 	previewsOff                bool
 }
 
-// readContent reads the arguments that post, update and stop have in common.
+// readContent reads the arguments that chat.postMessage, chat.update and chat.stopStream have in common.
 func (s *Server) readContent(r *request, most int, cut bool) content {
 	c := content{
 		text: r.text("text"), hasText: r.has("text"),
@@ -45,8 +45,8 @@ func (s *Server) readContent(r *request, most int, cut bool) content {
 	return c
 }
 
-// readMetadata reads {"event_type":"…","event_payload":{…}}.
-// Source: https://docs.slack.dev/messaging/message-metadata
+// readMetadata reads the argument metadata, which is {"event_type":"…","event_payload":{…}}. Source:
+// https://docs.slack.dev/messaging/message-metadata
 func (c *content) readMetadata(r *request) {
 	text := r.text("metadata")
 	if text == "" {
@@ -67,11 +67,11 @@ func (c *content) readMetadata(r *request) {
 	failIf(len(c.metadata) > maxMetadata, "metadata_too_large")
 }
 
-// empty reports whether there is nothing to show.
+// empty reports whether the content shows nothing.
 func (c *content) empty() bool { return c.text == "" && c.markdown == "" && len(c.blocks) == 0 }
 
-// previewsOff reports whether a call disables previews of links. Each of the two kinds is on unless it is disabled. The
-// default for links depends on undocumented conditions. Source:
+// previewsOff reports whether a call disables both kinds of link previews. In the stand-in, each kind is on by default.
+// Slack's default for links depends on conditions that it does not document. Source:
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func previewsOff(r *request) bool {
 	off := func(name string) bool { return r.has(name) && !r.flag(name) }
@@ -79,7 +79,7 @@ func previewsOff(r *request) bool {
 }
 
 // newVersion returns the version of a message that follows before and has the content c. For a new message, before is
-// zero. If c has no blocks, the blocks of before stay, unless c has Markdown.
+// zero. If c contains neither blocks nor Markdown, the new version keeps the blocks of before.
 func (s *Server) newVersion(now time.Time, before Version, c content, method string) Version {
 	v := before
 	v.At, v.Method, v.Broken, v.previewsOff = now, method, false, c.previewsOff
@@ -109,14 +109,14 @@ func (s *Server) newVersion(now time.Time, before Version, c content, method str
 	return s.complete(v)
 }
 
-// complete sets what a version shows and whom it mentions.
+// complete fills in the text that a version shows, and the people whom it mentions.
 func (s *Server) complete(v Version) Version {
 	source := v.Text
 	if v.Markdown != "" {
 		source = markdownShown(v.Markdown)
 	}
 	switch {
-	case len(v.Blocks) > 0 && v.Markdown != "": // a stream that also has blocks, which appear below its text
+	case len(v.Blocks) > 0 && v.Markdown != "": // a stream with blocks, which appear below the stream's text
 		source += "\n" + v.blocks.visibleText
 	case len(v.Blocks) > 0:
 		source = v.blocks.visibleText
@@ -127,7 +127,7 @@ func (s *Server) complete(v Version) Version {
 		v.Opened = linkedURLs(source + "\n\n" + v.Text)
 	}
 	v.Mentions = mentions(source)
-	if len(v.Blocks) > 0 { // people get the text in a notification, so its mentions count too
+	if len(v.Blocks) > 0 { // people receive the text in a notification, so its mentions count too
 		for _, who := range mentions(v.Text) {
 			if !slices.Contains(v.Mentions, who) {
 				v.Mentions = append(v.Mentions, who)
@@ -137,7 +137,7 @@ func (s *Server) complete(v Version) Version {
 	return v
 }
 
-// warnTruncated reports that a text was cut, in the response and as a violation.
+// warnTruncated adds a warning to the response if the text was cut, and records a violation.
 func (s *Server) warnTruncated(r *request, c content, result object) object {
 	if c.truncated {
 		s.recordViolation(Truncated, r.call.Method, r.call.Channel, fmt.Sprintf("text cut to %d characters", maxText))

@@ -64,7 +64,7 @@ func (s *Server) shownTexts(channel string) []object {
 	return out
 }
 
-// info returns what a program must know to use the stand-in, such as ids and the time.
+// info returns the data that a program needs to use the stand-in, such as ids and the time.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Server) info() object {
 	}
 }
 
-// controlRequest has the fields of all controls that have no request type of their own.
+// controlRequest contains the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	Channel string `json:"channel"`
 	User    string `json:"user"`

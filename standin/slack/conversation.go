@@ -16,7 +16,8 @@ const (
 	maxPage     = 999
 )
 
-// readableChannel returns the channel of a call that reads messages.
+// readableChannel returns the channel of a call that reads messages. It refuses the call if the token lacks the scope
+// for this kind of channel.
 func (s *Server) readableChannel(r *request) *channel {
 	c := s.visibleChannel(r, "channel")
 	rig.RefuseIf(!s.granted(c.info.historyScope()), s.missingScope(c.info.historyScope()))
@@ -24,12 +25,12 @@ func (s *Server) readableChannel(r *request) *channel {
 	return c
 }
 
-// messageRange says which messages a call requests.
+// messageRange describes the messages that a call requests.
 type messageRange struct {
 	oldest, latest string
 	inclusive      bool
 	limit          int
-	all            bool // also return metadata
+	all            bool // the call also requests the messages' metadata
 	after          string
 }
 
@@ -55,7 +56,7 @@ func readRange(r *request) messageRange {
 
 const cursorPrefix = "next_ts:"
 
-// contains reports whether a ts is in the range.
+// contains reports whether the message with this ts is in the range.
 func (p messageRange) contains(ts string) bool {
 	low, high := compareTS(ts, p.oldest), compareTS(ts, p.latest)
 	if p.oldest != "" && (low < 0 || low == 0 && !p.inclusive) {
@@ -64,7 +65,7 @@ func (p messageRange) contains(ts string) bool {
 	return p.latest == "" || high < 0 || high == 0 && p.inclusive
 }
 
-// page returns the first p.limit messages of list, and the cursor of the next page.
+// page returns a response with the first p.limit messages of list, and with the cursor of the next page.
 func (s *Server) page(c *channel, p messageRange, list []*Message) object {
 	more := len(list) > p.limit
 	list = list[:min(len(list), p.limit)]
@@ -113,7 +114,7 @@ func (s *Server) threadReplies(r *request, c *channel) any {
 	root := c.byTS[ts]
 	failIf(root == nil || root.EphemeralTo != "" || (!root.Alive() && len(c.replies(ts)) == 0), "thread_not_found")
 	var list []*Message
-	if p.after == "" { // the first page begins with the parent message, whatever the time range is
+	if p.after == "" { // the first page begins with the parent message, even if it is outside the time range
 		list = append(list, root)
 	}
 	for _, m := range c.replies(ts) {

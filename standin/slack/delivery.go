@@ -11,21 +11,22 @@ import (
 	"telex/standin/rig"
 )
 
-// Kinds of deliveries to the app. A Fault selects them by Method.
+// Kinds of deliveries to the app. The field Method of a Fault selects deliveries by their kind.
 const (
 	kindEvent   = "event"
 	kindCommand = "command"
 	kindAction  = "action"
 )
 
-// ackTimeout is how long the app may take to acknowledge. Source: https://docs.slack.dev/apis/events-api/#responding
+// ackTimeout is how long the app may take to acknowledge a delivery. Source:
+// https://docs.slack.dev/apis/events-api/#responding
 const ackTimeout = 3 * time.Second
 
-// retryAfter returns how long to wait before each repeated delivery of an event: not at all, one minute, five minutes.
-// Source: https://docs.slack.dev/apis/events-api/#retries
+// retryAfter returns the wait before each repeated delivery of an event: none before the first repetition, then one
+// minute, then five minutes. Source: https://docs.slack.dev/apis/events-api/#retries
 func retryAfter() []time.Duration { return []time.Duration{0, time.Minute, 5 * time.Minute} }
 
-// AllEvents returns the events of this stand-in to which an app can subscribe.
+// AllEvents returns the names of the events to which an app can subscribe in this stand-in.
 func AllEvents() []string {
 	return []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim",
@@ -35,7 +36,7 @@ func AllEvents() []string {
 	}
 }
 
-// Delivery is a delivery to the app, and its result.
+// Delivery records that the server delivered an event, a command or a button press to the app, and the result.
 type Delivery struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"` // event, command or action
@@ -43,23 +44,23 @@ type Delivery struct {
 	Subtype string    `json:"subtype,omitempty"`
 	EventID string    `json:"event_id,omitempty"`
 	Channel string    `json:"channel,omitempty"`
-	// TS is the message that the delivery concerns.
+	// TS is the ts of the message that the delivery concerns.
 	TS       string    `json:"ts,omitempty"`
 	Attempts []Attempt `json:"attempts"`
-	// Acked is when the app acknowledged, or zero.
+	// Acked is when the app acknowledged the delivery, or zero.
 	Acked time.Time `json:"acked,omitzero"`
-	// Lost says that no more attempts follow.
+	// Lost means that the delivery failed and the server makes no further attempt.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Attempt is one attempt to deliver.
+// Attempt is one attempt of a delivery to the app.
 type Attempt struct {
 	At time.Time `json:"at"`
-	// Via is "socket" or "http", or "" if there was no socket.
+	// Via is "socket" or "http", or "" if the app had no open socket.
 	Via      string `json:"via,omitempty"`
 	Envelope string `json:"envelope_id,omitempty"`
 	Socket   int    `json:"socket,omitempty"` // the socket's number, from 1
-	// Retry is the number of earlier attempts, and Reason is why the last of them failed. The app gets both.
+	// Retry is the number of earlier attempts. Reason is why the last of them failed. The app receives both values.
 	Retry  int    `json:"retry,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Failed is why the attempt failed.
@@ -83,19 +84,19 @@ func (s *Server) Deliveries() []Delivery {
 	return list
 }
 
-// pendingDelivery is a delivery in progress.
+// pendingDelivery is a delivery that is still in progress.
 type pendingDelivery struct {
 	*Delivery
-	envelope string // the type of its envelopes in Socket Mode
+	envelope string // the type of the delivery's envelopes in Socket Mode
 	payload  object
-	// answerable says that an acknowledgement may contain an answer.
+	// answerable means that the app's acknowledgement may contain an answer to the person.
 	answerable bool
-	// done is called once, with s.mu held. It gets the content of the acknowledgement, or the reason why there was none.
-	// It may be nil.
+	// done is called once at the end of the delivery, with s.mu held. Its arguments are the content of the acknowledgement,
+	// or the reason why the app sent none. done may be nil.
 	done func(answer json.RawMessage, failed string)
 }
 
-// outcome is the result of an attempt.
+// outcome is the result of one attempt of a delivery.
 type outcome struct {
 	acked  bool
 	answer json.RawMessage
@@ -103,7 +104,7 @@ type outcome struct {
 	stop   bool // no further attempt follows, because the app refused further attempts or the server is closed
 }
 
-// deliverEvent delivers an event of a channel if the bot is in it and the app is subscribed.
+// deliverEvent delivers an event of a channel, if the bot is in the channel and the app is subscribed to the event.
 func (s *Server) deliverEvent(c *channel, name string, event object) {
 	subscription := name
 	if name == "message" {
@@ -134,7 +135,8 @@ func (s *Server) deliverEvent(c *channel, name string, event object) {
 	})
 }
 
-// verificationToken is a token in each request to the app: Slack's old proof that the platform sent the request.
+// verificationToken is a token in each request to the app. Slack used such tokens to prove the sender of a request
+// before it signed requests.
 const verificationToken = "standin-verification-token"
 
 // startDelivery starts a delivery. The caller holds s.mu. In Socket Mode, startDelivery queues the first envelope for a
@@ -155,7 +157,7 @@ func (s *Server) startDelivery(p *pendingDelivery) {
 	s.Host.Go(func() { s.deliver(ctx, p, o, rule) })
 }
 
-// call returns a Call that describes the delivery, so that faults can select it.
+// call returns a Call that describes the delivery, so that faults can select the delivery.
 func (p *pendingDelivery) call() *Call {
 	return &Call{
 		Call:    rig.Call{At: time.Now(), Method: p.Kind},
@@ -163,8 +165,8 @@ func (p *pendingDelivery) call() *Call {
 	}
 }
 
-// deliver makes attempts until the app acknowledges one, or no further attempt is left. o is the envelope of the first
-// attempt, or nil if it was not queued yet.
+// deliver makes attempts until the app acknowledges one, or the last attempt has failed. o is the envelope of the first
+// attempt, or nil if that envelope was not queued yet.
 func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, rule *Fault) {
 	var out outcome
 	waits := retryAfter()
@@ -200,7 +202,7 @@ func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, r
 	})
 }
 
-// attempt makes one attempt to deliver. rule is the fault that hits it, or nil.
+// attempt makes one attempt of a delivery. rule is the fault that hits the attempt, or nil.
 func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, reason string, o *envelope, rule *Fault) outcome {
 	if rule != nil {
 		switch rule.Action {
@@ -215,7 +217,7 @@ func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, rea
 	}
 	s.mu.Lock()
 	target := s.requestURL
-	over := ctx.Err() != nil // read under the lock, so that no envelope is queued after Reset
+	over := ctx.Err() != nil // read with s.mu held, so that no envelope is queued after Reset
 	if o == nil && target == "" && !over {
 		o = s.queueEnvelope(p, retry, reason)
 	}
@@ -231,7 +233,7 @@ func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, rea
 	return outcome{failed: "connection_failed"}
 }
 
-// recordAttempt records an attempt. The caller holds s.mu.
+// recordAttempt records an attempt of a delivery. The caller holds s.mu.
 func (s *Server) recordAttempt(p *pendingDelivery, a Attempt) {
 	a.At = time.Now()
 	p.Attempts = append(p.Attempts, a)

@@ -1,9 +1,9 @@
 // Package slack is a strict local imitation of Slack, for tests, for the demo, and for any bot in any language. It
-// serves one app in one workspace: the Web API, Socket Mode, and events that are posted to a request URL. Through it,
-// programs can act as people. It records everything that a person saw and when.
+// serves one app in one workspace: the Web API, Socket Mode, and events that it posts to a request URL. Tests can write
+// messages and press buttons as people. The package records what people saw, and when.
 //
-// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
-// the same misreading of the platform.
+// This package was written only from Slack's documentation, and shares no code with telex's Slack adapter. So it is
+// unlikely that both contain the same mistake about Slack.
 //
 // # In Go
 //
@@ -16,48 +16,52 @@
 //	seen := s.Screen("C1", time.Now()).In(ts) // the thread as it is on the screen
 //	bad := s.Stats().Violations.Total()
 //
-// The only source of time is package time, and all waits are on channels, so everything, including sockets, runs in
+// The only source of time is package time, and all waits are on channels. So the server, including its sockets, runs in
 // virtual time inside a testing/synctest bubble.
 //
 // # Where things are
 //
-// A client's API URL is <address>/api/, with Options.BotToken. With Options.AppToken, apps.connections.open returns a
-// ws URL that is valid for one socket. The ids of people begin with U. If U7 is a person, D7 is the direct message with
-// that person. C… is a public channel, and G… is a group message. SetChannel makes private channels. People and
-// channels are created when their ids are first used. The bot is a member of every channel until RemoveBot removes it.
+// Clients use the API URL <address>/api/ and the token Options.BotToken. With the token Options.AppToken, a call of
+// apps.connections.open returns a ws URL that is valid for one socket. The ids of people begin with U. If U7 is a
+// person, D7 is the direct message with that person. C… is a public channel, and G… is a group message. SetChannel
+// creates private channels. The server creates a person or a channel when its id is first used. The bot is a member of
+// every channel until RemoveBot removes it.
 //
 // # What is enforced
 //
-// The stand-in checks kinds of tokens, and scopes. It enforces rate limits: tiers per method, and a limit on
-// chat.postMessage per channel. A call beyond a limit gets 429 with Retry-After, and closes the limit's scope until
-// this time is over. Further calls in the scope get 429 as well. Stats counts both as violations, with details. Late
-// acknowledgements, texts that had to be cut, and the ts of a reply as thread_ts are also violations. A correct client
-// causes no violations.
+// The stand-in checks that each call has the right kind of token with the right scopes. It enforces Slack's tiers,
+// which limit each method, and a limit on chat.postMessage per channel. A call that exceeds a limit gets 429 with
+// Retry-After, and so does each further call to which the limit applies, until this time is over. Stats counts and
+// describes all of these calls as violations. Late acknowledgements, texts that had to be cut, and the ts of a reply as
+// thread_ts are also violations. A correct client causes no violations.
 //
 // Lengths count UTF-16 units of the text as it was sent. The maximum is 4,000 for an update, 12,000 for Markdown and
-// 40,000 for a post; a longer post is cut, with a warning. Blocks are validated as far as chat bots use them. A message
-// can stream for five minutes. Then it looks broken until an update repairs it.
+// 40,000 for a post. The stand-in cuts a longer post and adds a warning to the response. It validates the kinds of
+// blocks that chat bots use. A message can stream for five minutes. After that, it looks broken until an update repairs
+// it.
 //
-// An event that is not acknowledged within three seconds is delivered again at once, after one minute, and after five
-// minutes. Commands and buttons are not delivered again. A mention in a channel causes two events with the same ts. The
-// app also gets events about its own messages. Version.Mentions lists whom a message mentions. Every control sequence
-// counts, even in code and in Markdown.
+// If the app does not acknowledge an event within three seconds, the stand-in delivers the event again at once, after
+// one minute, and after five minutes. It delivers commands and buttons only once. A mention in a channel causes two
+// events with the same ts. The app also receives events about its own messages. Version.Mentions lists the users whom a
+// message mentions. Every control sequence counts as a mention, even in code and in Markdown.
 //
-// An app has a pane, in which people talk with it. The pane of an assistant (assistant_view) has threads, each with a
-// title and suggested prompts. An agent (Options.Agent) has suggested prompts above its Messages tab, and ignores
-// prompts for a thread. While an app streams or shows a status, the session of the thread has the status "processing",
-// and a person can stop it. The session stays in this state until the app ends the stream or sets an empty status.
+// People talk with an app in the app's pane. The pane of an assistant (assistant_view) has threads, each with a title
+// and suggested prompts. The pane of an agent (Options.Agent) shows suggested prompts only above its Messages tab, and
+// ignores prompts for a thread. While an app streams or shows a status, the session of the thread has the status
+// "processing", and a person can stop it. The session stays in this state until the app ends the stream or sets an
+// empty status.
 //
 // # What is missing
 //
-// More than one workspace, chat.postEphemeral, views, reactions, agents.sessions.*, the end of a session after an hour,
-// links in plain texts, and app_rate_limited. Events are sent even if the app lacks the scope for them. Forwarded
-// messages come from the same channel. client_msg_id is not an idempotency key, because no documentation calls it one.
-// During an outage or a restart, events are still posted to a request URL.
+// The stand-in has only one workspace. It does not support chat.postEphemeral, views, reactions, agents.sessions.*, the
+// end of a session after an hour, links in plain texts, and app_rate_limited. It sends events even if the app lacks the
+// scope for them. A person can forward messages only within a channel. client_msg_id is not an idempotency key, because
+// no documentation calls it one. During an outage or a restart, the stand-in still posts events to a request URL.
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
+// Besides the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events), the
+// stand-in has these:
 //
 //	POST   /control/say           {"channel":"C1","user":"U7","text":"<@U0STANDIN> hello"} → {"channel":"C1","ts":"…"}
 //	                              fields: Incoming; the content of files is base64

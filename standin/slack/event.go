@@ -7,7 +7,7 @@ type Event struct {
 	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 
 	Channel string `json:"channel,omitempty"`
-	// Message is the message after a message, edit or delete event.
+	// Message is the new state of the message in an event of kind message, edit or delete.
 	Message   *Message    `json:"message,omitempty"`
 	Status    *Status     `json:"status,omitempty"`
 	Prompts   *Prompts    `json:"prompts,omitempty"`
@@ -15,11 +15,11 @@ type Event struct {
 	Command   *CommandRun `json:"command,omitempty"`
 	Violation *Violation  `json:"violation,omitempty"`
 	Info      *Channel    `json:"info,omitempty"`
-	// Sockets is the number of sockets after a socket was opened or closed.
+	// Sockets is the number of open sockets in an event of kind socket.
 	Sockets int `json:"sockets,omitempty"`
 }
 
-// copyEvent copies what an event's pointers refer to.
+// copyEvent copies the values to which an event's pointers refer, so that a watcher shares no memory with the server.
 func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
@@ -32,5 +32,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventChannel sets the channel of an event to that of a call.
+// setEventChannel sets the channel of an event to the channel of a call.
 func setEventChannel(e *Event, c *Call) { e.Channel = c.Channel }

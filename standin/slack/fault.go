@@ -11,12 +11,12 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults on deliveries to the app. The Method of such a fault is event, command or action, or
-// "event|command|action" for all deliveries. The action fault.Latency is also possible.
+// Actions of faults that hit deliveries to the app. The Method of such a fault is event, command or action, or
+// "event|command|action" for all deliveries. A delivery can also be hit by the action fault.Latency.
 const (
-	// ActDrop loses an attempt to deliver, so that another one follows.
+	// ActDrop loses one attempt of a delivery, so that the server makes another one.
 	ActDrop = "drop"
-	// ActDuplicate delivers again although the app acknowledged.
+	// ActDuplicate delivers a second time although the app has acknowledged the first attempt.
 	ActDuplicate = "duplicate"
 	// ActBadSignature signs a request to the app with a wrong secret.
 	ActBadSignature = "bad_signature"
@@ -24,16 +24,17 @@ const (
 	ActStale = "stale"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. A fault without a Method selects calls, but no
-// deliveries. Downloads have the method "file", uploads "upload", response URLs "respond", and opened sockets "socket".
-// Contains is searched for in text, markdown_text, blocks and chunks. RetryAfter is in whole seconds. A rate limit
-// blocks the scope of the method. The response of fault.Status has an HTML body.
+// Fault is a rule that determines which calls are hit, and what happens to them. A fault without a Method selects all
+// calls, but no deliveries. A download has the method "file", an upload "upload", a use of a response URL "respond",
+// and the opening of a socket "socket". Contains selects calls whose text, markdown_text, blocks or chunks contain this
+// string. RetryAfter is in whole seconds. The action RateLimit blocks the scope of the called method. The response of
+// the action Status has an HTML body.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault pauses.
+// Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// checkFault returns what is wrong with a fault.
+// checkFault returns an error if a fault is invalid.
 func checkFault(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Code != 0 || f.Description != "" || f.Scope != "" || f.Rate != 0:
@@ -76,7 +77,7 @@ func (c *Call) contains(text string) bool {
 	return false
 }
 
-// applyFault applies a fault instead of a call's effect or after it.
+// applyFault applies a fault in place of a call's effect, or after the effect.
 func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:

@@ -17,21 +17,22 @@ import (
 // File is a file of a message.
 type File struct {
 	ID    string `json:"id"`
-	Name  string `json:"name"`            // the name for downloads
-	Title string `json:"title,omitempty"` // the visible title; empty: the name
+	Name  string `json:"name"`            // the file name that clients use for downloads
+	Title string `json:"title,omitempty"` // the title that clients show; empty: Name
 	Mime  string `json:"mimetype"`
 	Size  int    `json:"size"`
-	// Content is the server's own slice, so the caller must not change it. The control API serves it separately.
+	// Content is not a copy but the server's own slice, so the caller must not change it. The control /control/file
+	// returns it.
 	Content []byte `json:"-"`
 
 	user    string
 	created time.Time
 }
 
-// storedFile is a file, possibly still being uploaded.
+// storedFile is a file that the server has stored, or whose upload is not complete yet.
 type storedFile struct {
 	File
-	length   int    // in bytes, as announced
+	length   int    // the size in bytes that the app stated before the upload
 	secret   string // part of the upload URL
 	received bool
 	complete bool
@@ -70,7 +71,8 @@ func (s *Server) uploadURL(r *request) any {
 	return object{"upload_url": s.base + uploadPath + f.ID + "/" + f.secret, "file_id": f.ID}
 }
 
-// receiveUpload receives the content of a file, as a body or as a form. The response is text.
+// receiveUpload stores the content of an uploaded file, which is the request's body or a file in a form. The response
+// is plain text.
 func (s *Server) receiveUpload(r *request) any {
 	id, secret, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, uploadPath), "/")
 	f := s.files[id]
@@ -136,8 +138,8 @@ func (s *Server) deleteFile(r *request) any {
 	return object{}
 }
 
-// DeleteFile deletes a file as a person. If the bot's message shows the file, the message is deleted too. A person's
-// message stays.
+// DeleteFile deletes a file as a person. If a message of the bot shows the file, DeleteFile also deletes the message. A
+// message of a person stays.
 func (s *Server) DeleteFile(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +161,8 @@ func (s *Server) dropFile(id, by string) {
 	}
 }
 
-// download serves url_private. To a call without a token that may read files, the platform responds with a sign-in page
-// and status 200.
+// download serves url_private, the link to a file. If the token may not read files, download responds like Slack with a
+// sign-in page and status 200.
 func (s *Server) download(r *request) any {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, downloadPath), "/")
 	if aerr := s.authorize(r, method{scopes: []string{"files:read"}}); aerr != nil {

@@ -10,40 +10,42 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a channel with everything that a person saw of it.
+// Message is one message of a channel, with every version that people saw.
 type Message struct {
 	TS        string `json:"ts"`
 	Channel   string `json:"channel"`
-	ThreadTS  string `json:"thread_ts,omitempty"` // ts of the parent; "" outside of threads and for parents
+	ThreadTS  string `json:"thread_ts,omitempty"` // for a reply: the ts of the thread's parent message
 	User      string `json:"user,omitempty"`
 	BotID     string `json:"bot_id,omitempty"`
-	FromBot   bool   `json:"from_bot"`            // from the app under test
+	FromBot   bool   `json:"from_bot"`            // the message is from the tested app
 	Subtype   string `json:"subtype,omitempty"`   // the subtype in the message's event
-	Broadcast bool   `json:"broadcast,omitempty"` // a reply that is also shown in the channel
+	Broadcast bool   `json:"broadcast,omitempty"` // the message is a reply in a thread that the channel also shows
 	// EphemeralTo is the only person who sees the message; "" means everybody.
 	EphemeralTo string `json:"ephemeral_to,omitempty"`
 	Files       []File `json:"files,omitempty"`
 	rig.Seen[Version]
-	// StreamEnds is when a native stream ends by itself; zero if the message is not streaming.
+	// StreamEnds is when the server ends a native stream that the app does not end. It is zero if the message is
+	// not streaming.
 	StreamEnds time.Time `json:"stream_ends,omitzero"`
 
 	stopped  bool     // a person stopped the stream
 	clientID string   // client_msg_id of a person's message
-	share    *Message // the message that a person forwarded with this one; nil: none
+	share    *Message // the message that this one forwards; nil: none
 }
 
-// Version is what a message showed from At until the next version.
+// Version is the content that a message showed from the time At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the API method that made the version. It is "person" if a person did, and "respond" for a response URL.
+	// Method is the API method that made the version. It is "person" for a person's message, and "respond" if the app used
+	// a response URL.
 	Method string `json:"method"`
-	// Text is the message's text as the platform stores it: escaped mrkdwn, or the source of Markdown.
+	// Text is the message's text in the form in which Slack stores it: escaped mrkdwn, or the source of Markdown.
 	Text string `json:"text"`
-	// Markdown is the source that was sent as markdown_text or streamed.
+	// Markdown is the source that the app sent as markdown_text or in a stream.
 	Markdown string          `json:"markdown,omitempty"`
 	Blocks   json.RawMessage `json:"blocks,omitempty"`
-	// Shown is what a person reads. The texts of blocks are on separate lines. Shown has names instead of mentions, labels
-	// instead of links, and characters instead of entities. Marks such as * and ` stay.
+	// Shown is the text that a person reads. The texts of blocks are on separate lines. Shown contains names in place of
+	// mentions, labels in place of links, and characters in place of entities. Marks such as * and ` stay.
 	Shown string `json:"shown"`
 	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Only the mentions in the first
 	// version notify people.
@@ -51,10 +53,10 @@ type Version struct {
 	Buttons  []Button        `json:"buttons,omitempty"`
 	Tasks    []Task          `json:"tasks,omitempty"` // the tasks that a stream shows
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// Opened are the URLs that the platform opens by itself to show link previews.
+	// Opened are the URLs that Slack itself fetches to show link previews.
 	Opened []string `json:"opened,omitempty"`
-	// Streaming is set while a native stream runs. Broken is set after the stream has ended by itself, until an update
-	// repairs the message.
+	// Streaming is set while a native stream runs. Broken is set if the server has ended the stream because of its age,
+	// until an update repairs the message.
 	Streaming bool `json:"streaming,omitempty"`
 	Broken    bool `json:"broken,omitempty"`
 
@@ -62,16 +64,16 @@ type Version struct {
 	previewsOff bool // link previews are off
 }
 
-// Shown returns what a person reads of the newest version.
+// Shown returns the text that a person reads in the newest version.
 func (m Message) Shown() string { return m.Last().Shown }
 
 // Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
-// Thread returns the ts of the thread that the message is in or would start.
+// Thread returns the ts of the thread to which the message belongs, or which a reply to the message would start.
 func (m Message) Thread() string { return cmp.Or(m.ThreadTS, m.TS) }
 
-// clone returns a copy that the server does not change.
+// clone returns a copy of the message that does not change when the server changes the message.
 func (m *Message) clone() Message {
 	c := *m
 	c.Seen = m.Copy()
@@ -94,7 +96,7 @@ func (m *Message) expire(now time.Time) {
 // Status is a status that assistant.threads.setStatus showed below a thread.
 type Status struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to"` // in the future while the status is shown
+	To     time.Time `json:"to"` // in the future while clients show the status
 	Text   string    `json:"text"`
 	Thread string    `json:"thread_ts"`
 }
@@ -108,7 +110,8 @@ type Screen struct {
 	Prompts  []Prompts `json:"prompts,omitempty"`
 }
 
-// In returns the messages of a thread, the parent first. For "", it returns the messages outside of threads.
+// In returns the messages of a thread, with the parent first. For the thread "", it returns the messages that the
+// channel itself shows.
 func (s Screen) In(thread string) []Message {
 	var list []Message
 	for _, m := range s.Messages {
@@ -126,15 +129,15 @@ type ChannelHistory struct {
 	Statuses []Status          `json:"statuses,omitempty"`
 	Titles   map[string]string `json:"titles,omitempty"` // titles of threads, by thread_ts
 	Prompts  []Prompts         `json:"prompts,omitempty"`
-	// Sessions has the status of each session by thread_ts. It is "processing" while the app works, and otherwise
-	// "active".
+	// Sessions contains the status of each session by thread_ts. The status is "processing" while the app works,
+	// and "active" at all other times.
 	Sessions map[string]string `json:"sessions,omitempty"`
 }
 
 // History returns a copy of all messages of a channel, including deleted ones, sorted by ts.
 func (s *Server) History(id string) []Message { return s.Chronicle(id).Messages }
 
-// Chronicle returns everything that happened in a channel. It is a copy.
+// Chronicle returns a copy of everything that happened in a channel.
 func (s *Server) Chronicle(id string) ChannelHistory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +154,7 @@ func (s *Server) Chronicle(id string) ChannelHistory {
 }
 
 // View returns the messages that a person saw in a channel at a moment, each with its versions up to then. The last
-// version was on the screen.
+// version of each message is the one that the person saw.
 func (s *Server) View(id string, at time.Time) []Message { return s.Screen(id, at).Messages }
 
 // Screen returns everything that a person saw in a channel at a moment.

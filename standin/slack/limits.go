@@ -7,14 +7,14 @@ import (
 	"telex/standin/quota"
 )
 
-// Limits are the rates that the platform enforces per app and workspace. A zero field means the published value (in
-// Options.Hidden: no limit), and a negative field disables the limit.
+// Limits are the rate limits that Slack enforces per app and workspace. A zero field means the published value, or in
+// Options.Hidden no limit. A negative field disables the limit.
 //
-// The tiers are from https://docs.slack.dev/apis/web-api/rate-limits. So is "one message per second per channel", with
-// short bursts and with several hundred messages per minute in the workspace. That page states neither the length of
-// the bursts nor the exact maximum.
+// The tiers are from https://docs.slack.dev/apis/web-api/rate-limits. The same page allows one message per second and
+// channel, with short bursts, and several hundred messages per minute in the workspace. It states neither the length of
+// the bursts nor the exact maximum of messages.
 type Limits struct {
-	// Tier1 to Tier4 are calls per minute of each method in that tier.
+	// Tier1 to Tier4 are the numbers of calls per minute that are allowed of each method in that tier.
 	Tier1 int `json:"tier1"`
 	Tier2 int `json:"tier2"`
 	Tier3 int `json:"tier3"`
@@ -26,12 +26,12 @@ type Limits struct {
 	PostPerMinute int `json:"post_per_minute"`
 	// StatusPerMinute limits assistant.threads.setStatus.
 	StatusPerMinute int `json:"status_per_minute"`
-	// Methods are calls per minute of single methods. They replace the limits of the methods' tiers.
+	// Methods are the numbers of calls per minute of single methods. They replace the limits of the methods' tiers.
 	Methods map[string]int `json:"methods"`
-	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
-	// others. Published: 20 ms.
+	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
+	// others. The default is 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. Published: 1.
+	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. The default is 1.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 
@@ -49,7 +49,8 @@ func NoLimits() Limits {
 	return Limits{Tier1: -1, Tier2: -1, Tier3: -1, Tier4: -1, PostPerSecond: -1, PostBurst: -1, PostPerMinute: -1, StatusPerMinute: -1}
 }
 
-// perMinute returns how often a method may be called per minute; 0 or less means no limit.
+// perMinute returns how often a client may call a method per minute. A number of 0 or less means that there is no
+// limit.
 func (l Limits) perMinute(method string) int {
 	if n, ok := l.Methods[method]; ok {
 		return n
@@ -94,12 +95,12 @@ func (l *limiter) post(channel string) *quota.Scope {
 	})
 }
 
-// seconds rounds a wait up to whole seconds.
+// seconds returns the Retry-After for a wait: whole seconds, rounded up, and at least MinRetryAfter.
 func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces both sets of limits. It resets the counters, and unblocks all scopes.
+// SetLimits replaces the published and the hidden limits. It resets the counters, and unblocks all scopes.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +108,7 @@ func (s *Server) SetLimits(published, hidden Limits) {
 	s.limiter.Open()
 }
 
-// checkBlocked responds with 429 while a scope is blocked, because the client must wait.
+// checkBlocked returns a 429 while a scope is blocked by an earlier 429.
 func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
 	r := s.limiter.Closed(now, sc)
 	if r == nil {
@@ -117,7 +118,8 @@ func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiEr
 	return tooMany(s.limiter.seconds(r.Wait))
 }
 
-// charge counts a call in its scope. If the call exceeds the limit, charge responds with 429 and blocks the scope.
+// charge counts a call in its scope. If the call exceeds the limit of the scope, charge refuses it with 429 and blocks
+// the scope.
 func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) {
 	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
 		panic(aerr)

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// markdownShown converts Markdown to mrkdwn that reads as a client shows the Markdown: lists have bullets and numbers,
-// and code is unchanged. All other marks stay.
+// markdownShown converts Markdown to mrkdwn with the text that a client shows: lists have bullets and numbers, and
+// entities in code stay visible as they are. All other marks stay.
 func markdownShown(text string) string { return escapeCodeEntities(renderLists(text)) }
 
 // lineOf matches a line's quote marks and indentation, and, if the line begins a list item, the item's mark with the
 // spaces after it.
 var lineOf = regexp.MustCompile(`^((?:> ?)*)( *)(?:([-*+]|(\d{1,9})[.)])( {1,4})\S)?`)
 
-// list is a list that further lines can continue. It has the last character of the list's marks, the number of its last
-// item, and the column at which that item's text begins.
+// list is a list that further lines can continue. mark is the last character of the list's marks. number is the number
+// of the last item, and column is where the text of that item begins.
 type list struct {
 	mark           byte
 	number, column int
 }
 
-// openLists are the lists that a line can belong to, the outermost first. quote holds the quote marks of the previous
-// line. paragraph says that the previous line belongs to a paragraph, which the next line can continue.
+// openLists are the lists to which a line can belong, with the outermost first. quote contains the quote marks of the
+// previous line. paragraph means that the previous line belongs to a paragraph, which the next line can continue.
 type openLists struct {
 	open      []list
 	quote     string
@@ -52,8 +52,8 @@ func renderLists(text string) string {
 	return b.String()
 }
 
-// closeDeeper closes the lists to which a line with this indentation does not belong. It returns the outermost list
-// that it closed.
+// closeDeeper removes the lists to which a line with this indentation does not belong. It returns the outermost list
+// that it removed.
 func (l *openLists) closeDeeper(indent int) (left list) {
 	for n := len(l.open); n > 0 && l.open[n-1].column > indent; n-- {
 		left = l.open[n-1]
@@ -72,7 +72,7 @@ func (l *openLists) render(line string) string {
 	blank, paragraph := strings.TrimSpace(body) == "", l.paragraph
 	l.paragraph = !blank
 	if mark == "" || strings.Trim(body, "-* \n") == "" {
-		if !blank && !paragraph { // otherwise the line continues the paragraph above
+		if !blank && !paragraph { // a line directly below a paragraph continues the paragraph
 			l.closeDeeper(indent)
 		}
 		return line
@@ -99,8 +99,8 @@ func (l *openLists) render(line string) string {
 	return m[1] + m[2] + shown + body[indent+len(mark):]
 }
 
-// escapeCodeEntities escapes the entities in code once more, because "&lt;" shows "<" outside of code but "&lt;" in
-// code. Source: https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references
+// escapeCodeEntities escapes the entities in code once more. In Markdown, "&lt;" shows "<" outside of code, but "&lt;"
+// in code. Source: https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references
 func escapeCodeEntities(text string) string {
 	if !strings.ContainsRune(text, '`') || !strings.ContainsRune(text, '&') {
 		return text
@@ -116,7 +116,7 @@ func escapeCodeEntities(text string) string {
 }
 
 // nextCode returns the start and end of the next code after at: a fenced block with its fences, or a span with its
-// backticks. If there is no more code, both are the length of the text.
+// backticks. If there is no more code, begin and end are the length of the text.
 func nextCode(text string, at int) (begin, end int) {
 	for i := at; i < len(text); {
 		switch text[i] {
@@ -146,8 +146,8 @@ func startsLine(text string, i int) bool {
 	return strings.Trim(line, "> ") == ""
 }
 
-// fencedLen returns the length of the block at the start of text, whose fence has n backticks. An unclosed block
-// extends to the end.
+// fencedLen returns the length of the fenced code block at the start of text, whose fence has n backticks. A block
+// without a closing fence extends to the end of text.
 func fencedLen(text string, n int) int {
 	at := 0
 	for {

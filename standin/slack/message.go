@@ -45,8 +45,9 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 	})
 }
 
-// remove deletes m. by is "bot" or "person". A thread's parent that has replies becomes a tombstone, and the event
-// reports this as a change. Source: https://github.com/openclaw/openclaw/pull/22035
+// remove deletes m and sends the event. by is "bot" or "person". If m is a thread's parent that has replies, a
+// tombstone replaces it, and the event reports a changed message. Source:
+// https://github.com/openclaw/openclaw/pull/22035
 func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)
 	m.Deleted, m.DeletedBy = time.Now(), by
@@ -69,8 +70,9 @@ func (s *Server) remove(c *channel, m *Message, by string) {
 	})
 }
 
-// sendMessageEvents sends the events of a new message: message, and app_mention if it mentions the bot outside of a
-// direct message. Both events have the same ts. Source: https://docs.slack.dev/reference/events/app_mention
+// sendMessageEvents sends the events about a new message: message, and also app_mention if the message mentions the bot
+// outside of a direct message. Both events have the same ts. Source:
+// https://docs.slack.dev/reference/events/app_mention
 func (s *Server) sendMessageEvents(c *channel, m *Message) {
 	event := s.wire(c, m)
 	event["channel"], event["channel_type"], event["event_ts"] = c.info.ID, c.info.channelType(), m.TS
@@ -88,7 +90,7 @@ func (s *Server) sendMentionEvent(c *channel, m *Message) {
 	s.deliverEvent(c, "app_mention", event)
 }
 
-// wire returns m in the form of methods and events.
+// wire returns m in the form that methods and events have in common.
 func (s *Server) wire(c *channel, m *Message) object {
 	v := m.Last()
 	w := object{"type": "message", "ts": m.TS, "text": v.Text, "team": TeamID}
@@ -138,9 +140,9 @@ func (s *Server) wire(c *channel, m *Message) object {
 	return w
 }
 
-// wireShare returns a forwarded message in the form of an attachment of the message that forwards it. Source:
-// https://docs.slack.dev/reference/messaging/attachments. The fields of messages are not documented:
-// https://hackage.haskell.org/package/slack-web has recorded them.
+// wireShare returns a forwarded message as an attachment of the message that forwards it. Source:
+// https://docs.slack.dev/reference/messaging/attachments. Slack does not document the fields of such an attachment.
+// They are from recorded responses in https://hackage.haskell.org/package/slack-web.
 func (s *Server) wireShare(c *channel, m *Message) object {
 	text, author := m.Last().Text, s.users[m.User].Name
 	if m.User == BotUser {
@@ -160,7 +162,7 @@ func (s *Server) wireShare(c *channel, m *Message) object {
 	return w
 }
 
-// addThread adds to w the fields that a thread's parent has about its replies.
+// addThread adds the fields about the replies to w, if m is the parent of a thread.
 func (s *Server) addThread(c *channel, m *Message, w object) {
 	if m.ThreadTS != "" {
 		return
@@ -179,7 +181,7 @@ func (s *Server) addThread(c *channel, m *Message, w object) {
 	w["reply_users"], w["reply_users_count"] = users, len(users)
 }
 
-// replies returns the replies in a thread that are not deleted and that everybody sees.
+// replies returns the replies in a thread, without deleted ones and those that only one person sees.
 func (c *channel) replies(thread string) []*Message {
 	var list []*Message
 	for _, m := range c.messages {
@@ -190,7 +192,7 @@ func (c *channel) replies(thread string) []*Message {
 	return list
 }
 
-// tombstone returns what remains of a thread's deleted parent while the thread has replies.
+// tombstone returns the message that replaces a deleted parent of a thread while the thread has replies.
 func tombstone(m *Message) object {
 	return object{
 		"type": "message", "subtype": "tombstone", "ts": m.TS, "thread_ts": m.TS, "hidden": true,

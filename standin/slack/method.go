@@ -36,12 +36,12 @@ const (
 	tierStatus
 )
 
-// method describes a method as its page does.
+// method describes a method of the Web API according to its page in Slack's documentation.
 type method struct {
 	tier tier
-	// scopes lists scopes of which the token needs one. If it is empty, the token needs none.
+	// scopes lists the scopes of which the token needs at least one. If scopes is empty, the token needs no scope.
 	scopes []string
-	// app says that the method requires the app's token instead of the bot's.
+	// app means that the method requires the app's token in place of the bot's token.
 	app bool
 	run func(s *Server, r *request) any
 }
@@ -57,7 +57,7 @@ func methods() map[string]method {
 	return map[string]method{
 		"auth.test": {run: (*Server).authTest},
 		"api.test":  {tier: tier4, run: (*Server).apiTest},
-		// Older pages of the documentation say tier 1. Limits.Methods can set that limit.
+		// Older pages of Slack's documentation assign this method to tier 1. Limits.Methods can set that limit.
 		"apps.connections.open": {tier: tier3, app: true, scopes: []string{"connections:write"}, run: (*Server).openConnection},
 
 		methodPost:          {tier: tierPost, scopes: write, run: (*Server).postMessage},
@@ -87,7 +87,7 @@ func methods() map[string]method {
 	}
 }
 
-// AllScopes returns all scopes that a bot can be granted here, and the scopes of the app's token.
+// AllScopes returns all scopes that the stand-in supports, for the bot's token and for the app's token.
 func AllScopes() []string {
 	return []string{
 		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands",
@@ -123,13 +123,13 @@ func (r *request) token() string {
 	return r.text("token")
 }
 
-// authorize checks the token, its kind and its scopes, in the platform's order.
+// authorize checks the token, its kind and its scopes in the same order as Slack.
 func (s *Server) authorize(r *request, m method) *apiError {
 	if r.call.Method == "api.test" {
 		return nil
 	}
 	token := r.token()
-	if m.app { // the app's token is accepted only in the header
+	if m.app { // Slack accepts the app's token only in the header
 		token = strings.TrimSpace(strings.TrimPrefix(r.http.Header.Get("Authorization"), "Bearer "))
 	}
 	switch {

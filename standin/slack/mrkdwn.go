@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// units returns the length of a text in UTF-16 units. The platform says "characters", which may mean code points or
-// UTF-16 units. To assume UTF-16 units is stricter.
+// units returns the length of a text in UTF-16 units. Slack's documentation says "characters", which may mean code
+// points or UTF-16 units. The stand-in assumes UTF-16 units, because that is stricter.
 func units(text string) int {
 	n := 0
 	for _, r := range text {
@@ -30,7 +30,7 @@ func cutUnits(text string, n int) string {
 // span is a piece of mrkdwn: a control sequence <…>, or the text between two control sequences.
 type span struct {
 	raw     string
-	control string // the text between < and >; "" for text
+	control string // the text between < and >; "" if the piece is text
 }
 
 // control matches control sequences. A "<" that does not begin a control sequence is text, as in "<!DOCTYPE html>".
@@ -56,8 +56,8 @@ func spans(text string) []span {
 	return list
 }
 
-// mentioned returns whom a control sequence mentions: a user id, "!channel", "!here", "!everyone" or "!subteam^S…". For
-// other control sequences, it returns "".
+// mentioned returns the user or group that a control sequence mentions: a user id, "!channel", "!here", "!everyone" or
+// "!subteam^S…". For other control sequences, it returns "".
 func (p span) mentioned() string {
 	target, _, _ := strings.Cut(p.control, "|")
 	switch {
@@ -69,8 +69,8 @@ func (p span) mentioned() string {
 	return ""
 }
 
-// mentions returns whom a text mentions, without duplicates, in order. Mentions in code count too, because the platform
-// resolves control sequences before it formats the text.
+// mentions returns the users and groups that a text mentions, in order and without duplicates. It also counts mentions
+// in code, because Slack resolves control sequences before it formats the text.
 func mentions(text string) []string {
 	var list []string
 	seen := make(map[string]bool)
@@ -83,8 +83,8 @@ func mentions(text string) []string {
 	return list
 }
 
-// normalize returns a mrkdwn text as the platform stores it. Everything outside of control sequences and entities is
-// escaped.
+// normalize returns a mrkdwn text in the form in which Slack stores it: &, < and > are escaped outside of control
+// sequences and entities.
 func normalize(text string) string {
 	var b strings.Builder
 	for _, p := range spans(text) {
@@ -103,8 +103,8 @@ func escape(text string) string {
 	return strings.NewReplacer("&amp;", "&amp;", "&lt;", "&lt;", "&gt;", "&gt;", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// linkPattern matches URLs that the platform turns into links, in mrkdwn and in Markdown. It also matches code, because
-// URLs in code are no links.
+// linkPattern matches URLs that Slack turns into links, in mrkdwn and in Markdown. It also matches code, so that it
+// does not match the URLs inside code, which Slack does not turn into links.
 var linkPattern = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
 
 // linkedURLs returns the URLs that a text links to, sorted and without duplicates.
@@ -114,8 +114,8 @@ func linkedURLs(text string) []string {
 	return slices.Compact(list)
 }
 
-// shownText returns what a person reads of a mrkdwn text: names instead of mentions, labels instead of links,
-// characters instead of entities. The marks of bold, italic and code stay.
+// shownText returns a mrkdwn text as a person reads it, with names in place of mentions, labels in place of links, and
+// characters in place of entities. The marks of bold, italic and code stay.
 func (s *Server) shownText(text string) string {
 	var b strings.Builder
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// The pane is where people talk with the app. An assistant (assistant_view) has separate threads there. An agent
-// (agent_view) has its Messages tab. Source: https://docs.slack.dev/ai/developing-agents and
+// People talk with the app in its pane. The pane of an assistant (assistant_view) has separate threads. The pane of an
+// agent (agent_view) is its Messages tab. Source: https://docs.slack.dev/ai/developing-agents and
 // https://docs.slack.dev/ai/migrating-to-agent-messaging
 
 // Prompts are questions that the app suggested.
 // Source: https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 type Prompts struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to,omitzero"` // when other prompts replaced these or a person wrote
+	To     time.Time `json:"to,omitzero"` // when other prompts replaced these, or a person wrote a message
 	Thread string    `json:"thread_ts,omitempty"`
 	Title  string    `json:"title,omitempty"`
 	List   []Prompt  `json:"prompts"`
@@ -35,12 +35,13 @@ const (
 )
 
 const (
-	// maxPrompts is the maximum number of suggested prompts: "up to four suggested prompts".
+	// maxPrompts is the maximum number of suggested prompts. Slack's documentation says "up to four suggested
+	// prompts".
 	maxPrompts = 4
-	// maxTitle is the maximum length of a session's title, which is set from a thread's title. Source:
-	// https://docs.slack.dev/reference/methods/agents.sessions.rename
+	// maxTitle is the maximum length of a session's title. Slack uses the title of the thread as the title of the
+	// session. Source: https://docs.slack.dev/reference/methods/agents.sessions.rename
 	maxTitle = 200
-	// statusLifetime is how long a status is shown if nothing ends it. Source:
+	// statusLifetime is how long clients show a status if the app neither changes it nor posts a message. Source:
 	// https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 	statusLifetime = 2 * time.Minute
 	// maxLoading is the maximum number of loading_messages, which alternate in a status.
@@ -105,8 +106,8 @@ func (s *Server) OpenHome(user string) {
 	})
 }
 
-// PressPrompt lets a person press a suggested prompt. This sends the prompt's message in the thread, or outside of
-// threads if thread is "". It returns the message's ts, or "" if no such prompt is shown.
+// PressPrompt lets a person press a suggested prompt, which sends the prompt's message in the thread. If thread is "",
+// the message is outside of threads. PressPrompt returns the message's ts, or "" if Slack shows no such prompt.
 func (s *Server) PressPrompt(user, thread, title string) string {
 	user = cmp.Or(user, DefaultUser)
 	message := ""
@@ -121,7 +122,7 @@ func (s *Server) PressPrompt(user, thread, title string) string {
 	return s.Say(Incoming{User: user, Text: message, Thread: thread})
 }
 
-// prompt returns the message of the prompt with this title, or "" if none is shown.
+// prompt returns the message of the prompt with this title, or "" if the thread shows no such prompt.
 func (c *channel) prompt(thread, title string) string {
 	for _, p := range c.prompts {
 		i := slices.IndexFunc(p.List, func(one Prompt) bool { return one.Title == title })
@@ -132,7 +133,7 @@ func (c *channel) prompt(thread, title string) string {
 	return ""
 }
 
-// endPrompts removes the prompts of a thread.
+// endPrompts removes the suggested prompts of a thread.
 func (c *channel) endPrompts(thread string) {
 	for i := range c.prompts {
 		if p := &c.prompts[i]; p.Thread == thread && p.To.IsZero() {
@@ -141,9 +142,9 @@ func (c *channel) endPrompts(thread string) {
 	}
 }
 
-// StopSession lets a person press the stop button of a session, which Slack shows while the app works. The streams in
-// the session end. The session's status stays until the app changes it. StopSession reports whether there was such a
-// button. Source: https://docs.slack.dev/reference/events/agent_session_stopped
+// StopSession lets a person press the stop button of a session, which Slack shows while the app works. It ends the
+// streams in the session. The session keeps its status until the app changes it. StopSession returns false if Slack
+// shows no stop button. Source: https://docs.slack.dev/reference/events/agent_session_stopped
 func (s *Server) StopSession(channel, user, thread string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +171,7 @@ func (s *Server) StopSession(channel, user, thread string) bool {
 	return true
 }
 
-// threadOf returns the thread that a call about the pane names.
+// threadOf returns the channel and the thread that a call about the pane names.
 func (s *Server) threadOf(r *request) (*channel, string) {
 	c := s.writableChannel(r, "channel_id")
 	ts := r.text("thread_ts")

@@ -9,14 +9,15 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the maximum size of a request in bytes, which may be an upload in a form.
+// maxBody is the maximum size of a request in bytes. It is large because a request may upload a file in a form.
 const maxBody = 64 << 20
 
 // params are the arguments of a call.
 type params struct {
 	rig.Form
 	file []byte // the content of an uploaded file
-	// noCharset says that a JSON body has no charset, about which the platform warns.
+	// noCharset means that the content type of a JSON body has no charset. Like Slack, the stand-in then adds a
+	// warning to the response.
 	noCharset bool
 }
 
@@ -46,7 +47,7 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 	switch {
 	case p.Kind == "application/json":
 		p.noCharset = p.Options["charset"] == ""
-		delete(p.Values, "token") // only the header can contain the token of a call with a JSON body
+		delete(p.Values, "token") // with a JSON body, Slack accepts the token only in the header
 	case len(p.Rest) == 0:
 	case strings.HasPrefix(r.URL.Path, uploadPath):
 		p.file = p.Rest
@@ -61,10 +62,10 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 // text returns an argument, or "" if it is absent.
 func (p *params) text(name string) string { return p.Values[name] }
 
-// has reports whether an argument is present, even if empty.
+// has reports whether an argument is present, even if its value is empty.
 func (p *params) has(name string) bool { _, ok := p.Values[name]; return ok }
 
-// integer parses an integer. It returns d if the argument is absent or no integer.
+// integer parses an argument that is an integer. It returns d if the argument is absent or not an integer.
 func (p *params) integer(name string, d int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(p.Values[name]))
 	if err != nil {
@@ -73,7 +74,7 @@ func (p *params) integer(name string, d int) int {
 	return n
 }
 
-// flag parses a boolean as it appears in forms: "true" or "1".
+// flag parses an argument that is a boolean. In forms, Slack accepts "true" and "1".
 func (p *params) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(p.Values[name])) {
 	case "true", "1":

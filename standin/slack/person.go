@@ -9,10 +9,10 @@ import (
 
 // Incoming is a message of a person or of another bot.
 type Incoming struct {
-	// Channel is the channel: D… is a direct message, G… is a group message, and C… is a channel. It is created if it does
-	// not exist. Empty means the direct message with User.
+	// Channel is the id of the channel: D… is a direct message, G… is a group message, and C… is a public channel. Say
+	// creates the channel if necessary. Empty means the direct message with User.
 	Channel string `json:"channel"`
-	// User is the writer. Empty means the person of the direct message, or DefaultUser in other channels.
+	// User is the id of the writer. Empty means the person of the direct message, or DefaultUser in other channels.
 	User string `json:"user"`
 	// Text is mrkdwn. <@U…>, <!channel> and <https://…|label> are control sequences; all other &, < and > are escaped, as
 	// in Slack's own editor.
@@ -20,10 +20,10 @@ type Incoming struct {
 	// Thread is the ts of a message to reply to. With Broadcast, the channel also shows the reply.
 	Thread    string `json:"thread_ts"`
 	Broadcast bool   `json:"broadcast"`
-	// Bot makes this a message of another app's bot with this name.
+	// If Bot is set, the message is from another app's bot with this name.
 	Bot   string       `json:"bot"`
 	Files []Attachment `json:"files"`
-	// Share is the ts of a message of the same channel that is forwarded with this one. With Share, Text may be empty.
+	// Share is the ts of a message of the same channel that this message forwards. With Share, Text may be empty.
 	Share string `json:"share"`
 }
 
@@ -32,13 +32,13 @@ type Attachment struct {
 	Name    string `json:"name"`
 	Mime    string `json:"mimetype"` // empty: derived from the name
 	Content []byte `json:"content"`
-	// Size is the size in bytes that the platform announces; 0 means the true size. If Size is negative, the platform
-	// announces 0.
+	// Size is the size in bytes that the app is told; 0 means the true size. If Size is negative, the app is told the size
+	// 0.
 	Size int `json:"size"`
 }
 
-// Say sends a message of a person and returns its ts. It returns "" if that is impossible: the channel is archived, the
-// thread does not exist, or the message is empty.
+// Say sends a message of a person and returns its ts. It returns "" if the channel is archived, the thread does not
+// exist, or the message is empty.
 func (s *Server) Say(in Incoming) string {
 	ts, _ := s.say(in) // only the control API needs the reason
 	return ts
@@ -105,7 +105,7 @@ func (s *Server) Edit(channel, ts, text string) bool {
 	return true
 }
 
-// Delete deletes a message as a person. A person may delete the bot's messages too, as an administrator may.
+// Delete deletes a message as a person. Like an administrator, a person may also delete the bot's messages.
 func (s *Server) Delete(channel, ts string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxAppAnswer is how many bytes of an app's response are read at most.
+// maxAppAnswer is the maximum number of bytes that the server reads of an app's response.
 const maxAppAnswer = 1 << 20
 
 // Sign returns the signature of a request to the app: "v0=" and the HMAC-SHA256 of "v0:timestamp:body" in hex. Source:
@@ -32,8 +32,8 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// SetRequestURL disables Socket Mode and posts events, commands and button presses to the URL. The app at this URL must
-// first answer the platform's challenge within three seconds. An empty URL enables Socket Mode again.
+// SetRequestURL disables Socket Mode. From then on, the server posts events, commands and button presses to the URL.
+// The app at this URL must first answer Slack's challenge within three seconds. An empty URL enables Socket Mode again.
 func (s *Server) SetRequestURL(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.challenge(ctx, target); err != nil {
@@ -65,14 +65,14 @@ func (s *Server) challenge(ctx context.Context, target string) error {
 	var told struct {
 		Challenge string `json:"challenge"`
 	}
-	form, _ := url.ParseQuery(string(got.body)) // a body that is not a form has no challenge
+	form, _ := url.ParseQuery(string(got.body)) // ignore the error: a body that is not a form contains no challenge
 	if strings.TrimSpace(string(got.body)) != secret && (json.Unmarshal(got.body, &told) != nil || told.Challenge != secret) && form.Get("challenge") != secret {
 		return errors.New("the challenge was not answered")
 	}
 	return nil
 }
 
-// appAnswer is the app's response to a request.
+// appAnswer is the app's response to a request of the server.
 type appAnswer struct {
 	status  int
 	noRetry bool
@@ -111,7 +111,7 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 	return appAnswer{status: res.StatusCode, noRetry: res.Header.Get("X-Slack-No-Retry") == "1", body: data}, nil
 }
 
-// push makes one attempt to deliver over HTTP.
+// push makes one attempt of a delivery over HTTP.
 func (s *Server) push(ctx context.Context, p *pendingDelivery, target string, retry int, reason string, rule *Fault) outcome {
 	contentType, body := "application/json", rig.Encode(p.payload)
 	switch p.Kind {

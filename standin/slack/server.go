@@ -26,40 +26,40 @@ const (
 type Options struct {
 	// BotToken is the app's token in the workspace, xoxb-…; DefaultBotToken if empty.
 	BotToken string
-	// AppToken opens sockets, xapp-…; DefaultAppToken if empty.
+	// AppToken is the token with which the app opens sockets, xapp-…; DefaultAppToken if empty.
 	AppToken string
-	// SigningSecret signs requests to a request URL; DefaultSigningSecret if empty.
+	// SigningSecret is the secret with which the server signs requests to the app; DefaultSigningSecret if empty.
 	SigningSecret string
 	// BotName is the bot's user name; "telex" if empty.
 	BotName string
 	// Scopes are the scopes of the bot's token; AllScopes if nil.
 	Scopes []string
-	// Subscriptions are the events that the app is subscribed to; AllEvents if nil.
+	// Subscriptions are the events to which the app is subscribed; AllEvents if nil.
 	Subscriptions []string
 	// BaseURL is the base URL of the server for the links that it returns. If empty, it is the URL at which the last call
 	// to the Web API arrived. Before the first call, it is the TCP listener's address.
 	BaseURL string
-	// RequestURL is the URL to which events, commands and button presses are posted. If empty, the app is in Socket Mode.
-	// SetRequestURL sets the URL later, and verifies it.
+	// RequestURL is the URL to which the server posts events, commands and button presses. If RequestURL is empty, the app
+	// is in Socket Mode. SetRequestURL can set the URL later, and verifies it.
 	RequestURL string
-	// Dial connects to the request URL; nil: the real network.
+	// Dial opens connections to the request URL. If Dial is nil, the server uses the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Limits are the published limits. A call beyond them gets 429 and is a violation. A zero field means the value in
-	// PublishedLimits.
+	// Limits are the published limits. A call that exceeds them gets 429 and counts as a violation. A zero field means the
+	// value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 but is
-	// not a violation. A zero field means no limit.
+	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them gets 429,
+	// but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call; half of it passes before the call takes effect.
+	// Latency is the duration of each call. The call takes effect after half of it.
 	Latency time.Duration
 	// StreamLife is how long a message may stream; 0 means 5 minutes.
 	StreamLife time.Duration
 	// SocketLife is the time after which the server closes a socket to refresh it; 0 means 18,060 seconds.
 	SocketLife time.Duration
-	// Agent makes the app an agent (agent_view in its manifest), with conversations in the Messages tab. Otherwise the app
-	// is an assistant (assistant_view) with separate threads.
+	// Agent makes the app an agent (agent_view in its manifest), with conversations in the Messages tab. Without Agent, the
+	// app is an assistant (assistant_view) with separate threads.
 	Agent bool
-	// EditWindow is how long a message can be edited; 0: forever.
+	// EditWindow is how long the bot can edit a message after posting it; 0 means forever.
 	EditWindow time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
@@ -81,8 +81,8 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Server imitates Slack for one app in one workspace. It is an http.Handler. Serve lets it answer on a listener, real
-// or in memory. All methods may be called from any goroutine.
+// Server imitates Slack for one app in one workspace. It is an http.Handler. Serve answers requests on a listener,
+// which may be a real one or one in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -91,12 +91,12 @@ type Server struct {
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
-	// background is the context of deliveries, which outlive the calls that caused them. Close ends this context, and
-	// Reset replaces it by a new one.
+	// background is the context of deliveries, which continue after the calls that caused them. Close ends this context,
+	// and Reset replaces it by a new one.
 	background    context.Context //nolint:containedctx // see above
 	endBackground context.CancelFunc
 
-	base       string // set by Options.BaseURL, or learned from calls
+	base       string // base URL for links: Options.BaseURL, or the URL of the last call
 	requestURL string
 	revoked    bool
 
@@ -110,7 +110,7 @@ type Server struct {
 
 	tickets    map[string]socketTicket
 	sockets    []*socket
-	nextSocket int // index of the socket that gets the next envelope
+	nextSocket int // index of the socket that receives the next envelope
 	envelopes  map[string]*envelope
 	deliveries []*Delivery
 	commands   []*CommandRun
@@ -146,10 +146,10 @@ func (s *Server) BotToken() string { return s.opts.BotToken }
 // AppToken returns the token that opens sockets.
 func (s *Server) AppToken() string { return s.opts.AppToken }
 
-// SigningSecret returns the secret with which requests to the app are signed.
+// SigningSecret returns the secret with which the server signs requests to the app.
 func (s *Server) SigningSecret() string { return s.opts.SigningSecret }
 
-// reset removes all state. Pending deliveries are dropped. The caller holds s.mu.
+// reset removes all state and drops pending deliveries. The caller holds s.mu.
 func (s *Server) reset() {
 	if s.endBackground != nil {
 		s.endBackground()
@@ -186,8 +186,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// detach removes the sockets. Each ends when the request that opened it ends. Envelopes without an acknowledgement are
-// delivered again.
+// detach removes the sockets from the server. Each connection ends when the request that opened it ends. Envelopes that
+// the app has not acknowledged are delivered again.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil

@@ -20,15 +20,16 @@ import (
 const (
 	// maxSockets is the maximum number of open sockets of an app.
 	maxSockets = 10
-	// ticketLifetime is how long a URL of apps.connections.open can be used.
+	// ticketLifetime is how long a client can use a URL of apps.connections.open to open a socket.
 	ticketLifetime = 30 * time.Second
-	// socketLifetime is the time until a socket is refreshed, as in the documentation's example. For a socket opened with
-	// debug_reconnects=true, it is debugSocketLifetime.
+	// socketLifetime is the time after which the server asks the client to reconnect. The value is from an example in
+	// Slack's documentation. debugSocketLifetime is the time for a socket that a client opens with debug_reconnects=true.
 	socketLifetime      = 18_060 * time.Second
 	debugSocketLifetime = 360 * time.Second
-	// warnTime is how long before its refresh a socket gets a warning.
+	// warnTime is how long before the refresh of a socket the server sends a warning.
 	warnTime = 10 * time.Second
-	// pingEvery is the interval of the server's pings, and pongTimeout is how long it waits for the response.
+	// pingEvery is the interval of the server's pings. pongTimeout is how long the server waits for the response to
+	// a ping.
 	pingEvery   = 10 * time.Second
 	pongTimeout = 10 * time.Second
 	// writeTimeout is how long a client may take to read one envelope.
@@ -45,19 +46,19 @@ const (
 	reasonTooMany      = "too_many_websockets"
 )
 
-// socketTicket stands for a URL with which a client may open one socket.
+// socketTicket is the right to open one socket with a URL of apps.connections.open.
 type socketTicket struct{ until time.Time }
 
-// socket is one open connection. Server.mu guards its fields.
+// socket is one open WebSocket connection of the app. Server.mu guards the fields.
 type socket struct {
 	id      int
 	out     []frame
 	wake    chan struct{} // signals that out changed; capacity 1
-	stalled bool          // half-open: nothing is transmitted, and the server does not notice
+	stalled bool          // the connection is half-open: nothing is transmitted, and the server does not notice
 	cancel  context.CancelFunc
 }
 
-// frame is a message for a socket, or a request to disconnect.
+// frame is a message that the server sends over a socket, or a request to disconnect.
 type frame struct {
 	data   []byte
 	reason string
@@ -72,7 +73,7 @@ func (k *socket) put(f frame) {
 	}
 }
 
-// envelope is an envelope that waits for its acknowledgement.
+// envelope is a message in Socket Mode that waits for the app's acknowledgement.
 type envelope struct {
 	id     string
 	socket *socket
@@ -115,8 +116,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	s.runSocket(r, conn, k, cut)
 }
 
-// takeTicket uses up the ticket of a request, because a ticket is valid only once. It returns the response to a request
-// without a valid ticket, or nil.
+// takeTicket removes the ticket of a request, because a ticket is valid only once. It returns an error response if the
+// request has no valid ticket, or nil.
 func (s *Server) takeTicket(r *http.Request) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +194,7 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// acknowledge handles a client's message.
+// acknowledge handles a message from the client, which should acknowledge an envelope.
 func (s *Server) acknowledge(k *socket, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +221,7 @@ func (s *Server) acknowledge(k *socket, data []byte) {
 	}
 }
 
-// writeSocket sends the socket's queue, and asks the client to reconnect when the socket's life is over.
+// writeSocket sends the messages in the socket's queue. When the time life is over, it asks the client to reconnect.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, life time.Duration, cut <-chan struct{}) {
 	warn, refresh := time.NewTimer(max(0, life-warnTime)), time.NewTimer(life)
 	defer warn.Stop()
@@ -265,11 +266,11 @@ func disconnect(k *socket, reason string) []byte {
 	return rig.Encode(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-standin-" + strconv.Itoa(k.id)}})
 }
 
-// closeSocket tells the client to disconnect and closes the socket normally.
+// closeSocket asks the client to disconnect, and closes the socket with a normal close frame.
 func (s *Server) closeSocket(ctx context.Context, conn *websocket.Conn, k *socket, reason string) {
-	s.unregister(k) // nothing more is queued for the socket
+	s.unregister(k) // from now on, no message is queued for the socket
 	if writeFrame(ctx, conn, disconnect(k, reason)) {
-		_ = conn.Close(websocket.StatusNormalClosure, "") // the client may have closed it first
+		_ = conn.Close(websocket.StatusNormalClosure, "") // an error is expected if the client has closed the socket first
 	}
 }
 
@@ -279,7 +280,7 @@ func writeFrame(ctx context.Context, conn *websocket.Conn, data []byte) bool {
 	return conn.Write(ctx, websocket.MessageText, data) == nil
 }
 
-// pingSocket sends pings until the client does not respond in time.
+// pingSocket sends pings. It returns when the client does not respond to a ping in time.
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	for wait(ctx, pingEvery) {
 		stalled := false
@@ -296,8 +297,8 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// queueEnvelope queues an envelope for the next socket in turn. It returns nil if there is no socket. The caller holds
-// s.mu.
+// queueEnvelope queues an envelope for the next socket in turn. It returns nil if the app has no socket. The caller
+// holds s.mu.
 func (s *Server) queueEnvelope(p *pendingDelivery, retry int, reason string) *envelope {
 	if len(s.sockets) == 0 {
 		s.recordAttempt(p, Attempt{Retry: retry, Reason: reason, Failed: "connection_failed"})
@@ -316,7 +317,7 @@ func (s *Server) queueEnvelope(p *pendingDelivery, retry int, reason string) *en
 	return o
 }
 
-// waitForAck waits for an envelope's acknowledgement.
+// waitForAck waits until the app acknowledges an envelope, but not longer than ackTimeout.
 func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope) outcome {
 	timer := time.NewTimer(ackTimeout)
 	defer timer.Stop()
@@ -326,7 +327,7 @@ func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope
 	case <-timer.C:
 		s.Locked(func() { o.late = true })
 		select {
-		case payload := <-o.acked: // the acknowledgement arrived at the same moment
+		case payload := <-o.acked: // the acknowledgement arrived at the moment of the timeout
 			return outcome{acked: true, answer: payload}
 		default:
 			return s.recordFailure(p, "timeout")
@@ -336,9 +337,9 @@ func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope
 	return outcome{failed: "closed", stop: true}
 }
 
-// Disconnect asks the clients of all sockets to disconnect. With a grace period, they get a warning now and are
-// refreshed after that period, as on the platform every few hours. Without a grace period, they get the reason, and the
-// sockets are closed.
+// Disconnect asks the clients of all sockets to disconnect. With a grace period, Disconnect sends a warning now and
+// refreshes the sockets after the period, as Slack does every few hours. Without a grace period, it sends the reason
+// and closes the sockets.
 func (s *Server) Disconnect(reason string, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -347,7 +348,7 @@ func (s *Server) Disconnect(reason string, grace time.Duration) {
 	}
 }
 
-// CutSockets closes every socket without a close frame. It returns their number.
+// CutSockets closes every socket without a close frame. It returns the number of sockets.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -359,8 +360,8 @@ func (s *Server) CutSockets() int {
 	return n
 }
 
-// StallSockets makes every socket half-open: nothing is transmitted any more, not even pings, and only the client can
-// notice. It returns their number.
+// StallSockets makes every socket half-open: the server transmits nothing any more, not even pings, and only the client
+// can notice this. It returns the number of sockets.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

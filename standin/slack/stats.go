@@ -10,22 +10,22 @@ import (
 
 // Kinds of violations.
 const (
-	// OverLimit is a call beyond the published limits.
+	// OverLimit is a call that exceeds a published limit.
 	OverLimit = "over_limit"
-	// BlockedCall is a call in a scope that a 429 had blocked.
+	// BlockedCall is a call in a scope that an earlier 429 had blocked.
 	BlockedCall = "blocked_call"
-	// LateAck is an acknowledgement that comes more than three seconds after its envelope, over the socket of the
+	// LateAck is an acknowledgement that arrives more than three seconds after its envelope, over the socket of the
 	// envelope.
 	LateAck = "late_ack"
-	// BadAck is a message on a socket that acknowledges nothing.
+	// BadAck is a message of the client on a socket that acknowledges no envelope.
 	BadAck = "bad_ack"
-	// Truncated is a text that the platform cut.
+	// Truncated is a text that was cut because it was too long.
 	Truncated = "truncated"
 	// ReplyAsThread is a thread_ts that names a reply instead of the thread's parent.
 	ReplyAsThread = "reply_as_thread"
 )
 
-// Violation is an action of a client that the platform punishes, or that its documentation asks clients not to do.
+// Violation is an action of a client that Slack refuses, or that Slack's documentation asks clients to avoid.
 type Violation struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
@@ -43,10 +43,10 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats holds the counters since the start or the last Reset.
+// Stats contains the counters. They count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// ByError counts responses with ok=false.
+	// ByError counts the responses with ok=false by their error code.
 	ByError map[string]int `json:"by_error"`
 	// Messages, Edits, Deletes, Streams and Appends count the bot's calls that took effect.
 	Messages int `json:"messages"`
@@ -56,13 +56,13 @@ type Stats struct {
 	Appends  int `json:"appends"`
 	// NotModified counts edits that changed nothing.
 	NotModified int `json:"not_modified"`
-	// Deliveries counts attempts to deliver to the app, and Redelivered the attempts that repeat an earlier one. Lost
-	// counts deliveries that were given up, and Pending those in progress.
+	// Deliveries counts the attempts of deliveries to the app. Redelivered counts the attempts that repeat an earlier one.
+	// Lost counts the deliveries that the server gave up, and Pending is the number of deliveries in progress.
 	Deliveries  int `json:"deliveries"`
 	Redelivered int `json:"redelivered"`
 	Lost        int `json:"lost"`
 	Pending     int `json:"pending"`
-	// Sockets is the number of open sockets, and Opened the number of all sockets so far.
+	// Sockets is the number of open sockets. Opened is the number of all sockets that clients have opened so far.
 	Sockets    int        `json:"sockets"`
 	Opened     int        `json:"sockets_opened"`
 	Violations Violations `json:"violations"`

@@ -9,11 +9,11 @@ import (
 	"telex/standin/rig"
 )
 
-// streamLifetime is how long a message may stream. It is not documented:
+// streamLifetime is how long a message may stream. Slack's documentation does not state this time:
 // https://github.com/slackapi/python-slack-sdk/issues/1859.
 const streamLifetime = 5 * time.Minute
 
-// Task is a step that a stream shows.
+// Task is a step of the app's work that a stream shows.
 type Task struct {
 	ID      string `json:"id"`
 	Title   string `json:"title"`
@@ -31,7 +31,7 @@ type chunk struct {
 	Blocks json.RawMessage `json:"blocks"`
 }
 
-// streamAddition is what a call adds to a stream.
+// streamAddition is the content that a call adds to a stream.
 type streamAddition struct {
 	markdown string
 	tasks    []Task
@@ -42,7 +42,7 @@ func (g streamAddition) empty() bool {
 	return g.markdown == "" && len(g.tasks) == 0 && len(g.blocks.list) == 0
 }
 
-// readAddition reads markdown_text and chunks.
+// readAddition reads the arguments markdown_text and chunks.
 func (s *Server) readAddition(r *request) streamAddition {
 	g := streamAddition{markdown: r.text("markdown_text")}
 	failIf(units(g.markdown) > maxMarkdown, "msg_too_long")
@@ -71,7 +71,7 @@ func (s *Server) readAddition(r *request) streamAddition {
 	return g
 }
 
-// extended returns a stream's next version.
+// extended returns the version of a streaming message that follows before, with the addition g.
 func (s *Server) extended(now time.Time, before Version, g streamAddition, method string) Version {
 	v := before
 	v.At, v.Method = now, method
@@ -96,7 +96,7 @@ func (s *Server) extended(now time.Time, before Version, g streamAddition, metho
 func (s *Server) startStream(r *request, c *channel) any {
 	thread := s.thread(c, r)
 	direct, recipient := c.info.Kind == KindIM, r.text("recipient_user_id")
-	failIf(thread == "", "invalid_thread_ts") // optional only in channels that are a single session
+	failIf(thread == "", "invalid_thread_ts") // thread_ts is optional only in channels that are a single session
 	failIf(!direct && recipient == "", "missing_recipient_user_id")
 	failIf(!direct && r.text("recipient_team_id") == "", "missing_recipient_team_id")
 	failIf(recipient != "" && !s.isPerson(recipient), "user_not_found")
@@ -114,7 +114,8 @@ func (s *Server) startStream(r *request, c *channel) any {
 	return object{"channel": c.info.ID, "ts": m.TS}
 }
 
-// streamingMessage returns the bot's message that a call continues.
+// streamingMessage returns the message whose stream a call continues. It refuses the call if the message is not the
+// bot's own or is not streaming.
 func (s *Server) streamingMessage(r *request) (*channel, *Message) {
 	c := s.writableChannel(r, "channel")
 	m := s.ownMessage(c, r, "message_not_owned_by_app")

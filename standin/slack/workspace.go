@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The workspace, the app, and its bot. If U7 is a person, D7 is the direct message with that person. DefaultUser acts
-// if a call names no person.
+// These are the ids of the workspace, the app, and the app's bot. DefaultUser is the person who acts if a call of a
+// test names no person. If U7 is a person, D7 is the direct message with that person.
 const (
 	TeamID      = "T0STANDIN"
 	AppID       = "A0STANDIN"
@@ -36,7 +36,8 @@ type User struct {
 	RealName string `json:"real_name"`
 	IsBot    bool   `json:"is_bot,omitempty"`
 	BotID    string `json:"bot_id,omitempty"`
-	// Team is the workspace of a person from another workspace, who uses a shared channel; empty: this workspace.
+	// Team is the workspace of a person who uses a shared channel from another workspace. Empty means this
+	// workspace.
 	Team   string `json:"team,omitempty"`
 	TZ     string `json:"tz,omitempty"`
 	Locale string `json:"locale,omitempty"`
@@ -49,12 +50,12 @@ type Channel struct {
 	Kind     string `json:"kind"`
 	User     string `json:"user,omitempty"` // the person of a direct message
 	Archived bool   `json:"archived,omitempty"`
-	// BotOut says that the bot is not a member of the channel.
+	// BotOut means that the bot is not a member of the channel.
 	BotOut  bool     `json:"bot_out,omitempty"`
-	Members []string `json:"members,omitempty"` // people who wrote there or were mentioned
+	Members []string `json:"members,omitempty"` // people who wrote or were mentioned in the channel
 }
 
-// channelType returns the channel's kind as events name it.
+// channelType returns the name of the channel's kind in events.
 func (c Channel) channelType() string {
 	if c.Kind == KindPrivate {
 		return "group"
@@ -84,7 +85,7 @@ type channel struct {
 	sessions map[string]string // statuses of sessions, by the ts of their threads
 }
 
-// message returns a message that is not deleted, or nil.
+// message returns the message with this ts, or nil if the message does not exist or was deleted.
 func (c *channel) message(ts string) *Message {
 	if c == nil || c.byTS[ts] == nil || !c.byTS[ts].Alive() {
 		return nil
@@ -92,7 +93,7 @@ func (c *channel) message(ts string) *Message {
 	return c.byTS[ts]
 }
 
-// kindOf returns the kind of a new channel with an id.
+// kindOf returns the kind that a new channel with this id gets.
 func kindOf(id string) string {
 	switch {
 	case strings.HasPrefix(id, "D"):
@@ -106,8 +107,8 @@ func kindOf(id string) string {
 // imOf returns the id of the direct message with a person.
 func imOf(user string) string { return "D" + strings.TrimPrefix(user, "U") }
 
-// channelFor returns the channel with this id. It creates the channel if it does not exist: D… is a direct message, G…
-// is a group message, and C… is a public channel. The bot is a member of every new channel.
+// channelFor returns the channel with this id. It creates the channel if necessary: D… is a direct message, G… is a
+// group message, and C… is a public channel. The bot is a member of every new channel.
 func (s *Server) channelFor(id string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
@@ -167,7 +168,7 @@ func (s *Server) SetChannel(info Channel) {
 	s.put(info)
 }
 
-// Archive archives a channel: nothing more can be posted or edited in it.
+// Archive archives a channel or opens it again. The bot can neither post nor edit in an archived channel.
 func (s *Server) Archive(id string, archived bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +187,7 @@ func (s *Server) Archive(id string, archived bool) {
 // RemoveBot removes the bot from a channel.
 func (s *Server) RemoveBot(id string) { s.setBot(id, true) }
 
-// AddBot makes the bot a member of a channel, which member_joined_channel reports.
+// AddBot makes the bot a member of a channel. The event member_joined_channel reports this to the app.
 func (s *Server) AddBot(id string) { s.setBot(id, false) }
 
 func (s *Server) setBot(id string, out bool) {
@@ -207,8 +208,8 @@ func (s *Server) setBot(id string, out bool) {
 	}
 }
 
-// Revoke uninstalls the app from the workspace, or installs it again. While it is uninstalled, its token is refused and
-// nothing is delivered to it.
+// Revoke uninstalls the app from the workspace, or installs it again. While the app is uninstalled, the server refuses
+// the bot's token and delivers nothing to the app.
 func (s *Server) Revoke(revoked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +228,8 @@ func (s *Server) Channels() []Channel {
 	return list
 }
 
-// nextTS returns the ts of a new event: the current time, but later than the last ts.
+// nextTS returns the ts of a new message or event: the current time, or the next microsecond after the last ts if that
+// is later.
 func (s *Server) nextTS() string {
 	s.clock = max(s.clock+1, time.Now().UnixMicro())
 	return writeTS(s.clock)
@@ -244,7 +246,7 @@ func validTS(ts string) bool {
 		strings.TrimFunc(whole, digits) == "" && strings.TrimFunc(part, digits) == ""
 }
 
-// compareTS compares two ts; "" is the smallest.
+// compareTS compares two ts. The empty ts is the smallest.
 func compareTS(a, b string) int {
 	if d := len(a) - len(b); d != 0 {
 		return d

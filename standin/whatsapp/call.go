@@ -23,7 +23,8 @@ const (
 	methodDelete   = "deleteMedia"
 	methodDownload = "download"
 	methodNumber   = "getPhoneNumber"
-	// methodEdit is the name of every attempt to change or delete a sent message. The API has no method for this.
+	// methodEdit is the name of every attempt to change or delete a sent message. WhatsApp's API has no method for
+	// this.
 	methodEdit    = "edit"
 	methodUnknown = "unknown"
 )
@@ -33,15 +34,15 @@ type Call struct {
 	rig.Call
 	// User is the business-scoped user id of the person that the call concerns.
 	User string `json:"user,omitempty"`
-	// Message is the message that the call created or addressed.
+	// Message is the id of the message that the call created or to which it refers.
 	Message string `json:"message,omitempty"`
-	Code    int    `json:"code,omitempty"` // the code of an error
+	Code    int    `json:"code,omitempty"` // the code of an error response
 	// Text is the text of a message.
 	Text string `json:"text,omitempty"`
 	// Body is the body of the request as received; "" for an upload.
 	Body string `json:"body,omitempty"`
 
-	webhook bool // the Call stands for a webhook, so that faults can select it
+	webhook bool // the Call describes a webhook, so that faults can select the webhook
 }
 
 // request is one call while its method runs. The caller holds s.mu.
@@ -49,20 +50,21 @@ type request struct {
 	now    time.Time
 	call   *Call
 	http   *http.Request
-	id     string // id of the object in the path
+	id     string // id of the object that the path names
 	fields fields // fields of a JSON body
 	form   rig.Form
-	// malformed is the error for a request that can't be decoded or that no method accepts.
+	// malformed is the error if the request can't be decoded or no method accepts it, or nil.
 	malformed *apiError
 }
 
 const (
-	// maxBody is the maximum size of a JSON body in bytes, and maxUpload that of an upload with the form around it.
+	// maxBody is the maximum size of a JSON body in bytes. maxUpload is the maximum size of an upload with the form
+	// around it.
 	maxBody   = 1 << 20
 	maxUpload = 101 << 20
 )
 
-// version matches the API version at the start of a path, which may be omitted.
+// version matches the API version at the start of a path. Clients may omit the version.
 var version = regexp.MustCompile(`^/v(\d+)\.\d+/`)
 
 // serve answers every request that is not for the control API.
@@ -71,7 +73,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	call := &Call{Call: rig.Call{At: time.Now()}}
 	req := &request{now: call.At, call: call, http: r}
 	req.malformed = s.read(req)
-	_, _ = io.Copy(io.Discard, r.Body) // unless the body is read, the client may lose the response
+	_, _ = io.Copy(io.Discard, r.Body) // read the body to its end, because the client may lose the response otherwise
 	s.Locked(func() { call.User = s.userOf(req.fields) })
 	s.Answer(w, r, call, cut, nil, func() rig.Answer { return s.invoke(req) })
 }
@@ -88,12 +90,12 @@ func (s *Server) learnBase(r *http.Request) {
 	s.Locked(func() { s.base = scheme + r.Host })
 }
 
-// userOf returns the person that a request concerns. It works before the request is validated, so that faults can
-// select any request by its person.
+// userOf returns the person whom a request concerns. It accepts invalid requests, so that faults can select any request
+// by its person.
 func (s *Server) userOf(f fields) string {
 	var to, recipient, message string
 	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {
-		_ = json.Unmarshal(f.values[name], into) // a value that is not a string names nobody
+		_ = json.Unmarshal(f.values[name], into) // ignore the error: a value that is not a string names no person
 	}
 	if c := s.byPhone[normalizePhone(to)]; c != nil {
 		return c.person.UserID
@@ -112,7 +114,7 @@ func (s *Server) trace() string {
 	return fmt.Sprintf("Astandin%015d", s.serial)
 }
 
-// read finds the method of a call and reads the call's body.
+// read determines the method of a call and reads the call's body.
 func (s *Server) read(r *request) *apiError {
 	path := r.http.URL.Path
 	if strings.HasPrefix(path, downloadPath) {
@@ -137,7 +139,7 @@ func (s *Server) read(r *request) *apiError {
 	return nil
 }
 
-// method returns the name of a call.
+// method returns the name of a call from its HTTP method and its path.
 func (s *Server) method(verb, id, edge string) string {
 	number := id == s.opts.PhoneNumberID
 	switch {
@@ -159,7 +161,7 @@ func (s *Server) method(verb, id, edge string) string {
 	return methodUnknown
 }
 
-// readBody decodes a JSON object. As in Graph, a body of another content type has no parameters.
+// readBody decodes a JSON object. As in the Graph API, a body of another content type contains no parameters.
 func (r *request) readBody() *apiError {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.http.Body, maxBody))
 	if err != nil {
@@ -201,7 +203,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 		r.call.Code = aerr.code
 		return aerr.answer(trace)
 	}
-	r.call.Effect = r.call.Code == 0 // other calls fail with an error code; a failed download has none
+	r.call.Effect = r.call.Code == 0 // only a download fails without an error code
 	if a, ok := result.(rig.Answer); ok {
 		return a
 	}
@@ -228,7 +230,7 @@ func (s *Server) dispatch(r *request) any {
 	case methodNumber:
 		return s.number(r)
 	}
-	// No method changes a message.
+	// No method matches, and none can change a sent message, so this request is an attempt to edit.
 	s.stats.EditAttempts++
 	s.recordViolation(EditAttempt, r.call.Method, "", r.http.Method+" "+r.http.URL.Path)
 	if r.http.Method == http.MethodPost && r.id == s.opts.PhoneNumberID {
@@ -256,7 +258,7 @@ func (s *Server) authorize(r *request) {
 	panic(refusal)
 }
 
-// number returns the business's number. Source:
+// number answers the call that requests data about the business's phone number. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
 func (s *Server) number(r *request) any {
 	s.charge(r, s.limiter.account())
@@ -285,7 +287,7 @@ func (s *Server) number(r *request) any {
 	return chosen
 }
 
-// displayNumber is Number as people read it.
+// displayNumber is the constant Number in the form in which people read it.
 const displayNumber = "+1 555-078-3881"
 
 // finish counts a finished call by its error code, and returns attributes for the log.

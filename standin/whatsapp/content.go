@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxText is the maximum length of a text in characters, as are the following limits of texts. Source:
-	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
+	// maxText is the maximum length of a text. All limits of texts in this list are in UTF-16 units; see units.
+	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	maxText = 4096
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/image-messages
 	maxCaption  = 1024
-	maxFilename = 240 // assumed: the documentation states no limit
+	maxFilename = 240 // assumed, because WhatsApp's documentation states no limit
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages
 	maxBodyText    = 1024
 	maxHeader      = 60
@@ -25,7 +25,7 @@ const (
 	maxButtonTitle = 20
 )
 
-// content decodes the content of a message.
+// content decodes the content of a message that the business sends.
 func (s *Server) content(r *request) outgoing {
 	f := r.fields
 	kind := f.text("type")
@@ -64,13 +64,13 @@ func (s *Server) content(r *request) outgoing {
 }
 
 const (
-	// maxEmoji is the maximum length of an emoji in UTF-16 units. An emoji of a family has up to 11 units, and the flag of
-	// a region has 14.
+	// maxEmoji is the maximum length of a reaction's emoji in UTF-16 units. The longest emoji are families with up to 11
+	// units, and flags of regions with 14 units.
 	maxEmoji     = 16
 	asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// mediaPart decodes a message with media:
+// mediaPart decodes the content of a message with media, such as
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages
 func (s *Server) mediaPart(r *request, kind string, part fields) Version {
 	allowed := map[string][]string{
@@ -98,7 +98,7 @@ func (s *Server) mediaPart(r *request, kind string, part fields) Version {
 	return v
 }
 
-// interactive decodes a message with reply buttons.
+// interactive decodes the content of a message with reply buttons.
 func (s *Server) interactive(r *request, part fields) Version {
 	part.only("type", "header", "body", "footer", "action")
 	part.require("type")
@@ -164,7 +164,7 @@ func (s *Server) header(r *request, part fields) (text string, file *File, link 
 	return text, file, link
 }
 
-// firstLink returns the first URL in a text, which gets a preview. Source:
+// firstLink returns the first URL in a text. WhatsApp shows a preview only for this URL. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages#link-preview
 func firstLink(text string) []string {
 	for word := range strings.FieldsSeq(text) {

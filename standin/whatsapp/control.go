@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlRequest has the fields of all controls that have no request type of their own.
+// controlRequest contains the fields of all controls that have no request type of their own.
 type controlRequest struct {
 	User    string `json:"user"`
 	Message string `json:"message"`
@@ -67,7 +67,7 @@ func (s *Server) file(query url.Values) (contentType string, data []byte, err er
 	return m.Mime, m.Content, nil
 }
 
-// info returns what a program must know to use the stand-in, such as ids and the time.
+// info returns the data that a program needs to use the stand-in, such as ids and the time.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 	"telex/standin/rig"
 )
 
-// retryDuration is how long the platform tries to deliver a webhook. Source:
+// retryDuration is how long WhatsApp tries to deliver a webhook. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
 const retryDuration = 7 * 24 * time.Hour
 
-// backoff returns the wait before a webhook is sent again: "immediately, then with decreasing frequency". The numbers
-// are assumed.
+// backoff returns the wait before the server sends a webhook again. WhatsApp's documentation says "immediately, then
+// with decreasing frequency"; the numbers are assumed.
 func backoff(retry int) time.Duration {
 	waits := []time.Duration{
 		0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
@@ -28,20 +28,20 @@ func backoff(retry int) time.Duration {
 	return 24 * time.Hour
 }
 
-// Delivery is a webhook, and the results of the requests that deliver it.
+// Delivery records a webhook, and the results of the requests with which the server delivered it.
 type Delivery struct {
 	At time.Time `json:"at"`
 	// Kind is "message" if the webhook contains any message, and "status" otherwise.
 	Kind string `json:"kind"`
-	// Users and Messages are the people and messages that the webhook concerns.
+	// Users and Messages are the ids of the people and the messages that the webhook concerns.
 	Users    []string `json:"users"`
 	Messages []string `json:"messages"`
-	// Payload is the body of its requests.
+	// Payload is the body of the requests that deliver the webhook.
 	Payload  json.RawMessage `json:"payload"`
 	Attempts []Attempt       `json:"attempts"`
-	// Acked is when the app responded with status 200, or zero.
+	// Acked is when the app accepted the webhook with status 200, or zero.
 	Acked time.Time `json:"acked,omitzero"`
-	// Lost says that no more attempts follow.
+	// Lost means that the app did not accept the webhook, and the server makes no further attempt.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -77,9 +77,9 @@ type pendingDelivery struct {
 	*Delivery
 	target string
 	// Each channel in before is closed after the first attempt to deliver an earlier webhook about the same people.
-	// Waiting for all of them keeps the order.
+	// The delivery waits for all of these channels, so that webhooks arrive in order.
 	before []<-chan struct{}
-	// tried lets the delivery of the next webhook about the same people begin.
+	// tried ends the wait of the next webhook about the same people.
 	tried func()
 }
 
@@ -117,7 +117,8 @@ func (s *Server) dispatchWebhook(batch []*webhookItem) {
 	})
 }
 
-// Redeliver ends all waits before another attempt. It returns the number of webhooks that the app has not accepted yet.
+// Redeliver makes the server repeat all failed deliveries at once. It returns the number of webhooks that the app has
+// not accepted yet.
 func (s *Server) Redeliver() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,12 +127,12 @@ func (s *Server) Redeliver() int {
 	return s.stats.Pending
 }
 
-// call returns a Call that describes the webhook, so that faults can select it.
+// call returns a Call that describes the webhook, so that faults can select the webhook.
 func (d *Delivery) call() *Call {
 	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
 }
 
-// deliver makes attempts until the app responds with status 200, or the time for attempts is over.
+// deliver makes attempts until the app responds with status 200, or retryDuration is over.
 func (s *Server) deliver(ctx context.Context, c *pendingDelivery, rule *Fault) {
 	if !c.waitForTurn(ctx, rule) {
 		return
@@ -165,8 +166,8 @@ func (s *Server) deliver(ctx context.Context, c *pendingDelivery, rule *Fault) {
 	})
 }
 
-// waitForTurn waits for the first attempts to deliver earlier webhooks about the same people. With ActReorder, it waits
-// for the fault's delay instead.
+// waitForTurn waits until the server has made the first attempt for each earlier webhook about the same people. If a
+// fault with ActReorder hits the webhook, waitForTurn waits only for the fault's delay.
 func (c *pendingDelivery) waitForTurn(ctx context.Context, rule *Fault) bool {
 	if rule != nil && rule.Action == ActReorder {
 		c.tried()
@@ -182,14 +183,14 @@ func (c *pendingDelivery) waitForTurn(ctx context.Context, rule *Fault) bool {
 	return ctx.Err() == nil
 }
 
-// attempt makes one request, and reports whether the app accepted the webhook.
+// attempt makes one request that delivers the webhook, and reports whether the app accepted it.
 func (s *Server) attempt(ctx context.Context, c *pendingDelivery, retry int, rule *Fault) bool {
 	if rule != nil && rule.Action == fault.Latency {
 		wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS))
 	}
 	over := false
 	s.Locked(func() {
-		if over = ctx.Err() != nil; over { // read under the lock, so that no attempt is made after Reset
+		if over = ctx.Err() != nil; over { // read with s.mu held, so that no attempt is made after Reset
 			return
 		}
 		c.Attempts = append(c.Attempts, Attempt{At: time.Now(), Retry: retry})

@@ -1,9 +1,9 @@
 // Package whatsapp is a strict local imitation of the WhatsApp Cloud API (Graph v26.0), for tests, for the demo, and
-// for any bot in any language. It serves one business number: messages, media, and webhooks that are posted to a
-// callback URL. Through it, programs can act as people. It records everything that a person saw and when.
+// for any bot in any language. It serves one business number: messages, media, and webhooks that it posts to a callback
+// URL. Tests can write messages and press buttons as people. The package records what people saw, and when.
 //
-// It was written only from the platform's documentation, and shares no code with the adapter. So the two can't contain
-// the same misreading of the platform.
+// This package was written only from WhatsApp's documentation, and shares no code with telex's WhatsApp adapter. So it
+// is unlikely that both contain the same mistake about WhatsApp.
 //
 // # In Go
 //
@@ -17,49 +17,51 @@
 //	seen := s.Screen("", time.Now()).Messages // the conversation with DefaultUser as it is on the screen
 //	bad := s.Stats().Violations.Total() + s.Stats().EditAttempts
 //
-// The only source of time is package time, and all waits are on channels, so everything runs in virtual time inside a
+// The only source of time is package time, and all waits are on channels. So the server runs in virtual time inside a
 // testing/synctest bubble.
 //
 // # Where things are
 //
-// A client's API URL is the server's address; paths begin with /v26.0/ or another version. A person has a
-// business-scoped user id, which is a country code, a dot, and letters and digits, and a phone number. Person.HidePhone
-// keeps the phone number out of webhooks. People are created when one of the two is first used. The person
-// US.15551234567 has the phone number 15551234567. The calls have these names in faults and records:
+// Clients use the server's address as the API URL; paths begin with /v26.0/ or another version. A person has a phone
+// number and a business-scoped user id, which is a country code, a dot, and letters and digits. With Person.HidePhone,
+// webhooks do not contain the phone number. The server creates a person when the id or the phone number is first used.
+// The person US.15551234567 has the phone number 15551234567. In faults and records, the calls of the API have these
+// names:
 //
 //	sendMessage markRead uploadMedia getMedia deleteMedia download getPhoneNumber
 //	edit       any attempt to change or delete a message, which is always refused
 //	unknown    a path that does not exist
 //
-// Webhooks have the names message and status.
+// In faults, webhooks have the names message and status.
 //
 // # What is enforced
 //
 // The stand-in checks the access token and the parameters: an unknown parameter is an error. It checks the lengths of
 // texts (4,096), captions and buttons in UTF-16 units, and the types and sizes of media. Ids and links of media expire.
-// The business may answer within 24 hours (error 131047). Messages per second (error 130429) and per person (error
-// 131056) are limited. Errors have the form of the Graph API. A call beyond a limit is a violation, which Stats counts
-// with details. An attempt to edit, and a reply to a message that is not in the conversation, are also violations. A
-// correct client causes none.
+// The business may write to a person only within 24 hours after the person's last message (error 131047). Limits apply
+// to all messages per second (error 130429) and to the messages to one person (error 131056). Errors have the form of
+// the Graph API. Stats counts and describes each call that exceeds a limit as a violation. An attempt to edit, and a
+// reply to a message that is not in the conversation, are also violations. A correct client causes no violations.
 //
-// Webhooks are signed. A webhook that does not get status 200 within 10 seconds is sent again, first at once and then
-// after growing pauses, for 7 days. The webhooks about one person arrive in order, unless one is sent again or a fault
-// delays it. With Options.BatchWindow, one request may contain several webhooks, as several entries, changes and
-// messages.
+// The stand-in signs webhooks. If a webhook does not get status 200 within 10 seconds, the stand-in sends the webhook
+// again, first at once and then after growing pauses, for 7 days. The webhooks about one person arrive in order, except
+// those that are sent again or delayed by a fault. With Options.BatchWindow, one request may contain several webhooks,
+// as several entries, changes and messages.
 //
-// Numbers that the platform does not publish are assumptions, and are marked as such.
+// Numbers that WhatsApp does not publish are assumptions. Comments mark them as such.
 //
 // # What is missing
 //
-// More than one number or account; the headers that say how much of a limit is used; templates, lists and flows;
-// locations and contacts from the business; groups; calls. Media that are sent as a link are not fetched. Statuses are
-// sent at once, and the status "played" is never sent. The content of videos and audio is not read. During an outage or
-// a restart, webhooks are still posted.
+// The stand-in has only one number and account. It does not support the headers that state how much of a limit is used,
+// templates, lists, flows, locations and contacts from the business, groups, and calls. It does not fetch media that
+// the business sends as a link. It sends statuses at once, and never the status "played". It does not examine the
+// content of videos and audio. During an outage or a restart, it still posts webhooks.
 //
 // # Control over HTTP
 //
-// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those in
-// this list. If a control names no user, DefaultUser acts. user may also be a phone number.
+// Besides the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events), the
+// stand-in has the following controls. If a request names no user, DefaultUser acts. The field user may also be a phone
+// number.
 //
 //	POST   /control/say           {"user":"US.7","text":"hello"} → {"message":"wamid.…"}
 //	                              fields: Incoming; the content of files is base64

@@ -12,23 +12,23 @@ import (
 const (
 	CodeUnknown       = 1
 	CodeService       = 2      // temporarily unavailable
-	CodeAppCalls      = 4      // the app's rate limit
+	CodeAppCalls      = 4      // the app has exceeded its rate limit
 	CodeParameter     = 100    // a parameter is unknown, missing or malformed
 	CodeNoToken       = 104    // no access token was sent
 	CodeToken         = 190    // the access token is invalid
 	CodePath          = 2500   // there is no such path
-	CodeAccountCalls  = 80007  // the business account's rate limit
-	CodeThroughput    = 130429 // the number's messages per second
+	CodeAccountCalls  = 80007  // the business account has exceeded its rate limit
+	CodeThroughput    = 130429 // the number has exceeded its messages per second
 	CodeGeneric       = 131000 // something went wrong
 	CodeValue         = 131009 // the value of a parameter is invalid
 	CodeOverloaded    = 131016 // temporarily unavailable
 	CodeSelf          = 131021 // the recipient is the business itself
 	CodeUndeliverable = 131026
-	CodeWindow        = 131047 // more than 24 hours since the person's last message
+	CodeWindow        = 131047 // the person's last message is more than 24 hours old
 	CodeType          = 131051 // an unsupported type of message
 	CodeMediaDownload = 131052
-	CodeMedia         = 131053 // the media is not what the message needs
-	CodePair          = 131056 // the rate limit of the messages to one person
+	CodeMedia         = 131053 // the media does not fit the type of the message
+	CodePair          = 131056 // the messages to one person have exceeded their rate limit
 	CodeTemplate      = 132001 // there is no such template
 )
 
@@ -39,7 +39,7 @@ type apiError struct {
 	code    int
 	subcode int
 	message string
-	// details are in error_data, which the response omits if details is empty.
+	// details is the text in the field error_data. The response omits error_data if details is empty.
 	details string
 }
 
@@ -74,7 +74,7 @@ func knownErrors() map[int]apiError {
 	}
 }
 
-// fail returns a known error. Empty details mean the default details.
+// fail returns the known error with this code. If details is empty, the error has its default details.
 func fail(code int, details string) *apiError {
 	e, ok := knownErrors()[code]
 	if !ok {
@@ -84,7 +84,7 @@ func fail(code int, details string) *apiError {
 	if details != "" {
 		e.details = details
 	}
-	if code > CodeToken { // the title of an error of Graph itself does not begin with its code
+	if code > CodeToken { // only the titles of WhatsApp's own errors begin with the code, not those of the Graph API
 		e.message = fmt.Sprintf("(#%d) %s", code, e.message)
 	}
 	return &e
@@ -109,14 +109,14 @@ func noPath(path string) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: CodePath, message: "Unknown path components: " + path}
 }
 
-// failIf refuses the call if a rule is broken.
+// failIf refuses the call with an error if broken is true.
 func failIf(broken bool, code int, details string) {
 	if broken {
 		panic(fail(code, details))
 	}
 }
 
-// answer returns the error in the API's form. Source:
+// answer returns the error in the form of the Graph API. Source:
 // https://developers.facebook.com/docs/graph-api/guides/error-handling
 func (e *apiError) answer(trace string) rig.Answer {
 	body := object{"message": e.message, "type": "OAuthException", "code": e.code, "fbtrace_id": trace}

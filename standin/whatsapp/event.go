@@ -7,7 +7,7 @@ type Event struct {
 	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
 
 	User string `json:"user,omitempty"`
-	// Message is the message after a message, edit, deletion, status or reaction event.
+	// Message is the new state of the message in an event of kind message, edit, delete, status or reaction.
 	Message   *Message   `json:"message,omitempty"`
 	Typing    *Typing    `json:"typing,omitempty"`
 	Delivery  *Delivery  `json:"delivery,omitempty"`
@@ -15,7 +15,7 @@ type Event struct {
 	Person    *Person    `json:"person,omitempty"`
 }
 
-// copyEvent copies what an event's pointers refer to.
+// copyEvent copies the values to which an event's pointers refer, so that a watcher shares no memory with the server.
 func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
@@ -31,5 +31,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// setEventUser sets the user of an event to that of a call.
+// setEventUser sets the user of an event to the user of a call.
 func setEventUser(e *Event, c *Call) { e.User = c.User }

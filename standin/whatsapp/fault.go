@@ -11,31 +11,33 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults on webhooks. The Method of such a fault is message, status, or "message|status" for both. The
-// action fault.Latency is also possible. It delays the webhook, and later webhooks about the same person.
+// Actions of faults that hit webhooks. The Method of such a fault is message, status, or "message|status" for both
+// kinds. The action fault.Latency can also hit a webhook. It delays this webhook and later ones about the same person.
 const (
-	// ActDrop loses a request, so that the webhook is sent again.
+	// ActDrop loses a request that delivers a webhook, so that the server sends the webhook again.
 	ActDrop = "drop"
-	// ActDuplicate repeats the request after Delay, although the app responded with 200.
+	// ActDuplicate delivers a webhook a second time after Delay, although the app has accepted it.
 	ActDuplicate = "duplicate"
-	// ActReorder makes the request only after Delay, 1 second or more, so that later webhooks overtake it.
+	// ActReorder delivers a webhook only after Delay, which is at least 1 second, so that later webhooks arrive
+	// first.
 	ActReorder = "reorder"
-	// ActBadSignature signs a request with a wrong secret, and ActNoSignature does not sign it.
+	// ActBadSignature signs a webhook with a wrong secret. ActNoSignature sends a webhook without a signature.
 	ActBadSignature = "bad_signature"
 	ActNoSignature  = "no_signature"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. A fault without a Method selects calls, but no
-// webhooks. Channel is a business-scoped user id. Contains is searched for in the text of a message, or in the body of
-// a webhook. The action fault.Error responds with the error that Code names. fault.RateLimit responds with the error
-// Code, or 130429 if Code is 0, and blocks the limit of that error for RetryAfter seconds. As on the platform, the
-// response does not tell how long. The response of fault.Status has an HTML body.
+// Fault is a rule that determines which calls are hit, and what happens to them. A fault without a Method selects all
+// calls, but no webhooks. Channel selects calls by the business-scoped user id. Contains selects calls by the text of
+// their message, and webhooks by their body. The action fault.Error responds with the error that Code names. The action
+// fault.RateLimit responds with the error Code, or 130429 if Code is 0, and blocks calls under the limit of that error
+// for RetryAfter seconds. As in WhatsApp's API, the response does not contain this time. The response of fault.Status
+// has an HTML body.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault pauses.
+// Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// checkFault returns what is wrong with a fault.
+// checkFault returns an error if a fault is invalid.
 func checkFault(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Error != "" || f.Description != "" || f.Scope != "":
@@ -71,7 +73,7 @@ func faultMatches(f *Fault, call *Call) bool {
 		fault.Named(f.Method, call.Method)
 }
 
-// applyFault applies a fault instead of a call's effect or after it.
+// applyFault applies a fault in place of a call's effect, or after the effect.
 func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	var e *apiError
 	switch f.Action {
@@ -89,7 +91,7 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return e.answer(s.trace()), true
 }
 
-// closeLimit blocks the limit to which an error code belongs.
+// closeLimit blocks calls under the limit to which an error code belongs, for the time lasts.
 func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
 	s.Counted.Forced++
 	sc := s.limiter.throughput()

@@ -15,7 +15,7 @@ import (
 // fields are the parameters of a JSON object. The methods of fields refuse the call by a panic if a parameter is
 // invalid.
 type fields struct {
-	path   string // of the object in the request, "" for the request itself
+	path   string // path of the object in the request; "" for the request itself
 	values map[string]json.RawMessage
 }
 
@@ -32,7 +32,7 @@ func readFields(data []byte) (fields, error) {
 	return f, nil
 }
 
-// param returns the name of a parameter in errors, such as interactive['body']['text'].
+// param returns the name by which errors call a parameter, such as interactive['body']['text'].
 func (f fields) param(name string) string {
 	if f.path == "" {
 		return name
@@ -46,7 +46,7 @@ func (f fields) has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// only refuses the call if there are parameters besides names.
+// only refuses the call if the object has parameters besides names.
 func (f fields) only(names ...string) {
 	for _, name := range sortedKeys(f.values) {
 		if slices.Contains(names, name) {
@@ -64,28 +64,28 @@ func (f fields) require(name string) {
 	rig.RefuseIf(!f.has(name), badParam("The parameter %s is required.", f.param(name)))
 }
 
-// text returns a string, or "" if it is absent.
+// text returns a parameter that is a string, or "" if it is absent.
 func (f fields) text(name string) string {
 	var v string
 	f.decode(name, &v, "a string")
 	return v
 }
 
-// flag returns a boolean, or false if it is absent.
+// flag returns a parameter that is a boolean, or false if it is absent.
 func (f fields) flag(name string) bool {
 	var v bool
 	f.decode(name, &v, "a boolean")
 	return v
 }
 
-// object returns a nested object. If it is absent, the result has no parameters.
+// object returns a parameter that is an object. If the parameter is absent, the result is an object without parameters.
 func (f fields) object(name string) fields {
 	o := fields{path: f.param(name)}
 	f.decode(name, &o.values, "a JSON object")
 	return o
 }
 
-// list returns nested objects.
+// list returns a parameter that is an array of objects.
 func (f fields) list(name string) []fields {
 	var values []map[string]json.RawMessage
 	f.decode(name, &values, "an array of objects")
@@ -117,15 +117,15 @@ func (f fields) limit(name, text string, most int) {
 	rig.RefuseIf(units(text) > most, badParam("Param %s must be at most %d characters long.", f.param(name), most))
 }
 
-// units returns the length of a text in UTF-16 units. The documentation counts "characters" without defining them. To
-// assume UTF-16 units is stricter than to assume code points.
+// units returns the length of a text in UTF-16 units. WhatsApp's documentation limits "characters" without defining
+// them. The stand-in assumes UTF-16 units, because that is stricter than code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // requestsEdit reports whether a request tries to change or delete a message.
 func (f fields) requestsEdit() bool {
 	word := func(name string) string {
 		var v string
-		_ = json.Unmarshal(f.values[name], &v) // a value that is not a string requests no edit
+		_ = json.Unmarshal(f.values[name], &v) // ignore the error: a value that is not a string requests no edit
 		return strings.ToLower(v)
 	}
 	verbs := []string{"edit", "edited", "revoke", "revoked", "delete", "deleted", "update"}
@@ -133,7 +133,8 @@ func (f fields) requestsEdit() bool {
 		f.has("edit") || f.has("revoke") || f.has("message_id") && !f.has("status")
 }
 
-// caption returns the text or caption of a message, even if the request is invalid.
+// caption returns the text or caption of a message. It accepts invalid requests, so that faults can select them by
+// their text.
 func (f fields) caption() string {
 	type part struct {
 		Body    json.RawMessage `json:"body"`

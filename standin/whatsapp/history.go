@@ -7,22 +7,22 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a conversation with everything that its reader saw of it.
+// Message is one message of a conversation, with every version that its reader saw.
 type Message struct {
 	ID      string `json:"id"`
 	User    string `json:"user"`     // the business-scoped user id of the person
-	FromBot bool   `json:"from_bot"` // from the business, not from the person
-	// Type is text, image, document, audio, video, sticker or interactive; for messages of people, also location, contacts
-	// and unsupported.
+	FromBot bool   `json:"from_bot"` // the message is from the business
+	// Type is text, image, document, audio, video, sticker or interactive. A message of a person may also have the type
+	// location, contacts or unsupported.
 	Type string `json:"type"`
-	// ReplyTo is the message that this one quotes.
+	// ReplyTo is the id of the message that this one quotes.
 	ReplyTo   string `json:"reply_to,omitempty"`
 	Forwarded bool   `json:"forwarded,omitempty"`
-	// Pressed is the id of the button that made the message.
+	// Pressed is the id of the button that the person pressed to send this message.
 	Pressed string `json:"pressed,omitempty"`
-	// Seen has one version for a message of the business, because nothing can change it.
+	// Seen contains only one version for a message of the business, because the business can't change its messages.
 	rig.Seen[Version]
-	// Statuses are the statuses of its message that the business was told: sent, delivered or read.
+	// Statuses are the statuses of the business's message about which webhooks reported: sent, delivered or read.
 	Statuses []Status `json:"statuses,omitempty"`
 	// Read is when the business marked a person's message as read.
 	Read      time.Time  `json:"read,omitzero"`
@@ -32,7 +32,7 @@ type Message struct {
 	toPhone bool   // the message was sent to a phone number
 }
 
-// Version is what a message showed from At until the next version.
+// Version is the content that a message showed from the time At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
 	// Method is the API method that made the version, or "person".
@@ -43,9 +43,9 @@ type Version struct {
 	Footer  string   `json:"footer,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
 	File    *File    `json:"file,omitempty"`
-	// Link is the URL of media that were sent by link. The stand-in does not open it.
+	// Link is the URL of media that the business sent as a link. The stand-in does not fetch this URL.
 	Link string `json:"link,omitempty"`
-	// Opened are the URLs that the platform opens by itself to show a preview.
+	// Opened are the URLs that WhatsApp itself fetches to show a preview.
 	Opened []string `json:"opened,omitempty"`
 }
 
@@ -64,19 +64,19 @@ type Status struct {
 	Status string    `json:"status"`
 }
 
-// Reaction is somebody's emoji on a message, or "" after they removed it.
+// Reaction is an emoji that the person or the business added to a message, or "" if they removed it.
 type Reaction struct {
 	At      time.Time `json:"at"`
 	FromBot bool      `json:"from_bot"`
 	Emoji   string    `json:"emoji"`
 
-	to string // the id of the message
+	to string // the id of the message to which the emoji belongs
 }
 
 // Typing is a period in which the person saw that the business types.
 type Typing struct {
 	From time.Time `json:"from"`
-	To   time.Time `json:"to"` // in the future while the indicator is shown
+	To   time.Time `json:"to"` // in the future while WhatsApp shows the indicator
 }
 
 // Shown returns the text of the newest version.
@@ -105,7 +105,7 @@ type conversation struct {
 	person   Person
 	messages []*Message
 	typings  []Typing
-	// last is when the person last wrote, which starts the window of 24 hours.
+	// last is when the person last wrote. The business may write until 24 hours after this time.
 	last time.Time
 }
 
@@ -114,7 +114,7 @@ type Screen struct {
 	Person   Person    `json:"person"`
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
-	// Typing says that the business was shown as typing.
+	// Typing means that WhatsApp showed the business as typing.
 	Typing bool `json:"typing"`
 }
 
@@ -123,7 +123,7 @@ type Chronicle struct {
 	Person   Person    `json:"person"`
 	Messages []Message `json:"messages"`
 	Typings  []Typing  `json:"typings,omitempty"`
-	// WindowEnds is when the business may no longer write, or zero if the person never wrote.
+	// WindowEnds is the time until which the business may write, or zero if the person never wrote.
 	WindowEnds time.Time `json:"window_ends,omitzero"`
 }
 
@@ -131,7 +131,7 @@ type Chronicle struct {
 // user is a business-scoped user id or a phone number. "" means DefaultUser.
 func (s *Server) History(user string) []Message { return s.Chronicle(user).Messages }
 
-// Chronicle returns everything that happened in the conversation with a person. It is a copy.
+// Chronicle returns a copy of everything that happened in the conversation with a person.
 func (s *Server) Chronicle(user string) Chronicle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Server) Chronicle(user string) Chronicle {
 	return h
 }
 
-// Screen returns everything that a person saw at a moment.
+// Screen returns everything that a person saw of the conversation at a moment.
 func (s *Server) Screen(user string, at time.Time) Screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 
 // Incoming is a message of a person: a text, a file, a location, contacts, or something unsupported.
 type Incoming struct {
-	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. An unknown person is created
+	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. Say creates an unknown person
 	// with both: US.15551234567 gets the phone number 15551234567.
 	User string `json:"user"`
-	Text string `json:"text"` // with a file, its caption
+	Text string `json:"text"` // the text, or the caption of File
 	File *Media `json:"file"`
-	// Location and Contacts are sent unchanged.
+	// Location and Contacts are the content of a location or contacts message. The webhook contains them unchanged.
 	Location map[string]any   `json:"location"`
 	Contacts []map[string]any `json:"contacts"`
-	// Unsupported is the name of content that the API does not support, such as poll_creation.
+	// Unsupported is the name of a kind of message that WhatsApp's API does not support, such as poll_creation.
 	Unsupported string `json:"unsupported"`
 	// ReplyTo is the message that this one quotes.
 	ReplyTo             string `json:"reply_to"`
@@ -33,16 +33,16 @@ type Incoming struct {
 type Media struct {
 	// Type is image, audio, voice, video, document or sticker.
 	Type string `json:"type"`
-	Name string `json:"filename"` // of a document
-	// Mime is the media type; empty means the one that WhatsApp usually has for Type.
+	Name string `json:"filename"` // file name of a document
+	// Mime is the media type. Empty means the media type that WhatsApp usually sends for Type.
 	Mime    string `json:"mime_type"`
 	Content []byte `json:"content"` // base64 in JSON
-	// Size is the size in bytes that the platform announces; 0 means the true size.
+	// Size is the size in bytes that the business is told; 0 means the true size.
 	Size int `json:"file_size"`
 }
 
-// Say sends a message of a person and returns its id. It fails if the person's app would not send the content, such as
-// an empty text.
+// Say sends a message of a person and returns its id. It fails if WhatsApp's app would not let a person send this
+// content, such as an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) Say(in Incoming) (string, error) {
 	return m.ID, nil
 }
 
-// item returns the part of a webhook that describes the content. Source:
+// item returns the part of a webhook that describes the content of a person's message. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 func (s *Server) item(in Incoming, m *Message, v *Version) (object, error) {
 	switch {
@@ -105,7 +105,7 @@ func (s *Server) item(in Incoming, m *Message, v *Version) (object, error) {
 // maxIncoming is the maximum length of a person's text in characters.
 const maxIncoming = 65536
 
-// unsupported returns the content of a webhook for a message that the API does not support. Source:
+// unsupported returns the content of a webhook about a message of a kind that WhatsApp's API does not support. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/unsupported
 func unsupported(kind string) object {
 	return object{
@@ -117,13 +117,13 @@ func unsupported(kind string) object {
 	}
 }
 
-// receivedFile is a file of a person, and the type of its message.
+// receivedFile is a file that a person sent, and the type of the message that contains it.
 type receivedFile struct {
 	*File
 	kind string
 }
 
-// receiveFile stores a file of a person.
+// receiveFile validates and stores a file that a person sends.
 func (s *Server) receiveFile(in Media) (file receivedFile, voice bool, err error) {
 	kind, usual := in.Type, map[string]string{
 		"image": "image/jpeg", "audio": "audio/mpeg", "voice": "audio/ogg; codecs=opus", "video": "video/mp4",
@@ -143,8 +143,8 @@ func (s *Server) receiveFile(in Media) (file receivedFile, voice bool, err error
 	return receivedFile{File: f, kind: kind}, voice, nil
 }
 
-// mediaItem describes a file that a person sent. The property url is left out, because the platform "gradually
-// releases" it and asks apps not to rely on it.
+// mediaItem returns the part of a webhook that describes a file from a person. It leaves out the property url, because
+// WhatsApp "gradually releases" this property and asks apps not to rely on it.
 func mediaItem(kind string, v *Version, voice bool) object {
 	f := v.File
 	sum, _ := hex.DecodeString(f.SHA256) // storeFile encoded it, so it is valid
@@ -165,7 +165,7 @@ func mediaItem(kind string, v *Version, voice bool) object {
 	return item
 }
 
-// contextOf describes the message to which a person's message refers.
+// contextOf returns the part of a webhook that describes the message to which a person's message refers.
 func (s *Server) contextOf(c *conversation, id string) object {
 	context := object{"id": id}
 	switch m := s.messages[id]; {
@@ -188,8 +188,8 @@ func (s *Server) receive(c *conversation, m *Message, v Version, item, context o
 	s.sendMessageWebhook(c, m.ID, item, context)
 }
 
-// recordActivity records that a person has sent something. The business may then write for another 24 hours, and the
-// person has seen the conversation.
+// recordActivity records that a person wrote, reacted or pressed a button. From then on, the business may write for 24
+// hours, and the person has read all messages so far.
 func (s *Server) recordActivity(c *conversation, now time.Time) {
 	c.last = now
 	s.readAll(c)
@@ -209,7 +209,7 @@ func (s *Server) sendMessageWebhook(c *conversation, id string, item, context ob
 	s.notify(&webhookItem{user: c.person.UserID, message: id, kind: kindMessage, contact: c.person.contact(true), item: item})
 }
 
-// React adds a person's emoji to a message. With "", it removes the emoji.
+// React adds a person's emoji to a message. If emoji is "", React removes the person's emoji.
 func (s *Server) React(user, message, emoji string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,8 +228,8 @@ func (s *Server) React(user, message, emoji string) error {
 	return nil
 }
 
-// Press presses a reply button as a person, by its id or title, and returns the id of the message that this sends.
-// Source:
+// Press presses a reply button as a person. button is the button's id or title. Press returns the id of the message
+// that WhatsApp sends for the person. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/interactive
 func (s *Server) Press(user, message, button string) (string, error) {
 	s.mu.Lock()
@@ -251,7 +251,7 @@ func (s *Server) Press(user, message, button string) (string, error) {
 	return pressed.ID, nil
 }
 
-// findMessage returns a message in the conversation with a person.
+// findMessage returns a message in the conversation with a person. It returns an error if there is no such message.
 func (s *Server) findMessage(user, message string) (*conversation, *Message, error) {
 	c := s.find(user)
 	if c == nil {

@@ -7,29 +7,31 @@ import (
 	"telex/standin/quota"
 )
 
-// coexistencePerSecond is the throughput of a number that is also used in the WhatsApp Business app.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
+// coexistencePerSecond is the number of messages per second for a number that is also used in the WhatsApp Business
+// app. Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 const coexistencePerSecond = 20
 
-// Limits are the rates that the platform enforces. A zero field means the published value (in Options.Hidden: no
-// limit), and a negative field disables the limit.
+// Limits are the rate limits that the stand-in enforces. A zero field means the published value, or in Options.Hidden
+// no limit. A negative field disables the limit.
 type Limits struct {
-	// PerSecond limits the messages that the number sends and receives. Messages of people also count, but are never
-	// refused. Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
+	// PerSecond limits the messages per second that the number sends and receives together. The server counts messages of
+	// people, but never refuses them. Source:
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	PerSecond int `json:"per_second"`
-	// PairInterval is the average minimum time between messages to one person, and PairBurst is how many messages may be
-	// sent without this wait. The error is documented, but the numbers are not: they are from secondary sources.
+	// PairInterval is the average minimum time between messages to one person. PairBurst is the number of messages that the
+	// business may send without this wait. WhatsApp documents the error, but not the numbers, which are from secondary
+	// sources.
 	PairInterval time.Duration `json:"pair_interval"`
 	PairBurst    int           `json:"pair_burst"`
-	// PairWindow, if positive, is the time within which a burst must be sent. After it, nothing may be sent until
-	// PairInterval has passed for each message of the burst. Secondary sources also describe this rule, with a window of 6
-	// seconds. 0 means that a burst may take any time, as in a token bucket.
+	// PairWindow, if positive, is the time within which the business must send all messages of a burst. After this time,
+	// the business must wait PairInterval for each message of the burst before it sends another one. Secondary sources
+	// describe this rule with a window of 6 seconds. 0 means that a burst may take any time, as in a token bucket.
 	PairWindow time.Duration `json:"pair_window"`
-	// AccountPerHour limits requests for the number and for media. Source:
+	// AccountPerHour limits the requests per hour about the number and about media. Source:
 	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
-	// Jitter is how much too early a call may come, because the network delays some calls of a correct client more than
-	// others. Published: 20 ms.
+	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
+	// others. The default is 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 
@@ -54,15 +56,16 @@ func (l Limits) pair() quota.Meter {
 	return quota.NewBucket(1/l.PairInterval.Seconds(), l.PairBurst)
 }
 
-// burstLimiter allows a burst at once. After it, nothing is allowed until the average interval is kept again.
+// burstLimiter allows a burst of messages without a wait. After the burst, it allows no message until PairInterval has
+// passed for each message of the burst.
 type burstLimiter struct {
 	limits    Limits
 	began     time.Time // the start of the burst
 	count     int       // messages in the burst
-	nextBurst time.Time // when the next burst may begin
+	nextBurst time.Time // earliest start of the next burst
 }
 
-// Wait returns how long to wait before one more message is allowed.
+// Wait returns how long the business must wait before its next message.
 func (m *burstLimiter) Wait(now time.Time) time.Duration {
 	if now.Sub(m.began) < m.limits.PairWindow && m.count < m.limits.PairBurst {
 		return 0
@@ -79,7 +82,7 @@ func (m *burstLimiter) Take(now time.Time) {
 	m.nextBurst = m.nextBurst.Add(m.limits.PairInterval)
 }
 
-// Names of scopes. The scope of the messages to one person has the name pairScope with the person's id.
+// Names of scopes. The name of the scope of the messages to one person is pairScope followed by the person's id.
 const (
 	numberScope  = "number"
 	accountScope = "account"
@@ -105,12 +108,13 @@ func (l *limiter) pair(user string) *quota.Scope {
 	return l.Scope(pairScope+user, Limits.pair)
 }
 
-// account returns the scope of requests for the number and for media.
+// account returns the scope of requests about the number and about media.
 func (l *limiter) account() *quota.Scope {
 	return l.Scope(accountScope, func(lim Limits) quota.Meter { return quota.NewWindow(lim.AccountPerHour, time.Hour) })
 }
 
-// SetLimits replaces both sets of limits. It resets the counters, and unblocks what a fault has blocked.
+// SetLimits replaces the published and the hidden limits. It resets the counters, and unblocks scopes that a fault has
+// blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +123,7 @@ func (s *Server) SetLimits(published, hidden Limits) {
 }
 
 // charge counts a call in scopes. It refuses the call if the call exceeds the limit of a scope, or if a fault has
-// blocked a scope. The error has the code of that scope's limit.
+// blocked a scope. The error has the code that belongs to the limit of that scope.
 func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	refusal := s.limiter.Closed(r.now, scopes...)
 	if refusal == nil {
@@ -128,8 +132,7 @@ func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	if refusal == nil {
 		return
 	}
-	// The platform does not tell a client when a blocked scope is free again. So a call in a blocked scope is not a
-	// violation.
+	// WhatsApp does not tell clients how long a scope is blocked. So a call in a blocked scope is not a violation.
 	if !refusal.Closed && !refusal.Hidden {
 		s.recordViolation(OverLimit, r.call.Method, r.call.User, refusal.String())
 	}

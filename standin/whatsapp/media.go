@@ -17,8 +17,8 @@ import (
 	"telex/standin/rig"
 )
 
-// How long media are kept, and how long a link is valid. Source:
-// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
+// These constants are how long the server keeps media from an upload and media from a webhook, and how long a link is
+// valid. Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
 const (
 	uploadLifetime  = 30 * 24 * time.Hour
 	webhookLifetime = 7 * 24 * time.Hour
@@ -35,11 +35,12 @@ type File struct {
 	// SHA256 is the hash of the content in hexadecimal digits.
 	SHA256 string `json:"sha256"`
 	Size   int    `json:"file_size"`
-	// Content is the server's own slice, so the caller must not change it. The control API serves it separately.
+	// Content is not a copy but the server's own slice, so the caller must not change it. The control /control/file
+	// returns it.
 	Content []byte `json:"-"`
 }
 
-// media is a file with an id.
+// media is a stored file. Its id is valid until expires.
 type media struct {
 	File
 	expires time.Time
@@ -84,7 +85,7 @@ func maxSize(mimeType string) int {
 	return 100 * mb
 }
 
-// uploadable returns all media types that can be uploaded.
+// uploadable returns all media types that the business can upload.
 func uploadable() []string {
 	var all []string
 	for _, kind := range []string{"audio", "document", "image", "sticker", "video"} {
@@ -124,7 +125,7 @@ func (s *Server) storeFile(f File, expires time.Time) *File {
 	return &m.File
 }
 
-// findMedia returns the media that a call names.
+// findMedia returns the media whose id is in the path of the call. It refuses the call if there are none.
 func (s *Server) findMedia(r *request) *media {
 	m := s.media[r.id]
 	number := r.http.URL.Query().Get("phone_number_id")
@@ -151,7 +152,7 @@ func (s *Server) deleteMedia(r *request) any {
 	return object{"success": true}
 }
 
-// link returns the URL of a file for the next five minutes.
+// link returns a URL from which clients can download a file for the next five minutes.
 func (s *Server) link(f *File, now time.Time) string {
 	ends := now.Add(linkLifetime).Unix()
 	return fmt.Sprintf("%s%s?mid=%s&ext=%d&hash=%s", s.base, downloadPath, f.ID, ends, linkHash(f.ID, ends))
@@ -162,7 +163,7 @@ func linkHash(id string, ends int64) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// download serves a file to clients with the link and the access token.
+// download serves a file. The client needs a valid link and the access token.
 func (s *Server) download(r *request) any {
 	query := r.http.URL.Query()
 	m := s.media[query.Get("mid")]

@@ -13,23 +13,24 @@ import (
 const (
 	// idPrefix is the prefix of all message ids.
 	idPrefix = "wamid."
-	// window is how long after a person's last message the business may write. Source:
+	// window is how long the business may write after a person's last message. Source:
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages#customer-service-windows
 	window = 24 * time.Hour
-	// typingLifetime is how long the business is shown as typing, unless it sends something earlier. Source:
-	// https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
+	// typingLifetime is how long WhatsApp shows the business as typing, if the business sends no message before.
+	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 	typingLifetime = 25 * time.Second
-	// referenceLifetime is how long a message can be marked as read or get reactions. The sources are at the methods.
+	// referenceLifetime is how long the business can mark a message as read or react to it. The comments on the methods
+	// name the sources.
 	referenceLifetime = 30 * 24 * time.Hour
 	// maxOpaque is the maximum length of biz_opaque_callback_data.
 	maxOpaque = 512
 )
 
-// outgoing is a message of the business while it is sent.
+// outgoing is a message of the business while the call that sends it runs.
 type outgoing struct {
 	Message
 	version  Version
-	reaction *Reaction // set if this is a reaction instead of a message
+	reaction *Reaction // set if the call sends a reaction in place of a message
 }
 
 // send implements
@@ -67,13 +68,14 @@ func (s *Server) send(r *request) any {
 	return object{"messaging_product": "whatsapp", "contacts": []object{contact}, "messages": []object{{"id": out.ID}}}
 }
 
-// checkProduct checks messaging_product, a parameter of all calls with a body.
+// checkProduct refuses the call if the parameter messaging_product is missing or wrong. All calls with a body need it.
 func checkProduct(product string, given bool) {
 	rig.RefuseIf(!given, badParam("The parameter messaging_product is required."))
 	rig.RefuseIf(product != "whatsapp", badParam(`Param messaging_product must be one of {WHATSAPP} - got %q.`, product))
 }
 
-// deliverMessage delivers a message to the person, or fails as the platform does.
+// deliverMessage delivers a message to the person. If that is not possible, it refuses the call, or reports the failure
+// by a webhook, as WhatsApp does.
 func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	out.ID = s.nextMessageID(to.user)
 	r.call.Message = out.ID
@@ -107,8 +109,8 @@ func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	s.status(to.conversation, m, "delivered")
 }
 
-// deliverReaction adds the business's emoji to a message. If this is impossible, the platform accepts the call and
-// reports the failure by a webhook. Source:
+// deliverReaction adds the business's emoji to a message. If that is not possible, it accepts the call and reports the
+// failure by a webhook, as WhatsApp does. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/reaction-messages
 func (s *Server) deliverReaction(r *request, to recipient, out *outgoing) {
 	target := s.messages[out.reaction.to]
@@ -124,7 +126,7 @@ func (s *Server) deliverReaction(r *request, to recipient, out *outgoing) {
 
 // recipient is the recipient of a message.
 type recipient struct {
-	*conversation // nil if there is no such person
+	*conversation // nil if no person has this id or phone number
 	user          string
 	input, digits string
 	byPhone       bool
@@ -173,7 +175,7 @@ func normalizePhone(text string) string {
 	return digits
 }
 
-// quoted returns the message that a reply quotes, or "" if the person sees no quote.
+// quoted returns the id of the message that a reply quotes, or "" if the person would see no quote.
 func (s *Server) quoted(r *request, to recipient, id string) string {
 	rig.RefuseIf(!strings.HasPrefix(id, idPrefix), fail(CodeParameter, "Parameter Invalid: context['message_id']"))
 	if m := s.messages[id]; m == nil || m.User != to.user {
@@ -183,8 +185,8 @@ func (s *Server) quoted(r *request, to recipient, id string) string {
 	return id
 }
 
-// markRead marks a person's message and all earlier messages as read. If the call asks for it, the person also sees
-// that the business types. Sources:
+// markRead marks a person's message and all earlier messages as read. If the call requests a typing indicator, the
+// person also sees that the business types. Sources:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/mark-message-as-read and
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 func (s *Server) markRead(r *request) any {
@@ -220,7 +222,7 @@ func (s *Server) markRead(r *request) any {
 	return object{"success": true}
 }
 
-// stopTyping ends the typing indicator.
+// stopTyping ends the typing indicator in a conversation.
 func (s *Server) stopTyping(c *conversation, now time.Time) {
 	if n := len(c.typings); n > 0 && c.typings[n-1].To.After(now) {
 		c.typings[n-1].To = now
@@ -234,13 +236,13 @@ func (s *Server) add(c *conversation, m *Message) {
 	s.Publish("message", Event{User: m.User, Message: m})
 }
 
-// react adds somebody's reaction to a message, or removes it.
+// react adds or removes a reaction of the person or the business to a message.
 func (s *Server) react(m *Message, reaction Reaction) {
 	m.Reactions = append(m.Reactions, reaction)
 	s.Publish("reaction", Event{User: m.User, Message: m})
 }
 
-// nextMessageID returns a new id. Like an id of the platform, it contains the recipient, and characters that must be
+// nextMessageID returns a new message id. Like WhatsApp's ids, it contains the recipient, and characters that must be
 // escaped in URLs.
 func (s *Server) nextMessageID(user string) string {
 	s.serial++

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// DefaultUser is the person if a call names no person.
+// DefaultUser is the person who acts if a call of a test names no person.
 const DefaultUser = "US.15550001001"
 
 // Person is a WhatsApp user.
 type Person struct {
 	// UserID is the business-scoped user id: a country code, a dot, and letters and digits.
 	UserID string `json:"user_id"`
-	// Phone holds the digits of the phone number.
+	// Phone contains the digits of the phone number.
 	Phone string `json:"phone"`
-	// HidePhone removes the phone number from webhooks. The platform does this for people who have a username and whom the
-	// business does not know.
+	// HidePhone means that webhooks do not contain the phone number. WhatsApp hides the phone number of people who have a
+	// username and whom the business does not know.
 	HidePhone bool   `json:"hide_phone,omitempty"`
 	Name      string `json:"name"`
 	Username  string `json:"username,omitempty"` // such as @ann
-	// Blocked says that the person has blocked the business.
+	// Blocked means that the person has blocked the business.
 	Blocked bool `json:"blocked,omitempty"`
 }
 
@@ -64,7 +64,8 @@ func (s *Server) Persons() []Person {
 	return list
 }
 
-// find returns the conversation with a person, or nil if the person is unknown.
+// find returns the conversation with a person, or nil if the person is unknown. user is a business-scoped user id or a
+// phone number.
 func (s *Server) find(user string) *conversation {
 	user = cmp.Or(user, DefaultUser)
 	if c := s.persons[user]; c != nil {
@@ -73,7 +74,7 @@ func (s *Server) find(user string) *conversation {
 	return s.byPhone[user]
 }
 
-// findOrAdd is like find, but creates an unknown person.
+// findOrAdd returns the conversation with a person like find, but creates the person if necessary.
 func (s *Server) findOrAdd(user string) (*conversation, error) {
 	user = cmp.Or(user, DefaultUser)
 	if c := s.find(user); c != nil {
@@ -97,8 +98,8 @@ func (s *Server) findOrAdd(user string) (*conversation, error) {
 	return c, nil
 }
 
-// contact describes a person in a webhook.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
+// contact returns the part of a webhook that describes a person. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 func (p Person) contact(withUsername bool) object {
 	profile := object{"name": p.Name}
 	if withUsername && p.Username != "" {
@@ -111,8 +112,8 @@ func (p Person) contact(withUsername bool) object {
 	return contact
 }
 
-// ChangeNumber moves a person to another phone number, which also changes the business-scoped user id. The conversation
-// moves too. If the person hides the phone number, the webhook contains only the new user id. Source:
+// ChangeNumber changes a person's phone number, and with it the business-scoped user id. The conversation continues. If
+// the person hides the phone number, the webhook contains only the new user id. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/system
 func (s *Server) ChangeNumber(user, phone, userID string) error {
 	s.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Edit changes the text of a person's message. With Options.Coexistence, the webhook contains the new text. Otherwise
-// it reports an unsupported message. Source:
+// Edit changes the text of a person's message. With Options.Coexistence, the webhook contains the new text. Without it,
+// the webhook reports an unsupported message. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
 func (s *Server) Edit(user, message, text string) error {
 	s.mu.Lock()
@@ -39,14 +39,15 @@ func (s *Server) Edit(user, message, text string) error {
 	return nil
 }
 
-// How long a person may edit or delete a message. The sources are at Edit and Revoke.
+// A person may edit a message within editWindow, and delete it within revokeWindow. The comments on Edit and Revoke
+// name the sources.
 const (
 	editWindow   = 15 * time.Minute
 	revokeWindow = 48 * time.Hour
 )
 
-// Revoke deletes a person's message for everybody. Only with Options.Coexistence, the webhook says which message.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
+// Revoke deletes a person's message for everybody. The webhook names the message only with Options.Coexistence. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
 func (s *Server) Revoke(user, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +69,8 @@ func (s *Server) Revoke(user, message string) error {
 	return nil
 }
 
-// Read lets a person open the conversation. The business gets a webhook that its messages were read. A person who
-// writes also opens the conversation.
+// Read lets a person open the conversation. A webhook reports to the business that the person read its messages. A
+// person who writes also opens the conversation.
 func (s *Server) Read(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"telex/standin/rig"
 )
 
-// The default business, its number and its app.
+// These are the defaults for the business, its number and its app.
 const (
 	DefaultToken       = "EAAstandinForLocalUseOnly"
 	DefaultAppSecret   = "standin-app-secret-local-use-only"
 	DefaultVerifyToken = "standin-verify-token-local-use-only"
-	// PhoneNumberID is the id of the business's number in paths, and Number has the number's digits. AccountID is the id
-	// of its WhatsApp Business Account.
+	// PhoneNumberID is the id of the business's number in paths. Number contains the digits of this number. AccountID is
+	// the id of the number's WhatsApp Business Account.
 	PhoneNumberID = "106540352242922"
 	Number        = "15550783881"
 	AccountID     = "102290129340398"
@@ -33,36 +33,37 @@ const (
 type Options struct {
 	// Token is the access token; DefaultToken if empty.
 	Token string
-	// AppSecret signs webhooks; DefaultAppSecret if empty.
+	// AppSecret is the secret with which the server signs webhooks; DefaultAppSecret if empty.
 	AppSecret string
-	// VerifyToken is sent to the callback URL in the handshake; DefaultVerifyToken if empty.
+	// VerifyToken is the token that the server sends to the callback URL in the handshake; DefaultVerifyToken if
+	// empty.
 	VerifyToken string
 	// PhoneNumberID is the id of the business's number; the constant PhoneNumberID if empty.
 	PhoneNumberID string
 	// BaseURL is the base URL of the server for links to media. If empty, it is the URL at which the last call arrived.
 	// Before the first call, it is the TCP listener's address.
 	BaseURL string
-	// CallbackURL receives the webhooks. It is used without the handshake that SetCallback makes. If it is empty, webhooks
-	// are lost.
+	// CallbackURL is the URL to which the server posts webhooks, without the handshake that SetCallback makes. If
+	// CallbackURL is empty, webhooks are lost.
 	CallbackURL string
-	// Dial connects to the callback URL; nil: the real network.
+	// Dial opens connections to the callback URL. If Dial is nil, the server uses the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// BatchWindow is how long a webhook waits for others, which are then sent in the same request. With 0, each webhook
-	// has its own request.
+	// BatchWindow is how long the server waits for further webhooks to send them in the same request. With 0, it sends each
+	// webhook in a request of its own.
 	BatchWindow time.Duration
-	// LateFailures makes the platform accept a message that it can't deliver (error 131026) or that comes too late (error
-	// 131047), and report the failure by a webhook. Without LateFailures, it refuses the message at once.
+	// LateFailures makes the server accept a message that it can't deliver (error 131026) or that comes too late (error
+	// 131047), and report the failure by a webhook. Without LateFailures, the server refuses such a message at once.
 	LateFailures bool
-	// Coexistence says that the number is also used in the WhatsApp Business app. Then webhooks report people's edits and
+	// Coexistence means that the number is also used in the WhatsApp Business app. Then webhooks report people's edits and
 	// deletions, and the throughput is 20 messages per second.
 	Coexistence bool
-	// Limits are the published limits. Calls beyond them are refused and are violations. A zero field means the value in
-	// PublishedLimits.
+	// Limits are the published limits. The server refuses a call that exceeds them, and counts it as a violation. A zero
+	// field means the value in PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without publishing them. Calls beyond them are refused but are
-	// not violations. A zero field means no limit.
+	// Hidden are lower limits that the server enforces although they are not published. The server refuses a call that
+	// exceeds them, but does not count a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call; half of it passes before the call takes effect.
+	// Latency is the duration of each call. The call takes effect after half of it.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
@@ -79,8 +80,8 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Server imitates the WhatsApp Cloud API for one business number. It is an http.Handler. Serve lets it answer on a
-// listener, real or in memory. All methods are safe for concurrent use.
+// Server imitates the WhatsApp Cloud API for one business number. It is an http.Handler. Serve answers requests on a
+// listener, which may be a real one or one in memory. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -89,12 +90,12 @@ type Server struct {
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
-	// background is the context of deliveries, which outlive the calls that caused them. Close ends this context, and
-	// Reset replaces it by a new one.
+	// background is the context of deliveries, which continue after the calls that caused them. Close ends this context,
+	// and Reset replaces it by a new one.
 	background    context.Context //nolint:containedctx // see above
 	endBackground context.CancelFunc
 
-	base     string // set by Options.BaseURL, or learned from calls
+	base     string // base URL for links: Options.BaseURL, or the URL of the last call
 	callback string
 	expired  bool // the access token has expired
 
@@ -104,7 +105,7 @@ type Server struct {
 	media    map[string]*media
 	serial   int // the last number of a generated id
 
-	batch      []*webhookItem             // items that wait for others to be sent in the same request
+	batch      []*webhookItem             // items that wait for BatchWindow to end
 	lastByUser map[string]<-chan struct{} // by user; closed after the first attempt to deliver the user's last webhook
 	deliveries []*Delivery
 	retry      chan struct{} // closed and replaced by Redeliver
@@ -113,7 +114,7 @@ type Server struct {
 	stats   Stats // without the counters in rig.Stats
 }
 
-// New returns a number to which nobody has written. The caller must close it.
+// New returns a server for a number to which nobody has written yet. The caller must close it.
 func New(opts Options) *Server {
 	opts = opts.orDefaults()
 	s := &Server{
@@ -137,13 +138,13 @@ func New(opts Options) *Server {
 // Token returns the valid access token.
 func (s *Server) Token() string { return s.opts.Token }
 
-// AppSecret returns the secret with which webhooks are signed.
+// AppSecret returns the secret with which the server signs webhooks.
 func (s *Server) AppSecret() string { return s.opts.AppSecret }
 
 // VerifyToken returns the token that the handshake sends to the callback URL.
 func (s *Server) VerifyToken() string { return s.opts.VerifyToken }
 
-// reset removes all state. Pending deliveries are dropped. The caller holds s.mu.
+// reset removes all state and drops pending deliveries. The caller holds s.mu.
 func (s *Server) reset() {
 	if s.endBackground != nil {
 		s.endBackground()
@@ -175,8 +176,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// ExpireToken makes the access token invalid, as if it had expired or were revoked. If expired is false, it makes the
-// token valid again.
+// ExpireToken makes the access token invalid, as if it had expired. If expired is false, ExpireToken makes the token
+// valid again.
 func (s *Server) ExpireToken(expired bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 
 // Kinds of violations.
 const (
-	// OverLimit is a call beyond the published limits.
+	// OverLimit is a call that exceeds a published limit.
 	OverLimit = "over_limit"
-	// EditAttempt is an attempt to change or delete a sent message. The API has no method for this.
+	// EditAttempt is an attempt to change or delete a sent message. WhatsApp's API has no method for this.
 	EditAttempt = "edit_attempt"
 	// BadReference is a reply to a message that is not in the conversation.
 	BadReference = "bad_reference"
 )
 
-// Violation is an action of a client that the platform punishes, or that its documentation asks clients not to do.
+// Violation is an action of a client that WhatsApp refuses, or that WhatsApp's documentation asks clients to avoid.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -36,10 +36,10 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats holds the counters since the start or the last Reset.
+// Stats contains the counters. They count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// ByCode counts errors by code.
+	// ByCode counts the error responses by their error code.
 	ByCode map[int]int `json:"by_code"`
 	// Messages, Reactions, Reads, Typings and Uploads count the business's calls that took effect.
 	Messages  int `json:"messages"`
@@ -47,12 +47,12 @@ type Stats struct {
 	Reads     int `json:"reads"`
 	Typings   int `json:"typings"`
 	Uploads   int `json:"uploads"`
-	// EditAttempts counts attempts to change or delete a sent message. All were refused.
+	// EditAttempts counts the attempts to change or delete a sent message. The server refuses all of them.
 	EditAttempts int `json:"edit_attempts"`
-	// Failed counts messages that were accepted and then not delivered.
+	// Failed counts the messages that the server accepted and then did not deliver.
 	Failed int `json:"failed"`
-	// Deliveries counts requests to the callback URL, and Redelivered the requests that repeat an earlier one. Lost counts
-	// webhooks that were given up, and Pending those in progress.
+	// Deliveries counts the requests to the callback URL. Redelivered counts the requests that repeat an earlier one. Lost
+	// counts the webhooks that the server gave up, and Pending is the number of webhooks in progress.
 	Deliveries  int        `json:"deliveries"`
 	Redelivered int        `json:"redelivered"`
 	Lost        int        `json:"lost"`

@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// Kinds of webhook items. A Fault selects webhooks by Method, which is such a kind.
+// Kinds of webhooks. The field Method of a Fault selects webhooks by their kind.
 const (
 	kindMessage = "message"
 	kindStatus  = "status"
 )
 
 const (
-	// answerTimeout is how long the app may take to respond. The documentation says that there is a limit, but not how
-	// long it is.
+	// answerTimeout is how long the app may take to respond to a webhook. WhatsApp's documentation mentions a limit, but
+	// not its length.
 	answerTimeout = 10 * time.Second
-	// maxAnswer is how many bytes of an app's response are read at most.
+	// maxAnswer is the maximum number of bytes that the server reads of an app's response.
 	maxAnswer = 1 << 20
 )
 
@@ -40,17 +40,17 @@ func Sign(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// webhookItem is one item in a webhook.
+// webhookItem is one item of a webhook, such as a message or a status.
 type webhookItem struct {
 	user    string
 	message string // id of the message
 	kind    string
-	// contact describes the person. If it is nil, the webhook has no such description.
+	// contact describes the person. If contact is nil, the webhook does not describe the person.
 	contact object
 	item    object
 }
 
-// notify queues an item for the app. The caller holds s.mu.
+// notify queues an item for delivery to the app. The caller holds s.mu.
 func (s *Server) notify(n *webhookItem) {
 	if s.Host.Ended() {
 		return
@@ -81,8 +81,8 @@ func (s *Server) notify(n *webhookItem) {
 	})
 }
 
-// payload returns the body of a webhook. A change contains up to two messages, and an entry up to two changes. So an
-// app that reads only the first one loses messages.
+// payload returns the body of a webhook. Each change contains up to two messages, and each entry up to two changes. So
+// a test detects an app that reads only the first change or message.
 func (s *Server) payload(batch []*webhookItem) object {
 	var changes []object
 	for _, kind := range []string{kindMessage, kindStatus} {
@@ -98,7 +98,7 @@ func (s *Server) payload(batch []*webhookItem) object {
 	return object{"object": "whatsapp_business_account", "entry": entries}
 }
 
-// change returns a change with messages or with statuses. Source:
+// change returns a part of a webhook, which contains either messages or statuses. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 func (s *Server) change(kind string, notices []*webhookItem) object {
 	var items, contacts []object
@@ -144,7 +144,7 @@ func (s *Server) sendStatus(c *conversation, m *Message, status string) {
 	s.notify(&webhookItem{user: m.User, message: m.ID, kind: kindStatus, contact: person.contact(status != "sent"), item: item})
 }
 
-// sendFailure reports that a message was accepted and then not delivered.
+// sendFailure reports by a webhook that a message was accepted but not delivered.
 func (s *Server) sendFailure(to recipient, out *outgoing, e *apiError) {
 	title := strings.TrimPrefix(e.message, fmt.Sprintf("(#%d) ", e.code))
 	item := object{
@@ -165,8 +165,8 @@ func (s *Server) sendFailure(to recipient, out *outgoing, e *apiError) {
 	s.notify(&webhookItem{user: to.user, message: out.ID, kind: kindStatus, item: item})
 }
 
-// SetCallback sets the URL that receives webhooks, after the app at the URL has passed the handshake. Without a URL,
-// webhooks are lost.
+// SetCallback makes the handshake with the app at target. If that succeeds, the server posts webhooks to this URL. With
+// an empty URL, webhooks are lost.
 func (s *Server) SetCallback(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.Verify(ctx, target, s.opts.VerifyToken); err != nil {
@@ -179,8 +179,8 @@ func (s *Server) SetCallback(ctx context.Context, target string) error {
 	return nil
 }
 
-// Verify makes the handshake with the app at a callback URL. The app must answer the challenge if the verify token is
-// right. Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
+// Verify makes the handshake with the app at a callback URL. It returns an error if the app does not answer the
+// challenge. Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
 func (s *Server) Verify(ctx context.Context, target, token string) error {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Server) Verify(ctx context.Context, target, token string) error {
 	return nil
 }
 
-// ask makes a request to the app and reads the response.
+// ask sends a request to the app and reads the response.
 func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
 	req.Header.Set("User-Agent", "facebookexternalua")
 	res, err := s.app.Do(req)
@@ -227,7 +227,8 @@ func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// post makes one attempt to deliver a webhook. It returns the status of the response, or why there was no response.
+// post makes one attempt to deliver a webhook. It returns the HTTP status of the response, or the reason why no
+// response arrived.
 func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fault) (status int, failed string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -261,7 +262,7 @@ func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fau
 // wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool { return waitOr(ctx, d, nil) }
 
-// waitOr is like wait, but also returns when now is closed.
+// waitOr waits like wait, but also returns when now is closed.
 func waitOr(ctx context.Context, d time.Duration, now <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
