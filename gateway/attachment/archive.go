@@ -96,8 +96,8 @@ func (u *unpacking) Read(p []byte) (int, error) {
 var errEnough = errors.New("enough was read")
 
 // walk reads an XML file of the archive and calls visit for each start, end and text; [attribute] reads attributes.
-// walk keeps no tree of elements, so deeply nested elements need no memory. It ignores entities that the file declares.
-// If visit returns errEnough, the walk ends without an error.
+// walk keeps no tree of elements, so deeply nested elements need no memory. walk ignores entities that the file
+// declares. If visit returns errEnough, the walk ends without an error.
 func (a *archive) walk(name string, visit func(xml.Token) error) error {
 	r, err := a.open(name)
 	if err != nil {

@@ -80,8 +80,8 @@ func (a *archive) chapters(root string) ([]string, error) {
 	return order, err
 }
 
-// readHTML reads the text of a web page. It writes headings and lists as in Markdown. It keeps no tree of elements, so
-// deeply nested elements need no memory.
+// readHTML reads the text of a web page. readHTML writes headings and lists as in Markdown. readHTML keeps no tree of
+// elements, so deeply nested elements need no memory.
 func readHTML(r io.Reader, out *bounded, title bool) error {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxHTMLText)

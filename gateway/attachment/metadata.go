@@ -9,9 +9,9 @@ import (
 // errDamaged means that the structure of a file is invalid.
 var errDamaged = errors.New("damaged file")
 
-// bareJPEG returns a JPEG file with only the data needed to show it. It removes the place, time and device of a photo,
-// previews, comments and trailing bytes. exif is the removed EXIF data, from which the caller reads the orientation.
-// https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
+// bareJPEG returns a JPEG file with only the data needed to show it. bareJPEG removes the place, time and device of a
+// photo, previews, comments and trailing bytes. exif is the removed EXIF data, from which the caller reads the
+// orientation. https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
 func bareJPEG(data []byte) (bare, exif []byte, err error) {
 	const exifHead = "Exif\x00\x00"
 	if !bytes.HasPrefix(data, []byte{0xff, 0xd8}) {

@@ -57,7 +57,7 @@ func orientationOf(exif []byte) orientation {
 	return upright
 }
 
-// rotate returns the picture in its correct orientation. It returns src itself if no rotation is needed.
+// rotate returns the picture in its correct orientation. rotate returns src itself if no rotation is needed.
 func (o orientation) rotate(src *image.RGBA) *image.RGBA {
 	if o <= upright || o > lastOrientation {
 		return src

@@ -11,7 +11,7 @@ const band = 64
 
 // reduce scales src down to w by h pixels. w and h must not exceed the size of src. Each pixel of the result is the
 // mean of the area that it covers in src, so thin lines become paler instead of vanishing. In addition to the result,
-// reduce allocates only a few lines of src. It fails only when ctx ends.
+// reduce allocates only a few lines of src. reduce fails only when ctx ends.
 func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
 	bounds := src.Bounds()
 	sw, sh := bounds.Dx(), bounds.Dy()

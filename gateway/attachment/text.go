@@ -21,9 +21,9 @@ const (
 const byteOrderMark = '\ufeff'
 
 // Decode returns a text file as clean UTF-8: without byte order mark and control characters, and with line feeds as
-// line ends. It reads UTF-8, even if slightly damaged, UTF-16 with a byte order mark, and probable Latin-1. Decode cuts
-// the text after limit bytes, between characters. cut reports whether the text was longer. If the file is not text,
-// Decode returns ErrUnreadable.
+// line ends. Decode reads UTF-8, even if slightly damaged, UTF-16 with a byte order mark, and probable Latin-1. Decode
+// cuts the text after limit bytes, between characters. cut reports whether the text was longer. If the file is not
+// text, Decode returns ErrUnreadable.
 func Decode(data []byte, limit int) (text string, cut bool, err error) {
 	data, ok := toUTF8(data)
 	if !ok || !looksLikeText(data) {
@@ -46,7 +46,7 @@ func Decode(data []byte, limit int) (text string, cut bool, err error) {
 // stray reports whether r is a control character that does not belong in a text.
 func stray(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' }
 
-// toUTF8 converts data, which may be damaged, to UTF-8. It returns false if no encoding is plausible.
+// toUTF8 converts data, which may be damaged, to UTF-8. toUTF8 returns false if no encoding is plausible.
 func toUTF8(data []byte) ([]byte, bool) {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		data, err := utf16.UTF16(utf16.LittleEndian, utf16.ExpectBOM).NewDecoder().Bytes(data)

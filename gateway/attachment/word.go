@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// word reads the text of a DOCX file (ISO/IEC 29500-1, WordprocessingML). It writes headings and lists as in Markdown,
-// and each row of a table as one line. It leaves out deleted text, headers, footers and comments.
+// word reads the text of a DOCX file (ISO/IEC 29500-1, WordprocessingML). word writes headings and lists as in
+// Markdown, and each row of a table as one line. word leaves out deleted text, headers, footers and comments.
 func (a *archive) word(out *bounded) error {
 	w := wordReader{out: out}
 	return a.walk("word/document.xml", func(t xml.Token) error {

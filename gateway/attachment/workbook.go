@@ -193,8 +193,8 @@ func writesDate(format string) bool {
 	return false
 }
 
-// readSheet writes the rows of a sheet to the text. It returns the number of written rows, and whether these are all
-// rows of the sheet.
+// readSheet writes the rows of a sheet to the text. readSheet returns the number of written rows, and whether these are
+// all rows of the sheet.
 func (w *workbook) readSheet(name string) (rows int, all bool, err error) {
 	all = true
 	var c cell
@@ -250,8 +250,8 @@ type cell struct {
 	value              strings.Builder
 }
 
-// columnOf returns the column of a cell reference such as "BC12", counted from 0. It returns other if the reference is
-// invalid.
+// columnOf returns the column of a cell reference such as "BC12", counted from 0. columnOf returns other if the
+// reference is invalid.
 func columnOf(place string, other int) int {
 	column := 0
 	for _, r := range place {

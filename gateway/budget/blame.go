@@ -21,10 +21,11 @@ type suspect struct {
 	at   time.Time
 }
 
-// blame is called when the platform refuses call c with a rate limit but does not say in which scope. It returns which
-// scope to block, and which scope's limits to slow down. By default both are the chat. If less of the limits of c's
-// chat and message is used than of the endpoint's limits, the chat is a suspect. When there are suspectChats suspects,
-// blame returns the endpoint. While the endpoint's limits are slowed down, each further suspect slows them down more.
+// blame is called when the platform refuses call c with a rate limit but does not say in which scope. blame returns
+// which scope to block, and which scope's limits to slow down. By default both are the chat. If less of the limits of
+// c's chat and message is used than of the endpoint's limits, the chat is a suspect. When there are suspectChats
+// suspects, blame returns the endpoint. While the endpoint's limits are slowed down, each further suspect slows them
+// down more.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
 	var own, endpoint float64 // usage of the most used limit, of the chat or message and of the endpoint
 	known := false

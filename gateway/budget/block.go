@@ -88,7 +88,7 @@ func (b *Budget) Restore(k chat.Block) {
 }
 
 // BlockedUntil returns the end of the last block that applies to call c, including blocks that ended within the last
-// minute. It returns the zero time if no block applies.
+// minute. BlockedUntil returns the zero time if no block applies.
 func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +107,7 @@ type block struct {
 	until time.Time
 }
 
-// block blocks calls of the kinds ops until a time, or longer if an existing block ends later. It returns the end of
+// block blocks calls of the kinds ops until a time, or longer if an existing block ends later. block returns the end of
 // the block.
 func (s *scope) block(ops chat.Op, until time.Time) time.Time {
 	for i := range s.blocks {

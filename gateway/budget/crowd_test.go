@@ -51,7 +51,7 @@ func TestCrowdThatEndsTogether(t *testing.T) {
 	}
 }
 
-// crowd lets chats show previews until they all end with a final. It returns how long each final took to arrive, and
+// crowd lets chats show previews until they all end with a final. crowd returns how long each final took to arrive, and
 // all arrivals.
 func crowd(b *Budget, chats int, end, latency time.Duration) (took []time.Duration, arrivals []arrival) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}

@@ -45,7 +45,7 @@ func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Sc
 }
 
 // use makes a reply's calls in a chat until end: previews, and at intervals a final that is repeated until it is
-// accepted. It returns the number of accepted finals.
+// accepted. use returns the number of accepted finals.
 func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time.Time) (finals int) {
 	for i := 0; time.Now().Before(end); i++ {
 		c := call(id, chat.ClassPreview, limits...)

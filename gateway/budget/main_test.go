@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// inBubble runs f in virtual time, in parallel with other tests. It fails if f leaves goroutines running.
+// inBubble runs f in virtual time, in parallel with other tests. inBubble fails if f leaves goroutines running.
 func inBubble(t *testing.T, f func(t *testing.T, b *Budget)) {
 	t.Helper()
 	t.Parallel()
@@ -64,7 +64,7 @@ func must(t *testing.T, ticket *Ticket) {
 	ticket.Done()
 }
 
-// waited waits for the ticket and ends its call at once. It returns how long it waited.
+// waited waits for the ticket and ends its call at once. waited returns how long it waited.
 func waited(ticket *Ticket) time.Duration {
 	start := time.Now()
 	<-ticket.Ready()

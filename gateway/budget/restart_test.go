@@ -18,8 +18,8 @@ type restarts struct {
 	turn  time.Duration // between two restarts in turn, from the second minute on; 0: no process restarts
 }
 
-// serve lets three processes run for six minutes. It returns the longest wait of a call from the second minute on, and
-// the number of calls.
+// serve lets three processes run for six minutes. serve returns the longest wait of a call from the second minute on,
+// and the number of calls.
 func (r restarts) serve() (longest time.Duration, calls int) {
 	var mu sync.Mutex
 	tb, start := newTable(), time.Now()

@@ -190,8 +190,8 @@ func (b *Budget) Grant(claims, others []chat.Claim) {
 	b.dispatch(now)
 }
 
-// Divided returns a process's claims with new shares, computed from the claims of all other processes. It changes no
-// state.
+// Divided returns a process's claims with new shares, computed from the claims of all other processes. Divided changes
+// no state.
 func Divided(mine, others []chat.Claim) []chat.Claim {
 	out := slices.Clone(mine)
 	for i := range out {
@@ -247,9 +247,9 @@ func byWaiting(x, y chat.Claim) int {
 	return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(x.Replica, y.Replica))
 }
 
-// fairShares returns the share that each process should have. It divides the calls that the limit allows evenly among
-// the processes that want calls, and gives the remainder to the processes that have waited longest. It divides the
-// calls that no process wants among all processes, so that each process can make its next call at once.
+// fairShares returns the share that each process should have. fairShares divides the calls that the limit allows evenly
+// among the processes that want calls, and gives the remainder to the processes that have waited longest. fairShares
+// divides the calls that no process wants among all processes, so that each process can make its next call at once.
 func fairShares(mine chat.Claim, others []chat.Claim) map[chat.ReplicaID]int {
 	left := mine.Count
 	live := []chat.Claim{mine}

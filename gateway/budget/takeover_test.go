@@ -20,7 +20,7 @@ type spell struct {
 }
 
 // takeTurns lets two processes own a chat in turns. Each ends without a handover, so the other knows nothing of its
-// calls. It returns the times of all calls.
+// calls. takeTurns returns the times of all calls.
 func takeTurns(limit chat.Limit, spells []spell) (calls []time.Time) {
 	processes := [2]*Budget{New(), New()}
 	for n, s := range spells {

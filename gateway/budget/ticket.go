@@ -96,7 +96,7 @@ func (t *Ticket) leave(end func(now time.Time)) {
 	}
 }
 
-// wait returns how long ticket t must wait until all its scopes have room. It returns 0 if the call may be made now,
+// wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now,
 // and untilEvent if the wait ends only with an event, such as the end of another call. If the message, thread and chat
 // have room, and only the endpoint has none, held contains the kinds of calls that the endpoint's limits block. These
 // kinds are blocked for all later tickets in the queue too.

@@ -85,7 +85,7 @@ func jobs(t *rapid.T, net network) []job {
 	return rapid.SliceOfN(one, n, n).Draw(t, "jobs")
 }
 
-// play runs the jobs. It returns the arrivals at the platform, the blocks, the starts, and the number of tickets that
+// play runs the jobs. play returns the arrivals at the platform, the blocks, the starts, and the number of tickets that
 // are still in the budget at the end.
 func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, left int) {
 	b := New()
@@ -174,7 +174,7 @@ func crowded(arrivals []arrival, early time.Duration) []string {
 	return out
 }
 
-// check plays a schedule. It fails on calls that arrive earlier than the platform's limits and blocks allow, and on
+// check plays a schedule. check fails on calls that arrive earlier than the platform's limits and blocks allow, and on
 // tickets that are still in the budget at the end.
 func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
 	schedule := jobs(rt, n)

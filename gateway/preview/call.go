@@ -70,7 +70,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	return nil
 }
 
-// queue waits until ticket t is ready. It returns false when the call is no longer wanted: the reply's ending or a
+// queue waits until ticket t is ready. queue returns false when the call is no longer wanted: the reply's ending or a
 // question makes a queued preview unnecessary, and new text makes a queued typing indicator unnecessary.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.questionAsked

@@ -203,9 +203,9 @@ func (s *state) active() (int, markup.Mark) {
 	return n, *s.parts[n-1].nextStart
 }
 
-// shownText returns the text to show. It returns all of the text once there is enough for the first display. If the
-// model is slow, shownText returns the complete words before that. If shownText returns no text, due is the time when
-// it will return some even if the model writes no more; zero means never.
+// shownText returns the text to show. shownText returns all of the text once there is enough for the first display. If
+// the model is slow, shownText returns the complete words before that. If shownText returns no text, due is the time
+// when it will return some even if the model writes no more; zero means never.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if s.isBehind() {

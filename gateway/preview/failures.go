@@ -63,9 +63,9 @@ func (s *state) recordFailure(e *chat.SendError, now time.Time) {
 	s.extendForFailure(e, now)
 }
 
-// extendForFailure extends the deadline of a final after a rate limit, by the platform's retry time. It also extends
-// the deadline while no call of the endpoint succeeds, because the platform is then probably down. Any other failure
-// concerns only this reply and does not extend the deadline.
+// extendForFailure extends the deadline of a final after a rate limit, by the platform's retry time. extendForFailure
+// also extends the deadline while no call of the endpoint succeeds, because the platform is then probably down. Any
+// other failure concerns only this reply and does not extend the deadline.
 func (s *state) extendForFailure(e *chat.SendError, now time.Time) {
 	until := now.Add(e.RetryAfter + finalDeadline)
 	switch e.Kind {

@@ -83,8 +83,9 @@ func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.P
 	return slices.Concat(parts, markup.Layout(text, o))
 }
 
-// layoutAppendOnly divides the final into parts as streams are divided, so that full messages need no edit. It returns
-// nil if no part was streamed, or if the result would show different text than the usual layout.
+// layoutAppendOnly divides the final into parts as streams are divided, so that full messages need no edit.
+// layoutAppendOnly returns nil if no part was streamed, or if the result would show different text than the usual
+// layout.
 func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	if !s.grows || s.literal || len(s.keptParts)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
@@ -92,8 +93,8 @@ func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	return layoutAppended(text, o)
 }
 
-// layoutAppended divides a text into parts as streams are divided. It returns nil if the result would show different
-// text than the usual layout.
+// layoutAppended divides a text into parts as streams are divided. layoutAppended returns nil if the result would show
+// different text than the usual layout.
 func layoutAppended(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false

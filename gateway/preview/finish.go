@@ -10,8 +10,8 @@ import (
 	"telex/internal/markup"
 )
 
-// remaining returns the next action that shows the ending, even if the deadline has passed. It returns doEnd if nothing
-// is left to do.
+// remaining returns the next action that shows the ending, even if the deadline has passed. remaining returns doEnd if
+// nothing is left to do.
 func (s *state) remaining(now time.Time) action {
 	first, later, calls := action{kind: doEnd}, action{kind: doEnd}, 0
 	for _, d := range s.atEnd() {
@@ -95,7 +95,8 @@ func (s *state) textsAtEnd() (list []desired) {
 }
 
 // keepsDraft reports whether a message must replace the draft, because only the draft shows some of the text and the
-// platform will remove the draft. It returns false if the text of the draft is laid out again anyway (see type seam).
+// platform will remove the draft. keepsDraft returns false if the text of the draft is laid out again anyway (see type
+// seam).
 func (s *state) keepsDraft() bool {
 	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists() && !s.seam.covers(s.draft.part)
 }
@@ -180,7 +181,7 @@ func (s *state) findSeam() {
 }
 
 // layoutSeam finds the boundary between messages that show the final and messages that show previews, when the final is
-// given up. It returns the zero seam if no message must be laid out again.
+// given up. layoutSeam returns the zero seam if no message must be laid out again.
 func (s *state) layoutSeam() seam {
 	last, i := -1, 0
 	for ; i < len(s.parts); i++ {
@@ -264,7 +265,8 @@ func (s *state) deleted(i, n int) bool {
 	return slices.ContainsFunc(later, func(m message) bool { return m.exists() })
 }
 
-// payload returns w as the content of part i. It removes the markup if the platform refused markup in this part before.
+// payload returns w as the content of part i. payload removes the markup if the platform refused markup in this part
+// before.
 func (s *state) payload(i int, w markup.Part) payload {
 	b := payload{rendered: w.Rendered, plain: w.Plain, end: w.End}
 	if s.at(i).plain {

@@ -10,7 +10,7 @@ import (
 // The visible text of an interrupted answer may look complete, so a mark is shown below its last message. The mark is
 // not part of the text. It is not stored, and no message is created only to show it.
 
-// markAt returns the index of the part that shows the mark. It returns false if no part shows the mark.
+// markAt returns the index of the part that shows the mark. markAt returns false if no part shows the mark.
 func (s *state) markAt() (int, bool) {
 	if s.ending == nil || !s.ending.Stopped || s.cfg.StopMark == "" {
 		return 0, false

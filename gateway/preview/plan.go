@@ -120,8 +120,8 @@ func (s *state) create(d desired, now time.Time) action {
 	return a
 }
 
-// resolveCreate returns the call that shows whether an earlier create call made a message. It returns doEnd if no call
-// can show this.
+// resolveCreate returns the call that shows whether an earlier create call made a message. resolveCreate returns doEnd
+// if no call can show this.
 func (s *state) resolveCreate(d desired, now time.Time) action {
 	m := s.at(d.part)
 	switch {
@@ -160,8 +160,8 @@ func (s *state) planStream(d desired) action {
 	return action{kind: doEnd}
 }
 
-// missingText returns the text to append so that the message shows b. It returns false if the message can't show b by
-// appending.
+// missingText returns the text to append so that the message shows b. missingText returns false if the message can't
+// show b by appending.
 func (m *message) missingText(b payload) (string, bool) {
 	if len(b.rendered.Spans)+len(m.shown.body.rendered.Spans) > 0 || m.unsure() {
 		return "", false

@@ -179,8 +179,8 @@ func (r *Reply) mustWait() bool {
 	return slices.ContainsFunc(r.earlier, func(s *Slot) bool { return s.first.precedes() })
 }
 
-// waitForEarlier waits until the earlier replies have created their messages or are overtaken. It returns false when
-// this reply no longer needs to make its call.
+// waitForEarlier waits until the earlier replies have created their messages or are overtaken. waitForEarlier returns
+// false when this reply no longer needs to make its call.
 func (r *Reply) waitForEarlier(ctx context.Context) bool {
 	ended := r.slot.ended
 	if r.ending != nil {

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// reports runs a reply with a known ending. It returns what the reply reported to Troubled, and when.
+// reports runs a reply with a known ending. reports returns what the reply reported to Troubled, and when.
 func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	t.Helper()
 	began := time.Now()

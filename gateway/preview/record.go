@@ -12,14 +12,14 @@ import (
 type Recorder interface {
 	// Record stores the states of messages in one transaction and returns when they are durable.
 	Record(ctx context.Context, parts ...chat.Part) error
-	// Edited returns at once. It stores the content of an edited preview some time later.
+	// Edited returns at once. Edited stores the content of an edited preview some time later.
 	Edited(p chat.Part)
 	// Moved moves all stored data of the chat to the chat's new id, and returns when the change is durable.
 	Moved(ctx context.Context, to chat.ChatID) error
 }
 
-// record stores which call is about to be made, or a call's outcome. It returns false if storing failed. A preview must
-// then wait, because after a crash the next process would have no record of the call. A final is sent anyway.
+// record stores which call is about to be made, or a call's outcome. record returns false if storing failed. A preview
+// must then wait, because after a crash the next process would have no record of the call. A final is sent anyway.
 func (r *Reply) record(ctx context.Context, parts ...chat.Part) bool {
 	if r.recorder == nil {
 		return true
@@ -56,8 +56,8 @@ func (r *Reply) mayRecordLater(a action) bool {
 	return before.frame.below == "" && a.frame.below == "" && !before.body.blank()
 }
 
-// recordIntent stores the change that action a is about to make to a message of the reply. It returns false if storing
-// failed.
+// recordIntent stores the change that action a is about to make to a message of the reply. recordIntent returns false
+// if storing failed.
 func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	r.currentCreate = r.createForFind(a)
 	switch a.kind {
@@ -196,8 +196,8 @@ func (r *Reply) sourceAndNote(a action) (source, note string) {
 	return cut(r.ending.Text, start, a.body.end), note
 }
 
-// previewSource returns the Markdown that the message of action a shows and earlier previews don't. It returns false if
-// the action shows the final.
+// previewSource returns the Markdown that the message of action a shows and earlier previews don't. previewSource
+// returns false if the action shows the final.
 func (r *Reply) previewSource(a action) (string, bool) {
 	switch {
 	case a.part < 0:

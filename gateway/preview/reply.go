@@ -231,8 +231,8 @@ func (r *Reply) leavesChecks() bool {
 	}
 }
 
-// cutShort returns the channel that is closed when the rest of the final is given up. It returns nil if the reply has
-// no final to give up.
+// cutShort returns the channel that is closed when the rest of the final is given up. cutShort returns nil if the reply
+// has no final to give up.
 func (r *Reply) cutShort() <-chan struct{} {
 	if r.ending == nil || r.ending.Keep || r.relaid {
 		return nil

@@ -31,8 +31,8 @@ func (s *state) find(part int, now time.Time) action {
 	return action{kind: doFind, desired: d}
 }
 
-// createForFind describes the create call of action a, so that Finder.Find can search for its message later. It returns
-// nil if action a is not a create call, or if Find does not need the description.
+// createForFind describes the create call of action a, so that Finder.Find can search for its message later.
+// createForFind returns nil if action a is not a create call, or if Find does not need the description.
 func (r *Reply) createForFind(a action) *chat.Create {
 	if !a.creates() || r.lateFor == 0 || !r.can(chat.OpFind) {
 		return nil
@@ -71,7 +71,7 @@ func (s *state) uncertainCreate(part int) chat.Create {
 }
 
 // lateUntil returns the time until which a create call may still take effect, if a search at the time now has not found
-// its message. It returns false if the call can't take effect any more, or if no second search can be made.
+// its message. lateUntil returns false if the call can't take effect any more, or if no second search can be made.
 func (s *state) lateUntil(a *attempt, now time.Time) (time.Time, bool) {
 	until := now
 	if s.lateFor > 0 {

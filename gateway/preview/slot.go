@@ -185,7 +185,7 @@ func (s *Slot) Ending() Ending {
 	return Ending{}
 }
 
-// load returns the newest view, and the ending of the reply or nil if it has none yet. It copies no text: a string
+// load returns the newest view, and the ending of the reply or nil if it has none yet. load copies no text: a string
 // returned by a strings.Builder stays valid while the builder grows.
 func (s *Slot) load() (View, *Ending) {
 	s.mu.Lock()
@@ -206,7 +206,7 @@ func (s *Slot) markVisible(n int) {
 	}
 }
 
-// Asked returns the time when the status's question became visible. It returns zero if there is no question or the
+// Asked returns the time when the status's question became visible. Asked returns zero if there is no question or the
 // question is not visible yet.
 func (s *Slot) Asked() time.Time {
 	s.mu.Lock()

@@ -84,8 +84,8 @@ const enough = 800
 const all = 22_500
 
 // missing returns the situations that should have occurred and did not. If replicas is true, it also checks the
-// situations of replicas. It returns nothing if fewer than enough schedules were played, or if a kind of platform had
-// no schedule.
+// situations of replicas. missing returns nothing if fewer than enough schedules were played, or if a kind of platform
+// had no schedule.
 func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

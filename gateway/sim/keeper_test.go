@@ -62,7 +62,7 @@ type beginning struct {
 
 func (t *turnLog) over() bool { return !t.ended.IsZero() || !t.released.IsZero() }
 
-// write makes one write to the store. It fails if the process is dead, or if the schedule kills the process at this
+// write makes one write to the store. write fails if the process is dead, or if the schedule kills the process at this
 // write.
 func (k *keeper) write(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w

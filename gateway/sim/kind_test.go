@@ -156,8 +156,8 @@ const (
 
 func measures() []measure { return []measure{points, units, bytes, entities, blocks} }
 
-// length returns the length of a text as the platform measures it. It does not use the code of the dialects, so that it
-// can detect their errors.
+// length returns the length of a text as the platform measures it. length does not use the code of the dialects, so
+// that it can detect their errors.
 func (m measure) length(s string) int {
 	switch m {
 	case points:

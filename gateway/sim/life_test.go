@@ -167,8 +167,8 @@ func (w *world) alive(slot int) *life {
 	}
 }
 
-// killAt returns the kill that the schedule contains for call n at the moment where, or nil. It returns each kill only
-// once.
+// killAt returns the kill that the schedule contains for call n at the moment where, or nil. killAt returns each kill
+// only once.
 func (w *world) killAt(n int, where string) *kill {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -115,7 +115,7 @@ func (w *world) lost(t *turnLog) bool {
 	return t.undone || slices.ContainsFunc(w.order, func(again *turnLog) bool { return again.replaces == t.id && w.lost(again) })
 }
 
-// undone records that a command /undo removed a turn from the history. It checks that this was the newest turn, and
+// undone records that a command /undo removed a turn from the history. undone checks that this was the newest turn, and
 // that one command removes at most one turn, even if a process died right after the removal.
 func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	if len(entries) == 0 {

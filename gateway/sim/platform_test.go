@@ -424,8 +424,8 @@ func (w *world) fits(c *call) *chat.SendError {
 	return nil
 }
 
-// grows reports whether the platform may refuse a text as too long. It does not refuse short texts, nor texts that are
-// no longer than the current text of the message.
+// grows reports whether the platform may refuse a text as too long. grows does not refuse short texts, nor texts that
+// are no longer than the current text of the message.
 func (w *world) grows(m *message, text string) bool {
 	n := w.s.measure.length(text)
 	return n > 40 && (m == nil || n > w.s.measure.length(m.text()))

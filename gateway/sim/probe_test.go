@@ -61,8 +61,8 @@ func (l *life) learn(sent []chat.MessageRef) {
 	k.begun = true
 }
 
-// forget is called when the process has lost its lease. It removes the ids that the process learned but may not have
-// stored.
+// forget is called when the process has lost its lease. forget removes the ids that the process learned but may not
+// have stored.
 func (l *life) forget() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -157,7 +157,7 @@ func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, n
 	return chat.Found{Ref: ref, Taken: replaced || before}, nil
 }
 
-// putOff records that a search can't be made now. It returns the error for the gateway.
+// putOff records that a search can't be made now. putOff returns the error for the gateway.
 func (w *world) putOff(l *life, c *call) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,8 +169,8 @@ func (w *world) putOff(l *life, c *call) error {
 	return c.err
 }
 
-// candidate returns the next id to probe, or 0 if all possible ids were probed. It returns false if no probe may begin
-// now.
+// candidate returns the next id to probe, or 0 if all possible ids were probed. candidate returns false if no probe may
+// begin now.
 func (p probing) candidate(to chat.Target, create chat.Create, next string) (int, bool) {
 	l := p.a.l
 	l.w.mu.Lock()
@@ -190,7 +190,7 @@ func (p probing) candidate(to chat.Target, create chat.Create, next string) (int
 	return 0, true
 }
 
-// probe simulates an edit with the given content. It reports whether the message already had this content, and
+// probe simulates an edit with the given content. probe reports whether the message already had this content, and
 // otherwise whether the edit replaced the content.
 func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matched, replaced bool) {
 	m := w.person.message(ref)

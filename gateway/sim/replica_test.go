@@ -165,7 +165,8 @@ func (s *schedule) shorten() {
 	}
 }
 
-// ends returns when the current cut of the given kind ends for a process. It returns zero if there is no such cut now.
+// ends returns when the current cut of the given kind ends for a process. ends returns zero if there is no such cut
+// now.
 func (l *life) ends(what string) time.Time {
 	at := time.Since(l.w.began)
 	for _, c := range l.w.s.cuts {
@@ -178,7 +179,7 @@ func (l *life) ends(what string) time.Time {
 
 func (l *life) isCut(what string) bool { return !l.ends(what).IsZero() }
 
-// wakes waits while the process is paused. It returns false if the process died or ctx ended during the pause.
+// wakes waits while the process is paused. wakes returns false if the process died or ctx ended during the pause.
 func (l *life) wakes(ctx context.Context) bool {
 	paused := false
 	for until := l.ends(cutAll); !until.IsZero() && !l.isDead(); until = l.ends(cutAll) { // pauses may overlap
@@ -223,7 +224,7 @@ func (w *world) unsent(l *life, c *call, err error) error {
 	return err
 }
 
-// reach waits until the process can reach the store. It fails if the process dies or ctx ends before that.
+// reach waits until the process can reach the store. reach fails if the process dies or ctx ends before that.
 func (k *keeper) reach(ctx context.Context) error {
 	l := k.l
 	if l.w.s.replicas == 0 {

@@ -163,7 +163,7 @@ func (w *world) fold(t agent.Turn) string {
 	return b.String()
 }
 
-// wait waits for the time d. It returns an error if ctx or the process ends before that.
+// wait waits for the time d. wait returns an error if ctx or the process ends before that.
 func (l *life) wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

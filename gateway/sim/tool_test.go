@@ -110,7 +110,7 @@ func (h hand) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (ag
 	return res, err
 }
 
-// goOn prepares a run that continues a turn of an earlier process. It checks that the agent received all stored steps
+// goOn prepares a run that continues a turn of an earlier process. goOn checks that the agent received all stored steps
 // of the turn.
 func (w *world) goOn(r *run, t agent.Turn) {
 	w.mu.Lock()
@@ -302,7 +302,7 @@ func (w *world) deed(key string) deed {
 	return deed{key: key}
 }
 
-// do makes a tool call take effect. It fails if the process is dead, or if the schedule kills the process at this
+// do makes a tool call take effect. do fails if the process is dead, or if the schedule kills the process at this
 // moment.
 func (w *world) do(l *life, key string) error {
 	for until := l.ends(cutAll); !until.IsZero(); until = l.ends(cutAll) { // pauses may overlap
@@ -348,7 +348,8 @@ func (w *world) noteCutOff(t *turnLog, call string) {
 	}
 }
 
-// noteStopped records that a tool call ended because its turn ended. It records nothing if the process is dead.
+// noteStopped records that a tool call ended because its turn ended. noteStopped records nothing if the process is
+// dead.
 func (w *world) noteStopped(l *life, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -149,7 +149,7 @@ func (w *world) givenUp(t *turnLog) bool {
 }
 
 // stuck reports whether a message of the reply can be neither edited nor deleted, and this affects the text of the
-// reply. It does so if the reply has several other messages, or if several processes worked on the reply: the last
+// reply. stuck does so if the reply has several other messages, or if several processes worked on the reply: the last
 // process can't know whether the last edit before a kill took effect.
 func (w *world) stuck(t *turnLog) bool {
 	all := w.person.of(t.id)
@@ -202,8 +202,8 @@ func (v verdict) accepts(r reading) bool {
 	}
 }
 
-// withoutNote returns the visible text without the note that the verdict requires. It returns false if the note is
-// missing or occurs twice. After the note, only messages are allowed that can't be deleted.
+// withoutNote returns the visible text without the note that the verdict requires. withoutNote returns false if the
+// note is missing or occurs twice. After the note, only messages are allowed that can't be deleted.
 func (v verdict) withoutNote(r reading) (string, bool) {
 	text := r.text + squeeze(r.file) + r.caption
 	if len(v.note) == 0 {

@@ -73,8 +73,8 @@ func (w *world) shownIn(c *call) string {
 	return ""
 }
 
-// finalRun returns the run whose answer is the final text of a turn. It returns nil if the turn has no final text or
-// the run was interrupted.
+// finalRun returns the run whose answer is the final text of a turn. finalRun returns nil if the turn has no final text
+// or the run was interrupted.
 func (w *world) finalRun(t *turnLog) *run {
 	if len(t.runs) == 0 || w.commanded(t) || t.decided.IsZero() {
 		return nil
@@ -86,9 +86,9 @@ func (w *world) finalRun(t *turnLog) *run {
 	return r
 }
 
-// wordsOnScreen returns, for each word of a turn's reply, the number of messages that show the word. It also returns
-// the words that need not be visible: words that a person deleted, words in files, words in messages that can be
-// neither edited nor deleted, and words in a chat that has got a new id.
+// wordsOnScreen returns, for each word of a turn's reply, the number of messages that show the word. wordsOnScreen also
+// returns the words that need not be visible: words that a person deleted, words in files, words in messages that can
+// be neither edited nor deleted, and words in a chat that has got a new id.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {

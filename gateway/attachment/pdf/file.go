@@ -162,7 +162,7 @@ func (f *file) parse(p place) any {
 	return stream{d, f.content(d, l.data[min(l.at, len(l.data)):])}
 }
 
-// content returns the content of the stream that begins at the start of rest. It checks the length that the file
+// content returns the content of the stream that begins at the start of rest. content checks the length that the file
 // states, because that length may be wrong.
 func (f *file) content(d dict, rest []byte) []byte {
 	if length, ok := f.length(d["Length"]); ok && length >= 0 && length <= len(rest) {

@@ -32,7 +32,8 @@ func (f *file) decode(s stream) []byte {
 	return data[:min(len(data), maxStream)]
 }
 
-// filterReader returns a reader that decodes data. It returns nil if the filter is unknown or is used for pictures.
+// filterReader returns a reader that decodes data. filterReader returns nil if the filter is unknown or is used for
+// pictures.
 func (f *file) filterReader(filter name, data []byte) io.Reader {
 	switch filter {
 	case "FlateDecode", "Fl":

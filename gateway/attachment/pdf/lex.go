@@ -228,7 +228,7 @@ func (l *lexer) escaped(b []byte) []byte {
 }
 
 // nested reads the objects inside an array or a dictionary, and passes each one to read until read returns false.
-// It ignores objects that are nested deeper than maxDepth.
+// nested ignores objects that are nested deeper than maxDepth.
 func (l *lexer) nested(read func(v any) bool) {
 	l.depth++
 	defer func() { l.depth-- }()
