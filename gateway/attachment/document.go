@@ -92,7 +92,7 @@ type bounded struct {
 	truncated bool   // the document had more text than the limit
 }
 
-// add appends a text without control characters. It cuts the text at the limit, between characters.
+// add appends a text without control characters. add cuts the text at the limit, between characters.
 func (b *bounded) add(s string) {
 	if s == "" || b.truncated {
 		return

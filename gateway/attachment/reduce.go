@@ -17,8 +17,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 	sw, sh := bounds.Dx(), bounds.Dy()
 	dst := image.NewRGBA(image.Rect(0, 0, w, h))
 	lines := image.NewRGBA(image.Rect(0, 0, sw, min(band, sh)))
-	// Divide the picture into units so that each pixel of src covers w by h units, and each pixel of dst covers sw by
-	// sh units. So all weights are integers. A sum is at most 255 * sw * sh and can't overflow uint64.
+	// To make all weights integers, divide the picture into units: each pixel of src covers w by h units, and each
+	// pixel of dst covers sw by sh units. A sum is at most 255 * sw * sh and can't overflow uint64.
 	row, sums := make([]uint64, 4*w), make([]uint64, 4*w)
 	for y := range sh {
 		if y%band == 0 {

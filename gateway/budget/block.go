@@ -21,10 +21,10 @@ const (
 )
 
 // Block records that the platform refused call c with a rate limit. For the duration d, the Budget grants no call in
-// scope s whose kind is in ops or is the kind of c. If ops is 0, all kinds of calls are blocked. The limits of the
-// scope slow down. If s is 0, the platform named no scope, and blame chooses the chat or the endpoint. If blame chooses
-// the chat, the limits of the message and the thread slow down too. A create call has no message yet, so for create
-// calls chat.ScopeMessage means the chat. Block returns the resulting block, so that the caller can store it.
+// scope s whose kind is in ops or is the kind of c. If ops is 0, all kinds of calls are blocked. Block also slows down
+// the limits of the scope. If s is 0, the platform named no scope, and blame chooses the chat or the endpoint. If blame
+// chooses the chat, the limits of the message and the thread slow down too. A create call has no message yet, so for
+// create calls chat.ScopeMessage means the chat. Block returns the resulting block, so that the caller can store it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
 		d = minBlock

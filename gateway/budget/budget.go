@@ -15,7 +15,8 @@ const untilEvent = time.Duration(math.MaxInt64)
 // sweepEvery is the number of requests between two sweeps of unused scopes.
 const sweepEvery = 1024
 
-// Budget schedules the calls to one endpoint. Its methods are safe for concurrent use and never block.
+// Budget decides when each call to one endpoint may be made. The methods of Budget are safe for concurrent use and
+// never block.
 type Budget struct {
 	mu       sync.Mutex
 	scopes   map[scopeKey]*scope

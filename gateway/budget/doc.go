@@ -14,24 +14,24 @@
 //     shortest round trip; or its end, if there was no response.
 //
 // Suppose one call ends at time e and the next call starts at time s. The first call arrived at the platform before e
-// minus the travel time of its response. The second call arrives after s plus its own travel time. So the time between
-// both arrivals is longer than s-e by at least the shortest possible round trip, even if the network delays calls. The
-// calls that arrive at the platform therefore stay within the limit if the shortest observed round trip is at most a
-// third longer than the shortest possible one. If the shortest possible round trip is shorter than that, a few calls
-// arrive too early, and the platform may answer with a 429.
+// minus the travel time of its response. The second call arrives after s plus its own travel time. The time between the
+// two arrivals is therefore longer than s-e by at least the shortest possible round trip, even if the network delays
+// calls. The calls that arrive at the platform therefore stay within the limit if the shortest observed round trip is
+// at most a third longer than the shortest possible one. If the shortest possible round trip is shorter than that, a
+// few calls arrive too early, and the platform may answer with a 429.
 //
 // Previews leave one call of each limit to finals and first displays, and typing indicators leave two calls. While
-// calls wait in a scope, previews there are spread evenly over the limit's window. So even if the call that previews
-// leave is already used, a final waits for only one interval of the limit. When the endpoint's limits block some kinds
-// of calls, the search through the queue skips those kinds. A final of many parts announces how many calls it needs.
-// Later finals leave room for those announced calls that the limit would otherwise delay.
+// calls wait in a scope, previews there are spread evenly over the limit's window. If another final has just used the
+// call that previews leave, a final waits for only one interval of the limit. When the endpoint's limits block some
+// kinds of calls, the search through the queue skips those kinds. A final of many parts announces how many calls it
+// needs. Later finals leave room for those announced calls that the limit would otherwise delay.
 //
 // After a 429, no call of the refused kinds is granted in the blocked scope until the block ends. After the block,
 // previews slow down to the number of calls that the platform accepted, or to half of the limit, and return to the full
 // rate within a minute. If the platform's true limit is lower than the declared one, the platform refuses calls again
-// at the same number of calls. Each such refusal makes the slowdown longer, up to an hour. Finals and first displays
-// are never slowed down. If previews used all calls of the lower limit, the platform would refuse finals. So during a
-// slowdown, previews leave up to half of the lower limit unused.
+// at the same number of calls. Each refusal at the same number of calls makes the slowdown longer, up to an hour.
+// Finals and first displays are never slowed down. During a slowdown, previews leave up to half of the lower limit
+// unused, since the platform would refuse finals if previews used all of it.
 //
 // If a 429 does not say which scope it concerns, the Budget blocks the chat. If the platform refuses calls in several
 // chats that have used less of their own limits than of the endpoint's limits, the Budget blocks the endpoint as well.

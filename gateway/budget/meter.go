@@ -18,8 +18,8 @@ const shortWindow = 5 * time.Second
 // than Count calls. The bucket spreads the calls over time.
 //
 // A call takes its token from the bucket when the call ends, and the bucket treats the token as taken at the call's
-// latest possible arrival. Otherwise, a call that the network delays could arrive at the platform together with the
-// next call. Until a call ends, the meter counts it as running.
+// latest possible arrival. If a call took its token at its start, a call that the network delays could arrive at the
+// platform together with the next call. Until a call ends, the meter counts it as running.
 type meter struct {
 	limit chat.Limit
 	scope *scope

@@ -36,7 +36,7 @@ func (t *roundTrips) full(now time.Time, after time.Duration) bool {
 	return t.calls >= minSamples && now.Sub(t.began) >= after
 }
 
-// lowerBound returns a lower bound of all round trips: three quarters of the shortest observed round trip. So the bound
+// lowerBound returns a lower bound of all round trips: three quarters of the shortest observed round trip. The bound
 // stays valid even if round trips become shorter by a quarter. lowerBound returns 0 while too few round trips were
 // observed.
 func (t *roundTrips) lowerBound(now time.Time) time.Duration {

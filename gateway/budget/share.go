@@ -14,14 +14,14 @@ import (
 // of the endpoint. The share is the number of calls per window that the process may make. Each process publishes a
 // claim for each limit. The claim contains the process's share, the number of calls that other processes must leave to
 // it, and the number of calls that it wants to make. A process lowers its share at once, but raises the share only by
-// calls that no other process claims. So all processes together never exceed the limit, and no call waits for a
-// response of another process.
+// calls that no other process claims. By these rules, all processes together never exceed the limit, and no call waits
+// for a response of another process.
 //
 // A share limits the number of calls in a window, not the time between them. A process that has just started has a
-// small share, because the platform still counts the calls of other processes. If the process spread only these few
-// calls over the whole window, its first calls would be too far apart. So the process spreads its calls as if the limit
-// were divided equally among the processes that make calls at present, or by its own share if that is larger. Each
-// process may also use the whole burst.
+// small share, because the platform still counts the calls of other processes. If a process spread the few calls of a
+// small share over the whole window, its calls would be too far apart. So each process spreads its calls as if the
+// limit were divided equally among the processes that make calls at present, or by its own share if that is larger.
+// Each process may also use the whole burst.
 
 // leaveSteps is the number of steps in which other processes may reuse the calls of a stopped process, over one window.
 const leaveSteps = 30
@@ -46,8 +46,8 @@ type share struct {
 	pace  int // calls per window at which this process spreads its calls
 }
 
-// Divide begins to divide the endpoint's limits among several processes. It discards earlier shares. Until Claims and
-// Grant have been called, the Budget grants no call that counts toward a limit of the endpoint. The Budget calls
+// Divide begins to divide the endpoint's limits among several processes. Divide discards earlier shares. Until Claims
+// and Grant have been called, the Budget grants no call that counts toward a limit of the endpoint. The Budget calls
 // unknown when a call counts toward a limit that has no share yet.
 func (b *Budget) Divide(known []chat.Limit, unknown func()) {
 	b.mu.Lock()
@@ -115,8 +115,8 @@ func (b *Budget) Claims() (list []chat.Claim) {
 	return list
 }
 
-// Retire gives up all shares. After that, the Budget grants no call that counts toward a limit of the endpoint. Retire
-// returns claims for the calls that the platform still counts. The Window of such a claim is the time until the
+// Retire gives up all shares. After Retire, the Budget grants no call that counts toward a limit of the endpoint.
+// Retire returns claims for the calls that the platform still counts. The Window of such a claim is the time until the
 // platform no longer counts its calls.
 func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()

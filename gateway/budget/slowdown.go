@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// firstHold is how long the reduced limit applies after a first refusal. rampUp is how long the return to the
-	// declared limit then takes. So a single refusal slows down previews for at most a minute.
+	// declared limit then takes. With firstHold and rampUp, a single refusal slows down previews for at most a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
 	// holdFactor multiplies the hold each time the platform refuses calls again at the same level, because its true
@@ -24,8 +24,8 @@ const (
 // A slowdown first reduces the limit to a level: the number of accepted calls in the window, or half of the limit. A
 // single refusal may be temporary, so the level applies for only half a minute, and the limit rises again within
 // another half minute. If the platform's true limit is lower than the declared one, the platform refuses calls near the
-// level each time the slowdown has ended. It never refuses below the level, and never accepts several calls above the
-// level. Only refusals that match this pattern make slowdowns longer.
+// level each time the slowdown has ended. A platform with a lower limit never refuses calls below the level, and never
+// accepts several calls above the level. Only refusals near the level make slowdowns longer.
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
 	began time.Time     // end of the block that followed the last refusal

@@ -28,8 +28,8 @@ func (b *Budget) Waiting() int {
 	return len(b.waiting)
 }
 
-// Standing returns the state of the budget for display. It is too slow to be called for each call to the platform,
-// because it visits every recently used scope.
+// Standing returns the state of the budget for display. Standing visits every recently used scope, so it is too slow to
+// be called for each call to the platform.
 func (b *Budget) Standing() Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()

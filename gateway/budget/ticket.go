@@ -98,8 +98,8 @@ func (t *Ticket) leave(end func(now time.Time)) {
 
 // wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now,
 // and untilEvent if the wait ends only with an event, such as the end of another call. If the message, thread and chat
-// have room, and only the endpoint has none, held contains the kinds of calls that the endpoint's limits block. These
-// kinds are blocked for all later tickets in the queue too.
+// have room, and only the endpoint has none, held contains the kinds of calls that the endpoint's limits block. The
+// kinds in held are blocked for all later tickets in the queue too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))

@@ -22,7 +22,7 @@ const (
 	doStop     // stop the stream, so that the message can be edited
 	doProbe    // send a typing indicator, to learn whether the platform answers at all
 	doFind     // search the platform for the message of a create call whose outcome is unknown
-	doSkip     // no call: people would see no difference
+	doSkip     // no call: people would see no change
 	doMessages // no call: show previews as edited messages from now on, since drafts and streams can't show a question
 	doSeal     // no call: mark a part that already shows its text as full, or leave a question as it is
 	doEnd
@@ -59,7 +59,7 @@ func (a action) op() chat.Op {
 	return op
 }
 
-// same reports whether a and b are the same call for the same message. Their texts may differ.
+// same reports whether a and b are the same kind of call for the same message. The texts of a and b may differ.
 func (a action) same(b action) bool {
 	return a.kind == b.kind && a.part == b.part
 }

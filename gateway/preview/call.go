@@ -22,7 +22,7 @@ const (
 	fileSpeed = 256 << 10
 )
 
-// acquire waits until the budget allows the call of action a. It then updates a, so that the call sends the newest
+// acquire waits until the budget allows the call of action a. Then acquire updates a, so that the call sends the newest
 // text. If another action became more important or ctx ended, acquire cancels the ticket and returns nil.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	if a.creates() && len(r.earlier) > 0 {
@@ -141,8 +141,8 @@ func (r *Reply) request(a action) chat.Call {
 // perform first stores what the call of action a will change, then makes the call, and applies the outcome to the
 // state.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
-	// Cancel releases the ticket after a panic. After a normal return the ticket has already ended, so Cancel has no
-	// effect.
+	// Cancel releases the ticket if the function panics. After a normal return, the ticket has already ended, and
+	// Cancel has no effect.
 	defer t.Cancel()
 	plan, stored := r.recordIntent(ctx, a)
 	if !stored && r.ending == nil {
@@ -152,7 +152,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		return
 	}
 	if r.ep.Budget.BlockedUntil(r.request(a)).After(time.Now()) {
-		t.Cancel() // the platform refused another call while the store was slow
+		t.Cancel() // another call got a 429 while the store was slow
 		return
 	}
 	switch a.kind {
@@ -301,7 +301,7 @@ func (s *state) partKey(i int) string {
 // Key returns the idempotency key of one message of a reply. Some platforms also use the key as the message's id.
 func Key(reply string, message int) string { return fmt.Sprintf("%s.%d", reply, message) }
 
-// DraftID returns the id shared by all drafts of one part of a reply. It is never 0.
+// DraftID returns the id shared by all drafts of one part of a reply. The id is never 0.
 func DraftID(reply string, part int) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(Key(reply, part))) // never fails

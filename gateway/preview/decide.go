@@ -121,8 +121,8 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 }
 
 // fillPlaceholder chooses the body of a message for which there is no new text yet. If an earlier process showed text,
-// the message keeps that text until the new text is longer. Platforms refuse empty messages. So if previews have no
-// cursor, fillPlaceholder replaces an outdated frame by the placeholder.
+// the message keeps that text until the new text is longer. If previews have no cursor, fillPlaceholder replaces an
+// outdated frame by the placeholder, because platforms refuse empty messages.
 func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return
@@ -157,8 +157,8 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
 		// A stream omits the end of the text if it may still change. An edited message can show all of the text. The
-		// complete text matters above a question, since people may take long to answer. The longer text is used only if
-		// it fits into this part.
+		// complete text matters above a question, since people may take long to answer. The complete text is used only
+		// if it fits into this part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole
@@ -184,8 +184,8 @@ func (s *state) due() time.Time {
 	return due
 }
 
-// overflowed reports whether the last part is full and the next part does not exist yet. In this case, the text that
-// did not fit is shown at once, without waiting for Config.Interval.
+// overflowed reports whether the last part is full and the next part does not exist yet. Text that does not fit into
+// the last part is shown at once, without waiting for Config.Interval.
 func (s *state) overflowed() bool {
 	n := len(s.parts)
 	return n > 0 && s.parts[n-1].sealed() && (s.draft.at.IsZero() || s.draft.part < n)

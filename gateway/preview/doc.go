@@ -40,10 +40,10 @@
 // Besides its phase, a message has a certainty, which tells whether the visible content of the message is known. If the
 // response to a create call is missing, the message's attempt records how to learn whether the message exists: by
 // repeating the call with the same idempotency key, by searching the platform, or not at all. On some platforms, a
-// create call may take effect long after it failed. On any platform, it may take effect late if another process made
-// the call, lost its lease, and still runs. If a search does not find the message of such a create call, the message is
-// sent again, and the platform is searched a second time later. Until the second search, the lost message counts as
-// superseded.
+// create call may take effect long after it failed. On any platform, a create call may take effect late if another
+// process made it, lost its lease, and still runs. If a search does not find the message of such a create call, the
+// message is sent again, and the platform is searched a second time later. Until the second search, the message that
+// was not found counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

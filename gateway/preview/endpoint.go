@@ -66,7 +66,7 @@ type Finder interface {
 	Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error)
 }
 
-// Budget decides when a call may be made. Its methods don't block.
+// Budget decides when a call to the platform may be made. The methods of Budget don't block.
 type Budget interface {
 	// Request queues a call.
 	Request(c chat.Call) Ticket
@@ -80,7 +80,8 @@ type Budget interface {
 	BlockedUntil(c chat.Call) time.Time
 }
 
-// Ticket is a place in the budget's queue. Done, Lost or Cancel must end it; the first of them counts.
+// Ticket is the place of one call in the budget's queue. The caller must end the ticket with Done, Lost or Cancel. Only
+// the first of these calls has an effect.
 type Ticket interface {
 	Ready() <-chan struct{} // closed when the call may be made; the caller then makes the call at once
 	Done()                  // the call has ended with a response

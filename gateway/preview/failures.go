@@ -16,16 +16,16 @@ const (
 	previewBackoff = 2 * time.Second
 	// After slowAfterFailures failures in a row, the reply waits slowBackoff before it repeats the call.
 	slowAfterFailures = 60
-	// After maxObeyedLimits failures in a row, a reply waits longer than a rate limit demands. Otherwise, replies that
-	// all retry at the moment that the platform named may be refused again and again.
+	// After maxObeyedLimits failures in a row, a reply waits longer than a rate limit demands. If all replies retried
+	// at the moment that the platform named, the platform could refuse them again and again.
 	maxObeyedLimits = 3
 	slowBackoff     = time.Minute
 	// After probeAfter failures in a row, a reply that shows its final makes a harmless call, every probeEvery, to
 	// learn whether the platform is down.
 	probeAfter = 3
 	probeEvery = 10 * time.Minute
-	// maxSuspension limits the wait after the platform refused access to the chat. Such a refusal rarely ends within
-	// seconds.
+	// maxSuspension limits the wait between two calls while the platform refuses access to the chat. Refused access is
+	// rarely restored within seconds.
 	maxSuspension = 30 * time.Second
 )
 
@@ -122,7 +122,7 @@ func (s *state) halve(keep int) {
 
 // resend sends the text shown so far again, in more and shorter messages. Messages at the beginning of the reply that
 // can't be edited stay as they are. Until all of the text is sent again, the stored records contain the text that the
-// messages showed before. So no words are lost if the process dies.
+// messages showed before, so that no words are lost if the process dies.
 func (s *state) resend() {
 	if !s.relaid {
 		s.completeSources()

@@ -126,9 +126,9 @@ func (s *state) aimWhenKept(i int) desired {
 	return d
 }
 
-// mustResend reports whether part i, whose message was superseded and not replaced yet, must be created again. That is
-// necessary if the superseded message of this part or of an earlier part shows a cursor that can't be removed by an
-// edit.
+// mustResend reports whether part i, whose message was superseded and not replaced yet, must be created again. Part i
+// must be created again if the superseded message of this part or of an earlier part shows a cursor that no edit can
+// remove.
 func (s *state) mustResend(i int) bool {
 	replaced, cursor := false, false
 	for _, m := range s.superseded {
@@ -137,9 +137,10 @@ func (s *state) mustResend(i int) bool {
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
 
-// replaced reports whether superseded message m may be deleted now. It may be deleted if its replacement exists or if
-// no replacement is needed. If the replacement may be missing, people can read the text only in the superseded message,
-// so that message stays. If m is only suspected to exist, replaced returns true, so that m is searched for.
+// replaced reports whether superseded message m may be deleted now. The message may be deleted if its replacement
+// exists or if no replacement is needed. If the replacement may be missing, people can read the text only in the
+// superseded message, so that message stays. If m is only suspected to exist, replaced returns true, so that m is
+// searched for.
 func (s *state) replaced(m message) bool {
 	p := s.at(m.place)
 	switch {
@@ -152,8 +153,8 @@ func (s *state) replaced(m message) bool {
 }
 
 // seam is the boundary between messages that already show the final and messages that still show previews, when the
-// rest of the final is given up. The final is cut into messages at other places than the previews. So the messages
-// behind the seam are laid out again; otherwise words could be missing or appear twice.
+// rest of the final is given up. The final is cut into messages at other places than the previews. The text of the
+// messages behind the seam is laid out again, so that no words are missing or appear twice.
 type seam struct {
 	first    int           // index of the first message behind the seam
 	messages int           // number of messages that can show the text behind the seam
@@ -172,8 +173,8 @@ func (s *state) movedUp(i int) bool {
 	return s.seam.covers(i) && i >= texts && !slices.ContainsFunc(s.parts[s.seam.first:min(texts, i)], func(m message) bool { return !m.exists() })
 }
 
-// findSeam sets the seam, from which messages are laid out again. It is called when the final is given up, and again
-// each time a message of the reply turns out to exist.
+// findSeam sets the seam, from which messages are laid out again. findSeam is called when the final is given up, and
+// again each time a message of the reply turns out to exist.
 func (s *state) findSeam() {
 	if s.ending != nil && s.ending.Keep && s.seam.length() == 0 {
 		s.seam = s.layoutSeam()

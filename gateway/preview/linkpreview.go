@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// addressLike matches every text that a platform may treat as a URL. It may also match other text.
+	// addressLike matches every text that a platform may treat as a URL. addressLike may also match other text.
 	addressLike = regexp.MustCompile(`(?i):/|www\.|[\p{L}\p{N}_-]\.\p{L}{2}`)
 	// destination matches the destination of a Markdown link.
 	destination = regexp.MustCompile(`\]\(<?([^()<>\s]*)`)
 )
 
-// linkPreview returns the URL for which the platform may show a link preview. This is the first URL in message m, if
-// the asker typed every URL in m. For a preview the platform fetches the URL, so a URL that the model wrote could leak
-// data to a website.
+// linkPreview returns the URL for which the platform may show a link preview. If the asker typed every URL in message
+// m, linkPreview returns the first of them. Otherwise it returns "". For a preview the platform fetches the URL, so a
+// URL that the model wrote could leak data to a website.
 func (r *Reply) linkPreview(m chat.Outgoing) string {
 	if r.cfg.Typed == nil {
 		return ""
@@ -42,8 +42,8 @@ func (r *Reply) linkPreview(m chat.Outgoing) string {
 	return found[0]
 }
 
-// addresses returns every word of a text that could be a URL. It strips surrounding parentheses and one punctuation
-// mark at the end, but nothing else, since Config.Typed must see the whole URL.
+// addresses returns every word of a text that could be a URL. addresses strips surrounding parentheses and one
+// punctuation mark at the end, but nothing else, since Config.Typed must see the whole URL.
 func addresses(text string) []string {
 	var list []string
 	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return unicode.IsSpace(c) || c == '<' || c == '>' }) {

@@ -113,8 +113,9 @@ func (m *message) replace(d display) {
 	m.shown = d
 }
 
-// revert is called when the platform refuses a payload that an earlier call of unknown outcome also sent. From then on,
-// the message counts as showing its text from before that call. revert returns false if no such text is known.
+// revert is called when the platform refuses a payload that an earlier call of unknown outcome also sent. After revert,
+// the message counts as showing the text from before the refused payload. revert returns false if no such text is
+// known.
 func (m *message) revert(refused payload) bool {
 	if !m.unsure() || m.earlierBody.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
 		return false
@@ -216,8 +217,9 @@ func (d display) like(e display) bool {
 }
 
 // shortenText shortens the text of a message whose edit the platform refuses, because the removed text may be the cause
-// of the refusal. Without an accepted edit, the message would keep its cursor or its question. The new text is half of
-// the old one, or its first word, or the constant shortest. shortenText returns false if there is nothing to shorten.
+// of the refusal. If the platform accepted no edit, the message would keep its cursor or its question. The new text is
+// half of the old one, or its first word, or the constant shortest. shortenText returns false if there is nothing to
+// shorten.
 func (m *message) shortenText() bool {
 	text := m.shown.body.plain
 	if m.blank() || text == shortest {

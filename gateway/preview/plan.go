@@ -15,7 +15,7 @@ const (
 	aimNone aim = iota // the message does not exist and is not created again
 	aimShow            // show a display
 	aimStay            // keep the shown text, but remove the cursor and the frame
-	aimGone            // delete it
+	aimGone            // delete the message
 )
 
 // desired is the intended state of one message.
@@ -61,8 +61,8 @@ func (s *state) plan(d desired, now time.Time) action {
 }
 
 // planAbsent plans the next call for a message that is not known to exist. If an earlier create call may have made the
-// message, planAbsent first plans a call that shows whether it did. Two cases need no such call: the message could not
-// be deleted anyway, or the create call that is wanted now shows it, too.
+// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call in two cases: the
+// message could not be deleted anyway, or the create call that is wanted now also shows whether the message exists.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
 	switch d.aim {
@@ -114,7 +114,7 @@ func (s *state) create(d desired, now time.Time) action {
 	case uncertain >= maxUncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
 	case uncertain == maxUncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
-		// This is the last permitted create call. First probe whether the platform answers again.
+		// Only one more create call is permitted for this message. So first probe whether the platform answers again.
 		return action{kind: doType, desired: desired{part: d.part}}
 	}
 	return a

@@ -15,8 +15,8 @@ import (
 // all others. Failures because of rate limits and outages don't count, since they affect all replies.
 
 const (
-	// overtakenAfter is the number of failures in a row after which later replies no longer wait for a reply. These
-	// failures take a few seconds.
+	// overtakenAfter is the number of failures in a row after which later replies no longer wait for a reply. With the
+	// backoff, so many failures take a few seconds.
 	overtakenAfter = 4
 	// maxPrecedence limits how long later replies wait for an earlier reply while the platform seems to be down. The
 	// limit is needed because the platform may in fact refuse only the earlier reply.
@@ -139,9 +139,9 @@ func (a action) needsMessage() bool {
 	return a.creates() || a.kind == doFind || a.kind == doType || a.kind == doWait
 }
 
-// inTrouble reports whether the conversation should continue before this reply's ending is shown. That is the case if
-// calls fail and the reply can only wait, or if only a second search or a repeated edit is left. Rate limits don't
-// count as trouble, since the next reply would have to wait for them, too.
+// inTrouble reports whether the conversation should continue before this reply's ending is shown. The conversation
+// should continue if calls fail and the reply can only wait, or if only a second search or a repeated edit is left.
+// Rate limits don't count as trouble, since the next reply would have to wait for them, too.
 func (s *state) inTrouble() bool {
 	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlyChecksLeft())
 }

@@ -18,8 +18,9 @@ type Recorder interface {
 	Moved(ctx context.Context, to chat.ChatID) error
 }
 
-// record stores which call is about to be made, or a call's outcome. record returns false if storing failed. A preview
-// must then wait, because after a crash the next process would have no record of the call. A final is sent anyway.
+// record stores which call is about to be made, or a call's outcome. record returns false if storing failed. If storing
+// failed, a preview is not sent yet, because after a crash the next process would have no record of the call. A final
+// is sent anyway.
 func (r *Reply) record(ctx context.Context, parts ...chat.Part) bool {
 	if r.recorder == nil {
 		return true
@@ -100,8 +101,9 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	}
 }
 
-// recordVisible is called when the final is given up. For each message, it stores the visible content or, if the
-// message is laid out again, its new text. These records replace those of the final, which people will not see.
+// recordVisible is called when the final is given up. For each message, recordVisible stores the visible content or, if
+// the message is laid out again, its new text. The new records replace records that contain the final, which people
+// will not see.
 //
 // All records are stored in one transaction, because text may move from one message to another. If a process died
 // between two transactions, the records of both messages could contain the text.

@@ -24,12 +24,12 @@ type Options struct {
 	Taken    time.Time   // when this process took over the reply from one that may still wait for a response; zero: never
 	After    Outcome     // outcome of the last run of the same reply in this process; zero: this is the first run
 	// Stopping is closed when the process stops, which leaves second searches and repeated edits to the next process.
-	// It may be nil.
+	// Stopping may be nil.
 	Stopping <-chan struct{}
 	Before   []*Slot // earlier replies of the conversation, which create their messages before this reply does
 	// Troubled is called with true when the ending can't be shown at the moment for another reason than a rate limit.
-	// It is called with false when the ending can be shown again. Troubled may be called from any goroutine and must
-	// not block. It may be nil.
+	// Troubled is called with false when the ending can be shown again. Troubled may be called from any goroutine and
+	// must not block. Troubled may be nil.
 	Troubled func(bool)
 	Jitter   func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
 	Log      *slog.Logger
@@ -51,7 +51,7 @@ type Outcome struct {
 	messages []message // the messages of the text, for a later run in this process
 }
 
-// Reply shows one reply. Its state belongs to the goroutine that calls Run.
+// Reply shows one reply. The state of a Reply belongs to the goroutine that calls Run.
 type Reply struct {
 	state
 	ep   Endpoint
@@ -102,8 +102,8 @@ func New(o Options) *Reply {
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
 	if r.cfg.Enabled && (r.can(chat.OpEdit) || r.draftFor > 0) {
-		// The final leaves room for the cursor as previews do. So both are cut at the same places, and a full part
-		// needs no edit.
+		// The final leaves room for the cursor as previews do, so that final and previews are cut at the same places
+		// and a full part needs no edit.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
 	r.question = newQuestion(0)
@@ -113,8 +113,8 @@ func New(o Options) *Reply {
 }
 
 // Run shows the reply until its final is visible or can't be shown. When ctx ends, Run returns at once and leaves
-// visible messages as they are, perhaps with a cursor. To interrupt a reply without leaving a cursor, call Finish of
-// its Slot.
+// visible messages as they are, perhaps with a cursor. To interrupt a reply without leaving a cursor, call the method
+// Finish of its Slot.
 func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
 	defer r.slot.Release()
@@ -211,8 +211,8 @@ func (r *Reply) wait(ctx context.Context, a action) {
 }
 
 // leftAt returns the channel that is closed when the process stops, if this reply only needs a second search or a
-// repeated edit. A stopping process can't wait until these are due, so the next process makes them. If the reply needs
-// other calls, leftAt returns nil.
+// repeated edit. A stopping process can't wait until the search or the edit is due, so the next process makes it. If
+// the reply needs other calls, leftAt returns nil.
 func (r *Reply) leftAt() <-chan struct{} {
 	if r.ending == nil || !r.onlyChecksLeft() {
 		return nil

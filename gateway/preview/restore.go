@@ -11,8 +11,8 @@ import (
 	"telex/internal/markup"
 )
 
-// restore takes over the messages of a reply from the records of an earlier process. That process may have died during
-// a call. So the recorded content counts as visible only after the platform has accepted it again.
+// restore takes over the messages of a reply from the records of an earlier process. The earlier process may have died
+// during a call. So the content in a record counts as visible only after the platform has accepted it again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	end, left := 0, -1
@@ -51,7 +51,8 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		}
 	}
 	if left >= 0 && s.can(chat.OpDelete) {
-		// This part is sent again below the later parts in the new chat, so replace the later parts as well.
+		// Part left is sent again and appears below the later parts in the new chat, so replace the later parts as
+		// well.
 		for i := len(s.parts) - 1; i > left; i-- {
 			s.replaceMessage(i)
 		}
@@ -61,7 +62,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	}
 	for i := range s.parts {
 		if p := &s.parts[i]; p.gen > 0 && !p.exists() && !p.abandoned {
-			// This part gets a new message, which appears below those of later parts.
+			// Part i gets a new message, which appears below those of later parts.
 			s.markAbove(i)
 		}
 	}
@@ -87,7 +88,8 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	m.attempt.firstAt, m.file, m.attempt.create = r.First, r.File, r.Create
 	switch r.State {
 	case chat.PartIntended:
-		// The create call may have made the message. At most one more create call follows, with the final.
+		// The create call of the earlier process may have made the message. At most one more create call follows, with
+		// the final.
 		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a record with a cursor is not a stream
 		s.recordUncertainCreate(m, now)
 		m.attempt.pendingUntil = s.taken.Add(callTimeout)

@@ -15,7 +15,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case doMessages:
 		s.draftFor, s.streamFor = 0, 0
-		if s.drafted() { // the draft will vanish, so a message must show its text even without the question
+		if s.drafted() { // the platform will remove the draft, so a message must show its text even without the question
 			s.laidOutLength, s.shownFrame = 0, frame{}
 		}
 		return
@@ -61,8 +61,8 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.kind == doStop:
 		p.phase = standing
 		if p.unsure() {
-			// after the stop, an edit sends the whole text and the frame, unless the ending keeps the message's current
-			// content
+			// After the stop, an edit sends the whole text and the frame, unless the ending keeps the message's current
+			// content.
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}
@@ -132,7 +132,7 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) display 
 	if p.certainty, p.file = p.certaintyAfter(a.display), a.kind == doFile; p.file { // the caption of a file can't be edited
 		p.certainty = sure
 	}
-	// an earlier create call for the message may have started a stream
+	// An earlier create call for the message may have started a stream.
 	stream := p.attempt.resolution == byKey && p.attempt.streams
 	p.attempt.resolve()
 	switch {

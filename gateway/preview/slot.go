@@ -134,7 +134,7 @@ func (s *Slot) finish(e Ending) {
 	}
 }
 
-// Cut gives up the rest of an ending: visible messages stay as they are, without a cursor.
+// Cut gives up the part of an ending that is not visible yet. Visible messages stay as they are, without a cursor.
 func (s *Slot) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

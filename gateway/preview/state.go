@@ -56,12 +56,12 @@ const (
 	maxOutage = 24 * time.Hour
 	// minLimit is the shortest length to which "too long" errors can halve a part.
 	minLimit = 32
-	// maxUncertainCreates limits the create calls without a response per part: the first one and one repetition. The
+	// maxUncertainCreates limits the create calls without a response per part: the first one and one repetition. One
 	// repetition is allowed because a lost answer is worse than a duplicate.
 	maxUncertainCreates = 2
-	// maxTries is the number of processes that may end during a create call for the same part. After that, the part is
-	// not sent again: each such crash may leave a duplicate message, and a part that crashes every process must not be
-	// tried forever.
+	// maxTries is the number of processes that may end during a create call for the same part. After maxTries, the part
+	// is not sent again: each crash during a create call may leave a duplicate message, and a part that crashes every
+	// process must not be tried forever.
 	maxTries = 4
 )
 
@@ -93,10 +93,10 @@ func nothing() payload {
 type draft struct {
 	display
 	part int
-	at   time.Time // when it was last sent
+	at   time.Time // when the draft was last sent
 }
 
-// state is the data on which next and settle decide. It has no locks: only Run uses it.
+// state is the data on which next and settle decide. The state needs no locks, because only Run uses it.
 type state struct {
 	place
 	visibleState
@@ -176,7 +176,7 @@ func (s *state) at(i int) *message {
 	}
 }
 
-// mute ends the previews of this reply if m is a message of the text. It is called when a call for m failed.
+// mute ends the previews of this reply if m is a message of the text. mute is called when a call for m failed.
 func (s *state) mute(m *message) { s.muted = s.muted || m.role == roleText }
 
 // visible returns the number of source bytes that a person sees.

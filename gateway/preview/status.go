@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Status is what a turn does besides writing: the model's thoughts, the running tools, and a question to a
-// person. It is shown around the text of every preview and is not part of the final.
+// Status is what a turn does besides writing: the model's thoughts, the running tools, and a question to a person. The
+// status is shown around the text of every preview and is not part of the final.
 type Status struct {
 	Lines   []string      // plain text, not Markdown
 	Code    Span          // range of the joined lines to show as code, so that no part of it becomes a link, a mention or a command

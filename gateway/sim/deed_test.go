@@ -34,7 +34,7 @@ func (w *world) inTime(m *written, q *question) bool {
 }
 
 // cutShort reports whether somebody may have ended a turn before the time until, while the turn waited for an answer to
-// question q. After that, no process checks the question's time limit.
+// question q. After such an end, no process checks the question's time limit.
 func (w *world) cutShort(q *question, until time.Time) bool {
 	if w.editedBefore(q, until) {
 		return true
@@ -51,8 +51,8 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 }
 
 // editedBefore reports whether a person edited the message that the question's turn answers, and the turn had not
-// restarted because of that edit when the question was stored. Such an edit either ended the question, or arrived too
-// late because the platform delivered it late.
+// restarted because of that edit when the question was stored. The edit of the person either ended the question, or the
+// platform delivered it too late.
 func (w *world) editedBefore(q *question, until time.Time) bool {
 	return w.edits(q.turn, until) > q.revised
 }

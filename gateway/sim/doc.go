@@ -9,21 +9,21 @@
 //
 // The simulated platform enforces rate limits and length limits like a real one, and injects faults. The person records
 // every version of every message. The judge does not use the gateway's code: it compares the questions, the model's
-// text and the visible messages, and counts the exceptions that the design allows. This package is not part of the
-// telex binary.
+// text and the visible messages, and counts the exceptions that the design allows. Package sim is not part of the telex
+// binary.
 //
 // In half of the schedules, the real agent runs between the gateway and the script, which imitates the model. The model
 // calls tools, and calls that change something wait for approval. The person answers the visible questions for approval
 // once, twice, too late, or not at all. For each tool call, the judge checks that it took effect only if it was
 // approved, and that its reported result is true.
 //
-// In some schedules, several gateways share the store. These schedules kill and pause the gateways, cut them off from
-// the store or the platform, and lose signals and responses. From the moment at which a process loses its lease, it
-// counts as dead. The judge then also checks that no process makes a call without a lease or in another replica's chat,
-// and that all processes together keep within an endpoint's limits.
+// In some schedules, several gateways share the store. Schedules with several gateways kill and pause them, cut them
+// off from the store or the platform, and lose signals and responses. From the moment at which a process loses its
+// lease, it counts as dead. In schedules with several gateways, the judge also checks that no process makes a call
+// without a lease or in another replica's chat, and that all processes together keep within an endpoint's limits.
 //
-// The library rapid generates the schedules. It reduces a failing schedule to a smaller one, and prints the seed that
-// repeats it:
+// The library rapid generates the schedules. If a schedule fails, rapid reduces it to a smaller one, and prints the
+// seed that repeats it:
 //
 //	make sim                       many schedules, always the same
 //	make sim SET=random SETS=40    many more that nobody has played

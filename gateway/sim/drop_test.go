@@ -8,8 +8,8 @@ import (
 	"telex/gateway"
 )
 
-// mostLines is the number of fixed lines that the gateway delivers at the same time in one conversation. It drops
-// further lines.
+// mostLines is the number of fixed lines that the gateway delivers at the same time in one conversation. The gateway
+// drops further lines.
 const mostLines = 5
 
 // mayDrop reports whether message n may stay without an answer, for example because a later command cancelled it, or

@@ -157,8 +157,8 @@ func rareExceptions() map[exception]schedule {
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
 	// Only the second message fails; the first one can show the final text.
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}}
-	// In these schedules, the create call for the second message of the first answer fails. It takes effect late, or
-	// never.
+	// In the schedules that stopped returns, the create call for the second message of the first answer fails: it takes
+	// effect late, or never.
 	stopped := func(create fault, says ...time.Duration) schedule {
 		s := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
 		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond

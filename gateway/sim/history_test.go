@@ -35,8 +35,8 @@ const patience = time.Minute
 // draftLife is how long people see a draft after the bot sent it.
 const draftLife = 30 * time.Second
 
-// judgeFresh checks that the model's text is visible when the model has paused for the time patience. Only the last
-// word may be missing. So the gateway must show new text even if no delta follows, and must not neglect a conversation
+// judgeFresh checks that the model's text, except for its last word, is visible when the model has paused for the time
+// patience. To pass, the gateway must show new text even if no delta follows, and must not neglect a conversation
 // (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()

@@ -137,9 +137,9 @@ const (
 	hung = 3 * time.Second
 )
 
-// overtaken reports whether the next reply may appear above the earlier one. It may if the platform refused the earlier
-// reply again and again (D14), or if a message of the earlier reply could not show its final text and another message
-// replaced it.
+// overtaken reports whether the later reply may appear above the earlier one. The later reply may come first if the
+// platform refused the earlier reply again and again (D14), or if a message of the earlier reply could not show its
+// final text and another message replaced it.
 func (w *world) overtaken(above, below *turnLog) bool {
 	all := w.standing(below)
 	if len(all) == 0 {
@@ -348,7 +348,7 @@ func (w *world) rendered(src string, cut bool) string {
 // words matches the complete words of the model's answers.
 var words = regexp.MustCompile(`a\d+w\d+x`)
 
-// texts returns the fixed lines of the gateway. They are short, so that no line needs more than one message.
+// texts returns the fixed lines of the gateway. The lines are short, so that no line needs more than one message.
 func texts() gateway.Texts {
 	own := map[string]string{}
 	for k, line := range map[gateway.TextKey]string{

@@ -86,9 +86,9 @@ func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
-// remembered reports whether the history must contain the answer of a turn. It must if the model completed the answer
-// and nobody removed it. Two exceptions: another process stored the result of the turn, and could not know that the
-// answer was complete; or somebody stopped the turn before its result was stored.
+// remembered reports whether the history must contain the answer of a turn. The history must contain an answer that the
+// model completed and nobody removed. There are two exceptions: another process stored the result of the turn, and
+// could not know that the answer was complete; or somebody stopped the turn before its result was stored.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
@@ -260,7 +260,8 @@ func (w *world) readAsRemembered(t *turnLog) bool {
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
 // judgeUsage checks that the usage of each turn is counted exactly once. If a process died while the model wrote an
-// answer, the next process counts an estimate. This estimate must not be larger than the text that people had seen.
+// answer, the next process counts an estimate of the usage. The estimate must not be larger than the text that people
+// had seen.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
 	sum := 0

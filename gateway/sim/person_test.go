@@ -50,7 +50,7 @@ func (m *message) is(ref chat.MessageRef) bool {
 	return m.id == ref.ID && m.chat == ref.Target.Chat && m.stands()
 }
 
-// person is the simulated person who sees all chats. It contains every message.
+// person is the simulated person who sees all chats. The type contains every message in these chats.
 type person struct {
 	messages []*message
 	drafts   map[chat.Target]version

@@ -281,8 +281,8 @@ func (w *world) accident(c *call, f fault) *chat.SendError {
 	return nil
 }
 
-// mostBad is the maximum time for which the platform fails for one message. It is longer than the time for which the
-// gateway tries to show a final.
+// mostBad is the maximum time for which the platform fails for one message. mostBad is longer than the time for which
+// the gateway tries to show a final.
 const mostBad = 40 * time.Minute
 
 // badName identifies the message that a call creates or edits.

@@ -146,8 +146,8 @@ func (w *world) noteAsked(l *life, t *turnLog, s chat.Step) {
 	w.counts.add("questions", 1)
 }
 
-// awaits reports whether a turn waits for a person's decision. Its question must be shown at once, so Config.Interval
-// does not apply.
+// awaits reports whether a turn waits for a person's decision. While a turn waits, its question must be shown at once,
+// so Config.Interval does not apply.
 func (w *world) awaits(t *turnLog) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return q.turn == t && (q.ruled.IsZero() || q.ruled.Equal(time.Now())) })
 }

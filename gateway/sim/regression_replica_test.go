@@ -83,8 +83,8 @@ func TestRegressionEditSlowerThanALease(t *testing.T) {
 	equal(t, "what the person sees", w.see(0), []string{numbered(15)})
 }
 
-// A replica that can't reach the store can't know that another replica accepted a command to stop its answer. It must
-// stop the answer soon after it reaches the store again.
+// A replica that can't reach the store can't know that another replica accepted a command to stop its answer. Soon
+// after the replica can reach the store again, it must stop the answer.
 func TestRegressionUndoneBesideTheOwner(t *testing.T) {
 	t.Parallel()
 	s := story("edit", calling("a0w0x", "a0w1x", change, change))
@@ -120,8 +120,9 @@ func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 	}
 }
 
-// A process wakes up from a pause in which another process has become the receiver. It tries to receive once more and
-// gets nothing. The end of the simulation must not wait until it has received all updates.
+// A process wakes up from a pause in which another process has become the receiver. The awakened process tries to
+// receive once more and gets nothing. The end of the simulation must not wait until this process has received all
+// updates.
 func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")

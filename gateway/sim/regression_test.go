@@ -49,7 +49,7 @@ func TestRegressionDraftBesideALine(t *testing.T) {
 }
 
 // D1: edits to the final text fail until the gateway gives up for a while. When the gateway tries again, the platform
-// refuses to edit the message. So another message must show the final text.
+// refuses to edit the message, so another message must show the final text.
 func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{cutBefore, isBad} {
@@ -68,7 +68,7 @@ func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 }
 
 // D6: a person deletes a message before the process searches for it. The platform remembers the key of the deleted
-// message and would create no new message for the same key. So the final must be sent with a new key.
+// message and would create no new message for the same key, so the final must be sent with a new key.
 func TestRegressionDeletedBeforeItIsFound(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))
@@ -160,8 +160,8 @@ func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 }
 
 // D1: a process streams a text, which splits the text at other places than without streaming, and dies. The next
-// process must split the final text at the same places, even if it can edit the messages. Otherwise, words are lost if
-// somebody stops the answer meanwhile.
+// process must split the final text at the same places, even if it can edit the messages. If the next process split the
+// text elsewhere, words would be lost if somebody stopped the answer meanwhile.
 func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -213,8 +213,8 @@ func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	equal(t, "what the person sees", strings.Join(w.see(0), " "), numbered(20))
 }
 
-// D3: a call that a process sent before its death takes as long as any other call. So the calls of the old and the new
-// process stay within the limit's window.
+// D3: a call that a process sent before its death takes as long as any other call. The calls of the old and the new
+// process must stay within the limit's window.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk(numbered(30)))
@@ -233,9 +233,9 @@ func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	equal(t, "calls that arrived from the dead", ghosts, 1)
 }
 
-// F37: the gateway refuses a question because of a limit, and the line that says so has to wait. Then the person erases
-// the history, and the process dies. The next process, which does not know of the refusal, must not answer the
-// question.
+// F37: the gateway refuses a question because of a limit, and the line that says so has to wait. Before the line is
+// sent, the person erases the history, and the process dies. The next process, which does not know of the refusal, must
+// not answer the question.
 func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	t.Parallel()
 	for _, forgets := range []string{"new", "forget"} {
@@ -291,8 +291,8 @@ func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 }
 
 // D14: /undo removes an answer that an earlier process left unfinished. The visible text of the answer stays, and
-// another message with its text is still missing. This message must appear above the answer to the next question, even
-// if the platform first refuses it.
+// another message with its text is still missing. The missing message must appear above the answer to the next
+// question, even if the platform first refuses it.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {
@@ -331,7 +331,7 @@ func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 }
 
 // D1: a process is killed during a create call, so its outcome is unknown. The next process learns that the platform
-// refuses the text of the message. It must not send this text again.
+// refuses the text of the message, and must not send this text again.
 func TestRegressionRefusedTextIsNotTriedAgainAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))

@@ -319,7 +319,7 @@ func (k *keeper) judgeWrite(t *turnLog) {
 }
 
 // Register makes the process a replica. A process registers again after it has lost its lease and discarded its state.
-// So the simulation counts it as dead and starts the next process.
+// The simulation then counts the process as dead and starts the next one.
 func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.ReplicaID, err error) {
 	l := k.l
 	l.w.mu.Lock()
@@ -408,8 +408,8 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	return taken, err
 }
 
-// given records that a replica has received messages from the store. It is called only if the response of the store did
-// not get lost.
+// given records that a replica has received messages from the store. given is called only if the response of the store
+// did not get lost.
 func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -45,7 +45,7 @@ func crashes(runs []*run) (n int) {
 	return n
 }
 
-// script imitates the agent and the model. It sends the answers of the schedule.
+// script imitates the agent and the model: it sends the answers of the schedule.
 type script struct{ l *life }
 
 // askedNumber matches the number of a message, which the text of the message contains.

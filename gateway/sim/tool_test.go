@@ -139,7 +139,7 @@ func (w *world) goOn(r *run, t agent.Turn) {
 	}
 }
 
-// speaker imitates a model for the real agent. It sends the text and the tool calls of the schedule.
+// speaker imitates a model for the real agent: it sends the text and the tool calls of the schedule.
 type speaker struct{ l *life }
 
 // Name implements agent.Model.

@@ -8,8 +8,8 @@ import (
 )
 
 // judgeWaived checks the words of a reply that is waived, so that its text is not compared as a whole. If a word of the
-// final text is missing, it must have been in a call that failed or had no response. Only words of such calls may occur
-// twice.
+// final text is missing, the word must have been in a call that failed or had no response. Only words of failed calls
+// and of calls without a response may occur twice.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {

@@ -119,7 +119,7 @@ type happening struct {
 	do func()
 }
 
-// play plays the schedule to its end and returns the world, which contains the violations. It must be called inside
+// play plays the schedule to its end and returns the world, which contains the violations. play must be called inside
 // synctest.Test.
 func (s schedule) play(*testing.T) *world {
 	w := newWorld(s)
@@ -376,7 +376,7 @@ func numberOf(id chat.MessageID) int {
 	return n
 }
 
-// mostTime is the maximum duration of a schedule. It is longer than the longest wait that a fault can cause.
+// mostTime is the maximum duration of a schedule. mostTime is longer than the longest wait that a fault can cause.
 const mostTime = 50 * time.Hour
 
 // settle waits until all messages are answered and all turns have ended.
@@ -399,7 +399,7 @@ func (w *world) settle() {
 	w.complain("things are left to do after %v", most)
 }
 
-// quiet is how long remind waits after the last call to the platform before it writes. It is longer than the longest
+// quiet is how long remind waits after the last call to the platform before it writes. quiet is longer than the longest
 // wait that a fault can cause.
 const quiet = 70 * time.Minute
 

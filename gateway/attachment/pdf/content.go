@@ -303,8 +303,8 @@ func (w *writer) writeAccent() {
 // overlap is the distance from the end of an accent to the beginning of its letter, relative to the size of the text.
 const overlap = -0.1
 
-// combining returns the combining form of an accent, or 0 if the character is not an accent. It is needed because TeX
-// draws an accent before its letter if the font has no accented letters.
+// combining returns the combining form of an accent, or 0 if the character is not an accent. combining is needed
+// because TeX draws an accent before its letter if the font has no accented letters.
 func combining(accent rune) rune {
 	const alone, combined = "`´ˆ^˜~¯˘˙¨˚˝ˇ¸", "\u0300\u0301\u0302\u0302\u0303\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327"
 	i := slices.Index([]rune(alone), accent)

@@ -1,13 +1,14 @@
-// Package pdf reads the text of a PDF file. It limits the time, the memory and the amount of text for every file, even
-// a malicious one.
+// Package pdf reads the text of a PDF file. The package limits the time, the memory and the amount of text for every
+// file, even a malicious one.
 //
-// The package ignores the tables that contain the positions of the objects, because they may be damaged. Instead, it
-// searches the file for objects. It returns the text in the order in which the file draws it, which nearly always is
-// the reading order. It does not read encrypted files.
+// The package ignores the tables that contain the positions of the objects, because they may be damaged. Instead, the
+// package searches the file for objects. The package returns the text in the order in which the file draws it, which
+// nearly always is the reading order. The package does not read encrypted files.
 //
-// Every step and every decoded byte counts toward the limit maxWork. So no file can keep the reader busy for long or
-// make it use more than about 100 MB in addition to the file. If a file contains streams that decode to gigabytes,
-// circular references or deep nesting, reading ends when it reaches the limit. ADR 17 says why no library is used.
+// Every step and every decoded byte counts toward the limit maxWork. Because of maxWork, no file can keep the reader
+// busy for long or make it use more than about 100 MB in addition to the file. If a file contains streams that decode
+// to gigabytes, circular references or deep nesting, reading ends when it reaches the limit. ADR 17 says why no library
+// is used.
 package pdf
 
 import "errors"

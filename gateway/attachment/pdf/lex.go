@@ -27,7 +27,7 @@ type budget struct {
 	checked int
 }
 
-// stop is the panic value that ends the reading of a file early. It contains the reason.
+// stop is the panic value that ends the reading of a file early. The value of type stop contains the reason.
 type stop struct{ err error }
 
 const checkEvery = 1 << 16 // steps between two checks of the context
@@ -244,7 +244,7 @@ func (l *lexer) nested(read func(v any) bool) {
 	}
 }
 
-// array reads an array after its opening bracket. It converts three elements such as "1 0 R" to a reference.
+// array reads an array after its opening bracket. array converts three elements such as "1 0 R" to a reference.
 func (l *lexer) array() array {
 	var a array
 	l.nested(func(v any) bool {

@@ -16,8 +16,8 @@ type Text struct {
 	Pages int  // number of pages in the file
 	Shown int  // number of pages in Text, of which the last one may be incomplete
 	Cut   bool // the file contains more text
-	// Thin reports whether the pages contain hardly any readable text. Such pages are pictures, as in a scan, or use
-	// fonts that don't say which characters they show.
+	// Thin reports whether the pages contain hardly any readable text. Pages without readable text are pictures, as in
+	// a scan, or use fonts that don't say which characters they show.
 	Thin bool
 }
 
