@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// maxAckDelay is how soon a press must be acknowledged. Platforms allow three seconds or more.
+// maxAckDelay is how soon the adapter must acknowledge a press. Platforms allow three seconds or more.
 const maxAckDelay = 2 * time.Second
 
 // buttonCases returns the cases about buttons below messages.
@@ -51,7 +51,7 @@ func buttonCases() []testCase {
 		})},
 		{"a text at the limit can have buttons", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
-			if short, ok := s.World.(Brief); ok { // on such a platform, the adapter shows a longer text without buttons
+			if short, ok := s.World.(Brief); ok { // the adapter shows a longer text without buttons
 				s.offer(to, longest, both...)
 				s.wantShown(to, longest)
 				longest = longest[:short.ButtonText()]
@@ -122,7 +122,7 @@ func buttonCases() []testCase {
 }
 
 // buttons runs a case in each chat that supports buttons. On platforms without edits, the case gets no editor, and
-// buttons are never removed.
+// the buttons below a message stay.
 func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return inBoth((*scene).presser, func(s *scene, w Presser, to chat.Target) {
 		s.Helper()
@@ -141,7 +141,7 @@ func editable(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) f
 	})
 }
 
-// presser returns the World as a Presser, and false if the platform has no buttons.
+// presser returns the World as a Presser. It returns false if the platform has no buttons.
 func (s *scene) presser() (Presser, bool) {
 	s.Helper()
 	w, ok := s.World.(Presser)

@@ -1,8 +1,9 @@
-// Package conformance is the test suite that every adapter must pass against its platform's stand-in. It checks what
-// the gateway relies on: people see exactly what was sent, failures are classified only by what is known for certain,
-// adapters never retry by themselves, received messages are neither lost nor confirmed too early, no secret appears
-// anywhere, and every call, including Run, ends with its context and leaves no goroutine behind.
+// Package conformance is the test suite that every adapter must pass against its platform's stand-in. It checks the
+// properties of an adapter on which the gateway relies. People see exactly the text that the gateway sent. The kind
+// of an error claims only what the adapter knows for certain. An adapter never repeats a call by itself. It neither
+// loses a received message nor confirms it too early. No error and no log contains a secret. Every call, including
+// Run, ends when its context ends, and leaves no goroutine behind.
 //
-// Each case runs in a testing/synctest bubble with its own world. Stand-ins therefore must serve over in-memory
-// connections, and waiting costs no time.
+// Each case runs in a testing/synctest bubble, so waiting costs no real time. Stand-ins must therefore serve over
+// in-memory connections. Each case has a World of its own.
 package conformance

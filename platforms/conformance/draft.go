@@ -12,14 +12,14 @@ import (
 // draftID is the id of the drafts of most cases.
 const draftID = 7
 
-// draftsGone is the time after which every platform has removed a draft that was not renewed.
+// draftsGone is a time after which every platform has removed a draft that the bot has not renewed.
 const draftsGone = 10 * time.Minute
 
 // draftCases returns the cases about drafts, which are previews without a message.
 func draftCases() []testCase {
 	return []testCase{
 		{"a draft replaces the one before and is no message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
-			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // repeating a draft succeeds
+			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // sending the same draft again succeeds
 				s.draft(d, to, draftID, text)
 				s.wantDrafts(to, text)
 			}

@@ -18,25 +18,26 @@ import (
 	"telex/internal/store/memory"
 )
 
-// The cases in the files engine*.go run the whole gateway with the adapter and its stand-in. They check that people
-// see what docs/architecture.md promises (D1 to D13), under each platform's limits and failures.
+// The cases in the files engine*.go run the whole gateway with the adapter and the platform's stand-in. They check
+// the promises D1 to D13 of docs/architecture.md under each platform's limits and failures.
 
 // cursor is the cursor of all previews in these cases.
 const cursor = " ▌"
 
-// settleTime is longer than any running answer takes, unless a case says otherwise.
+// settleTime is longer than an answer takes. Cases with longer answers wait longer.
 const settleTime = 3 * time.Minute
 
-// testGateway runs a gateway, one process after the other. It keeps the data that survives a process.
+// testGateway runs a gateway. A case can kill the gateway and start it again, like one process after another. All of
+// them use the same stored data.
 type testGateway struct {
 	*scene
 	model    *model
-	planner  *planner // replaces model if it is set
+	planner  *planner // used with the real agent instead of model; nil: model is used
 	config   preview.Config
 	button   gateway.Button
-	closed   bool // strangers are refused
-	thoughts bool // a model's thoughts are shown
-	previews bool // link previews are shown
+	closed   bool // the gateway refuses strangers
+	thoughts bool // the gateway shows a model's thoughts
+	previews bool // the gateway allows link previews
 
 	gateway *gateway.Gateway
 	options gateway.Options
@@ -44,11 +45,11 @@ type testGateway struct {
 	cancel  context.CancelFunc
 	done    chan error
 
-	excused int // number of answers for which one duplicate message is allowed
+	excused int // number of answers that have an allowed duplicate message
 }
 
-// newGateway starts a gateway with the stored data of earlier gateways. The gateway stops at the end of the case.
-// change may be nil.
+// newGateway starts a gateway that uses the stored data of the case's earlier gateways. The gateway stops at the end
+// of the case. change may change the gateway's settings before the start; it may be nil.
 func (s *scene) newGateway(answers map[string]answer, change func(*testGateway)) *testGateway {
 	s.Helper()
 	if s.memory == nil {
@@ -67,7 +68,7 @@ func (s *scene) newGateway(answers map[string]answer, change func(*testGateway))
 	return h
 }
 
-// begin starts a process with an adapter.
+// begin starts a process of the gateway with an adapter.
 func (h *testGateway) begin(a Adapter) {
 	h.Helper()
 	h.ledger = &ledger{Store: h.memory}
@@ -84,11 +85,11 @@ func (h *testGateway) begin(a Adapter) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
 	h.gateway, h.cancel, h.done = g, cancel, make(chan error, 1)
 	go func() { h.done <- g.Run(ctx, func() {}) }()
-	pass(2 * time.Second) // the adapter may need several calls to connect
+	pass(2 * time.Second) // an adapter may need several calls to connect
 	synctest.Wait()
 }
 
-// runner returns the Runner of a process.
+// runner returns the Runner of a process: the real agent if the case has a planner, or else the model.
 func (h *testGateway) runner(log *slog.Logger) gateway.Runner {
 	h.Helper()
 	if h.planner == nil {
@@ -101,17 +102,17 @@ func (h *testGateway) runner(log *slog.Logger) gateway.Runner {
 	return a
 }
 
-// end stops the process at once. It may be called more than once.
+// end stops the process without time to finish. Calling end again does nothing.
 func (h *testGateway) end() {
 	if h.cancel == nil {
 		return
 	}
 	h.cancel()
-	<-h.done //nolint:errcheck // a killed process always returns an error
+	<-h.done //nolint:errcheck // a process that is killed always returns an error
 	h.cancel = nil
 }
 
-// stopInOrder stops the process like an operator, with time to finish.
+// stopInOrder stops the process as an operator does, so that running replies have time to finish.
 func (h *testGateway) stopInOrder() {
 	h.Helper()
 	h.options.Grace = 30 * time.Second
@@ -125,15 +126,15 @@ func (h *testGateway) stopInOrder() {
 	h.cancel = nil
 }
 
-// kill ends the process like SIGKILL: the process stores nothing more, and its running calls break off. The next
-// process begins at once.
+// kill ends the process as SIGKILL does: the process stores nothing more, and its running calls break off. Then kill
+// starts the next process.
 func (h *testGateway) kill() {
 	h.Helper()
 	h.stopHard()
 	h.restart()
 }
 
-// stopHard ends the process like kill, but starts no new one.
+// stopHard ends the process as kill does, but starts no new process.
 func (h *testGateway) stopHard() {
 	h.ledger.mu.Lock()
 	h.ledger.dead = true
@@ -148,13 +149,13 @@ func (h *testGateway) restart() {
 	h.begin(h.adapter)
 }
 
-// ask lets a person ask the bot.
+// ask makes a person ask the bot a question.
 func (h *testGateway) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
 }
 
-// askLast lets a person ask the last question before a process ends. If the platform does not repeat unconfirmed
-// messages, askLast returns only after the question was accepted.
+// askLast makes a person ask the last question before the process ends. If the platform does not deliver unconfirmed
+// messages again, askLast waits until telex has accepted the question.
 func (h *testGateway) askLast(to chat.Target, question string) {
 	h.Helper()
 	before := len(h.ledger.acceptedMessages())
@@ -164,7 +165,7 @@ func (h *testGateway) askLast(to chat.Target, question string) {
 	}
 }
 
-// command lets a person give a command in the form that works in the chat.
+// command makes a person use a command, in the form that the chat supports.
 func (h *testGateway) command(to chat.Target, name string) {
 	if h.adapter.Profile(to).NoCommands {
 		h.ask(to, name)
@@ -200,8 +201,8 @@ func (h *testGateway) seen(to chat.Target, text string) {
 	})
 }
 
-// wantReply checks that a chat contains exactly these messages. Every earlier version must be a part of their text,
-// and may have a cursor only at its end.
+// wantReply checks that a chat contains exactly the messages in want. Every earlier version of the bot's messages
+// must be a part of the text of these messages, and may have a cursor only at its end.
 func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.Helper()
 	h.wantShown(to, want...)
@@ -209,8 +210,8 @@ func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.wantValid(to)
 }
 
-// wantSince checks that a chat contains exactly one message, with the given text, after its first messages. what
-// describes what happened before.
+// wantSince checks that after its first messages, whose number is first, a chat contains exactly one message with the
+// given text. what is the description of the situation for the error message.
 func (h *testGateway) wantSince(what string, to chat.Target, first int, text string) {
 	h.Helper()
 	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {
@@ -218,7 +219,7 @@ func (h *testGateway) wantSince(what string, to chat.Target, first int, text str
 	}
 }
 
-// wantGrowth checks that every version of each message in a chat is a contiguous piece of final.
+// wantGrowth checks that the text of every version of each message in a chat is a contiguous part of final.
 func (h *testGateway) wantGrowth(to chat.Target, final string) {
 	h.Helper()
 	for _, v := range h.Versions(to) {
@@ -232,7 +233,7 @@ func (h *testGateway) wantGrowth(to chat.Target, final string) {
 	}
 }
 
-// letters returns a text without marks and white space.
+// letters returns only the letters and digits of a text.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -242,7 +243,7 @@ func letters(text string) string {
 	}, text)
 }
 
-// wantGood checks that the platform reported no violations.
+// wantGood checks that the platform reported no violations and refused no call because of a rate limit.
 func (h *testGateway) wantGood() {
 	h.Helper()
 	for i, v := range h.Violations() {
@@ -275,7 +276,7 @@ func (s *scene) both() []chat.Target {
 	return []chat.Target{s.Private(), s.Group()}
 }
 
-// places returns n more private chats. On a platform without people, it returns its only chat n times.
+// places returns n more private chats. On a platform without people, it returns the platform's only chat n times.
 func (s *scene) places(n int) []chat.Target {
 	if _, nobody := s.World.(Reporter); nobody {
 		return slices.Repeat([]chat.Target{s.Private()}, n)
@@ -307,7 +308,7 @@ func inGroup(run func(*scene)) func(*scene) {
 	}
 }
 
-// edited runs a case on platforms that can show a part of an answer while it grows.
+// edited runs a case on platforms that can show an answer while it grows.
 func edited(run func(*scene)) func(*scene) {
 	return with((*scene).editor, func(s *scene, _ preview.Editor) {
 		s.Helper()
@@ -315,7 +316,7 @@ func edited(run func(*scene)) func(*scene) {
 	})
 }
 
-// said returns the text of a Saying, given the message that it caused.
+// said returns the text of the Saying that caused a received message.
 func (s *scene) said(in chat.Inbound) string {
 	if r, ok := s.World.(Reporter); ok {
 		return r.Said(in.Text)
@@ -323,7 +324,7 @@ func (s *scene) said(in chat.Inbound) string {
 	return in.Text
 }
 
-// transports returns the ways in which a chat can show previews.
+// transports returns the ways in which a chat can show previews, by name.
 func (s *scene) transports(to chat.Target) map[string]preview.Transport {
 	list := map[string]preview.Transport{"edits": preview.Edit}
 	p := s.adapter.Profile(to)

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// endingFiles returns files at the end of an answer, as tools add them.
+// endingFiles returns files for the end of an answer, in the form in which tools add files.
 func endingFiles(names ...string) []chat.File {
 	var list []chat.File
 	for _, n := range names {
@@ -21,7 +21,7 @@ func endingFiles(names ...string) []chat.File {
 	return list
 }
 
-// decided lets a new process deliver an answer that an earlier process decided.
+// decided stores an answer, as if an earlier process had decided it, and starts a process that delivers the answer.
 func (s *scene) decided(to chat.Target, e preview.Ending) *testGateway {
 	s.Helper()
 	if s.memory == nil {
@@ -54,7 +54,7 @@ func answerFileCases() []testCase {
 			_, ok := s.filer()
 			limit := s.adapter.Profile(s.Private()).FileLimit
 			if ok && limit == 0 || limit > 64<<20 {
-				return // a file that exceeds this platform's limit is too large for a test
+				return // on this platform, a file beyond the limit would be too large for a test
 			}
 			files := endingFiles("a_b_c.txt")
 			if files[0].Content = make([]byte, limit+1); ok {

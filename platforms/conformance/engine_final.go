@@ -23,7 +23,7 @@ func finalCases() []testCase {
 				h.wantShown(to, "Hello.", "Hello there, friend.")
 			}
 			n := len(h.Versions(h.Private()))
-			pass(time.Hour) // F38: no call follows the end of the answer
+			pass(time.Hour) // F38: no call may follow the end of the answer
 			if got := len(h.Versions(h.Private())); got != n {
 				h.Errorf("%d versions more came after the end", got-n)
 			}
@@ -134,7 +134,7 @@ func finalCases() []testCase {
 	}
 }
 
-// overflowCases returns the cases about finals whose text is already visible, and about texts that are too long for
+// overflowCases returns the cases about finals whose text is visible already, and about texts that are too long for
 // one message.
 func overflowCases() []testCase {
 	return []testCase{

@@ -10,12 +10,13 @@ import (
 	"telex/internal/chat"
 )
 
-// ledger is the store as one process uses it. After the process is killed, it drops all writes.
+// ledger is the store that one process uses. After the process was killed, the ledger refuses all writes, as if the
+// process no longer existed.
 type ledger struct {
 	gateway.Store
 	mu       sync.Mutex
 	dead     bool
-	accepted []chat.Inbound // the new messages
+	accepted []chat.Inbound // the messages that the store accepted as new
 }
 
 var errDead = errors.New("the process was killed")
@@ -94,7 +95,7 @@ func (l *ledger) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block)
 	return l.alive(func() error { return l.Store.SaveBlock(ctx, e, b) })
 }
 
-// acceptedMessages returns the accepted messages.
+// acceptedMessages returns the messages that the store accepted as new.
 func (l *ledger) acceptedMessages() []chat.Inbound {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -71,7 +71,7 @@ func limitCases() []testCase {
 					h.wantJoined(to, want)
 				}
 			}
-			for _, to := range places { // then each person gets many answers, one after the other
+			for _, to := range places { // then each person asks many questions, one after the other
 				for i := range 8 {
 					h.ask(to, fmt.Sprint(i))
 				}
@@ -88,7 +88,7 @@ func limitCases() []testCase {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.newGateway(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
-			for round, most := range []int{3, 1} { // refusals allowed per chat: at first, and after the gateway has learned the limit
+			for round, most := range []int{3, 1} { // allowed refusals per chat: at first, and with the limit learned
 				before := h.Refusals()
 				for _, to := range places {
 					h.ask(to, "go")
@@ -106,7 +106,7 @@ func limitCases() []testCase {
 	}
 }
 
-// refusalCases returns the cases about calls that a rate limit refuses.
+// refusalCases returns the cases about calls that the platform refuses because of a rate limit.
 func refusalCases() []testCase {
 	return []testCase{
 		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
@@ -182,7 +182,7 @@ func refusalCases() []testCase {
 	}
 }
 
-// turnCases returns the cases about the order of calls.
+// turnCases returns the cases about the order in which several replies make their calls.
 func turnCases() []testCase {
 	return []testCase{
 		{"D11: a final does not wait for previews", func(s *scene) {
@@ -214,7 +214,7 @@ func turnCases() []testCase {
 			for _, to := range places {
 				h.ask(to, "go")
 			}
-			pass(time.Minute) // as long as the answers take
+			pass(time.Minute) // until the answers end
 			least, most := 1<<30, 0
 			for _, to := range places {
 				n := len(h.Versions(to))
@@ -225,19 +225,20 @@ func turnCases() []testCase {
 			}
 			pass(5 * time.Minute)
 			for _, to := range places {
-				h.wantJoined(to, prose(2000)) // in as many parts as the platform needs
+				h.wantJoined(to, prose(2000)) // the number of parts depends on the platform
 			}
 			h.wantGood()
 		})},
 	}
 }
 
-// maxFinalDelay is how soon after its last delta an answer must be visible. Here a call takes a few tens of
-// milliseconds, and the pause between two previews is longer than a second.
+// maxFinalDelay is how soon after its last delta an answer must be completely visible. A call of a stand-in takes a
+// few tens of milliseconds. The pause between two previews is longer than a second, so an answer that waits for it is
+// too late.
 const maxFinalDelay = 300 * time.Millisecond
 
-// crowd returns how many answers grow at the same time in a test. It is the number at which the account's limits
-// still allow each answer one edit every ten seconds, but at most 24 and at least 3.
+// crowd returns how many answers grow at the same time in a test. With this number of answers, the account's limits
+// still allow each answer one edit every ten seconds. The number is at least 3 and at most 24.
 func (s *scene) crowd() int {
 	n := 24
 	for _, l := range s.adapter.Profile(s.Private()).Limits {

@@ -10,20 +10,20 @@ import (
 	"telex/agent"
 )
 
-// planner is a model and its only tool. Both are used by the real agent. The model thinks, writes some text, calls
-// the tool, which needs approval, and writes the rest.
+// planner is a model and the model's only tool, for the real agent. The model thinks, writes some text, calls the
+// tool, which needs approval, and then writes the rest of the answer.
 type planner struct {
 	thought       string // a complete sentence
-	before, after string // texts before and after the call
+	before, after string // the model's texts before and after the tool call
 	note          string // the gateway's note below the answer; mostly empty
-	proposal      string // the tool's description of the call; empty: the model makes no call and writes only the text after
+	proposal      string // the tool's description of the call; empty: the model calls no tool and writes only after
 
 	mu   sync.Mutex
-	ran  int    // number of calls of the tool
-	told string // result of the last call, as the model received it
+	ran  int    // how often the tool ran
+	told string // result of the last tool call, as the model received it
 }
 
-// The names of the model and the tool, and the duration of a call.
+// The names of the model and the tool, and the duration of a tool call.
 const (
 	plannerName = "planner"
 	lever       = "pull"
@@ -33,14 +33,14 @@ const (
 // Name implements agent.Model.
 func (*planner) Name() string { return plannerName }
 
-// Complete implements agent.Model: it returns the whole answer after a second.
+// Complete implements agent.Model. It returns the whole answer after a second.
 func (p *planner) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
 	text, c := p.step(r)
 	c.Text, c.Reasoning = text, p.thought
 	return c, writing(ctx, time.Second)
 }
 
-// Stream implements agent.Model: it writes a word every 100 ms.
+// Stream implements agent.Model. It writes a word every 100 ms.
 func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	text, c := p.step(r)
 	var deltas []agent.Delta
@@ -59,7 +59,8 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	return c, nil
 }
 
-// step returns the model's answer to a request, and whether it ends with a call of the tool.
+// step returns the model's text for a request, and a Completion, which contains a tool call if the text ends with
+// one.
 func (p *planner) step(r agent.Request) (string, agent.Completion) {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == agent.ToolRole {

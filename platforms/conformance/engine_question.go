@@ -10,10 +10,11 @@ import (
 	"telex/internal/chat"
 )
 
-// promptlyAsked is how soon after the model stopped writing its question must be visible.
+// promptlyAsked is how soon after the model has stopped writing the question for approval must be visible.
 const promptlyAsked = 5 * time.Second
 
-// verdict is a button of a question, the equivalent word, and the expected result.
+// verdict is a button below a question for approval, the word that a person may write instead, and the expected
+// result.
 type verdict struct {
 	label gateway.TextKey
 	word  string
@@ -28,8 +29,8 @@ func verdicts() []verdict {
 	}
 }
 
-// questionCases returns the cases about tool calls that wait for a person's approval. The cases run the real agent
-// with a planner.
+// questionCases returns the cases about tool calls that wait for a person's approval. The cases run the real agent,
+// with a planner as its model and its tool.
 func questionCases() []testCase {
 	return []testCase{
 		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *testGateway, w Presser, to chat.Target) {
@@ -106,7 +107,7 @@ func questionCases() []testCase {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
 					h.stopHard()
-					if away { // press while no process runs; if the platform does not store presses, the press is lost and is repeated below
+					if away { // press while no process runs; some platforms lose this press
 						w.Press(q.ref, approve)
 						pass(10 * time.Second)
 					}
@@ -130,7 +131,8 @@ func questionCases() []testCase {
 	}
 }
 
-// questionAt checks the question about a call whose description has size bytes and consists of words.
+// questionAt checks the question for approval of a tool call. The description of the call has size bytes and repeats
+// words.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
 	if short, ok := s.World.(Brief); ok {
@@ -160,7 +162,7 @@ func newPlanner() *planner {
 	return &planner{before: "I look at the lever, and now I pull it.", after: "The lever is down, as you asked.", proposal: "Pull the *lever* by_hand"}
 }
 
-// question is a visible question in a chat.
+// question is a visible question for approval in a chat.
 type question struct {
 	ref     chat.MessageRef
 	text    string
@@ -179,7 +181,7 @@ func (q question) button(h *testGateway, label gateway.TextKey) string {
 	return q.buttons[i].ID
 }
 
-// questioned runs a case in the private chat and in the group, with previews by each supported transport.
+// questioned runs a case in the private chat and in the group, once for each way in which the chat can show previews.
 func questioned(run func(h *testGateway, w Presser, to chat.Target)) func(*scene) {
 	return buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 		s.Helper()
@@ -191,7 +193,8 @@ func questioned(run func(h *testGateway, w Presser, to chat.Target)) func(*scene
 	})
 }
 
-// question lets a person ask for something that needs approval, and waits for the bot's question.
+// question makes a person ask for something that needs approval, and waits until the bot's question for approval is
+// visible.
 func (h *testGateway) question(w Presser, to chat.Target) (q question) {
 	h.Helper()
 	q.before, q.seen = len(h.Shown(to)), len(h.Versions(to))
@@ -214,7 +217,7 @@ func (h *testGateway) question(w Presser, to chat.Target) (q question) {
 	return q
 }
 
-// moves returns the total number of calls of all kinds.
+// moves returns how many calls of all kinds the platform has received.
 func (h *testGateway) moves() (n int) {
 	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit, chat.OpDelete, chat.OpTyping, chat.OpDraft, chat.OpStart, chat.OpAppend, chat.OpStop} {
 		n += h.Calls(op)
@@ -222,7 +225,8 @@ func (h *testGateway) moves() (n int) {
 	return n
 }
 
-// wantQuestion checks that a question is still open, unchanged, and shown after the model's earlier text.
+// wantQuestion checks that a question for approval is still open and unchanged, and that the model's earlier text
+// precedes it.
 func (h *testGateway) wantQuestion(w Presser, q question) {
 	h.Helper()
 	to, texts := q.ref.Target, gateway.DefaultTexts()
@@ -230,7 +234,7 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	asked, _, _ := strings.Cut(texts[gateway.TextApproval], "{what}")
 	said := h.planner.before
 	if !h.can().Edit {
-		said = "" // this platform shows the text with the answer
+		said = "" // without edits, the model's earlier text is shown with the answer
 	}
 	first, _, _ := strings.Cut(h.planner.proposal, "\n")
 	want := letters(said) + letters(asked) + letters(first)
@@ -251,8 +255,8 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	}
 }
 
-// wantDecided checks the result of a question whose process is still alive. In addition to wantEnded, it checks that
-// the answer replaced the question in the same message.
+// wantDecided checks the result of a decision if the process that asked the question is still running. It checks the
+// same as wantEnded, and that the answer has replaced the question in the same message.
 func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)
@@ -269,7 +273,7 @@ func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) 
 	}
 }
 
-// wantEnded checks the result of a question in any message. In the end, only the answer may be visible, and the tool
+// wantEnded checks the result of a decision. At the end, only the answer may be visible, in any message, and the tool
 // must have run the expected number of times.
 func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	h.Helper()

@@ -8,7 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// narrowRefusalCases returns the cases which check that a refusal delays as few other calls as possible.
+// narrowRefusalCases returns the cases which check that a call refused with 429 delays as few other calls as
+// possible.
 func narrowRefusalCases() []testCase {
 	return []testCase{
 		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
@@ -19,10 +20,11 @@ func narrowRefusalCases() []testCase {
 			if _, ok := h.editor(); ok {
 				op = chat.OpEdit
 			}
-			// ten returns how long ten simultaneous answers take. Four other answers were given some time before. If
-			// refused is set, one call of each of those four answers was refused.
+			// ten returns how long ten simultaneous answers take. Before these, ten lets the bot give four other
+			// answers. If refused is true, the platform refuses one call of each of the four answers. The wait
+			// between the four answers and the ten answers is later.
 			ten := func(refused bool, later time.Duration) time.Duration {
-				pass(5 * time.Minute) // wait until earlier calls no longer count against limits
+				pass(5 * time.Minute) // wait until earlier calls no longer count against rate limits
 				for range 4 {
 					before := h.Calls(op)
 					if refused {

@@ -14,7 +14,7 @@ func refusedCases() []testCase {
 	var list []testCase
 	for _, at := range []struct {
 		name string
-		when string // the refused call is the first edit after this text is visible
+		when string // the platform refuses the first edit after this text is visible
 	}{
 		{"first preview edit", ""},
 		{"later preview edit", "word40"},
@@ -40,7 +40,8 @@ func refusedCases() []testCase {
 	}})
 }
 
-// refusedOnce checks answers of which one edit is refused: the first edit after the text when is visible.
+// refusedOnce checks answers for which the platform refuses one edit: the first edit after the text when has become
+// visible.
 func (s *scene) refusedOnce(when string) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {

@@ -84,7 +84,7 @@ func specialCases() []testCase {
 			}
 		})},
 		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
-			pass(settleTime) // missed messages are read from a little earlier on some platforms; wait, so that none of the earlier ones is read again
+			pass(settleTime) // wait, because some adapters read missed messages from a little before the kill
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 			for _, word := range []string{"word5", "word40"} {
 				before := len(h.Shown(to))
@@ -162,7 +162,7 @@ func commandCases() []testCase {
 				w.Ask(to, "go")
 				pass(moment)
 				if moment > 0 && len(h.ledger.acceptedMessages()) == 0 {
-					continue // the question was not accepted, and the platform does not repeat it
+					continue // telex did not accept the question
 				}
 				h.kill()
 				pass(2 * settleTime)
@@ -192,7 +192,8 @@ func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that no question asked by a command looks unanswered. what describes what happened before.
+// wantNoneDangling checks that no question that a person asked by a command looks unanswered. what is the description
+// of the situation for the error message.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()
 	if got := w.Dangling(); got != 0 {
@@ -200,7 +201,7 @@ func (s *scene) wantNoneDangling(w Asker, what string) {
 	}
 }
 
-// found reports whether the outcome of every create in a chat can be resolved, including the starts of streams.
+// found reports whether telex can learn the outcome of every create in a chat, including the starts of streams.
 func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor > 0 }
 
 // asked runs a case in the private chat and in the group, on platforms where people ask questions by a command.

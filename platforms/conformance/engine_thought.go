@@ -12,7 +12,7 @@ import (
 // thoughtSign precedes a model's thought in a preview.
 const thoughtSign = "💭"
 
-// thoughtShown is the part of the model's thoughts that people see, which is the last complete sentence.
+// thoughtShown is the part of the model's thoughts that people see: the last complete sentence.
 const thoughtShown = "First I must find out where the lever is."
 
 // thoughtCases returns the cases about showing a model's thoughts.
@@ -21,7 +21,7 @@ func thoughtCases() []testCase {
 		{"what a model thinks stands above its text, and is gone from the answer", thinking(func(h *testGateway, to chat.Target) {
 			before, seen := len(h.Shown(to)), len(h.Versions(to))
 			h.ask(to, "go")
-			if h.config.Transport == preview.Native { // a native stream can't remove thoughts again
+			if h.config.Transport == preview.Native { // a native stream shows no thoughts
 				pass(settleTime)
 			} else {
 				h.until("that the thought is shown above the text", func() bool {
@@ -58,8 +58,8 @@ func thoughtCases() []testCase {
 	}
 }
 
-// thinking runs a case in the private chat and in the group, with previews by each supported transport. The gateway
-// shows thoughts.
+// thinking runs a case in the private chat and in the group, once for each way in which the chat can show previews.
+// The gateway of the case shows the model's thoughts.
 func thinking(run func(h *testGateway, to chat.Target)) func(*scene) {
 	return inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
 		s.Helper()

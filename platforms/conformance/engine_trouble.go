@@ -174,7 +174,7 @@ func killCases() []testCase {
 		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
 			text := prose(240) // takes two and a half seconds
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
-			h.ask(h.Private(), "one") // a first message, because otherwise the platform has no resume position
+			h.ask(h.Private(), "one") // the first message gives the adapter a resume position
 			pass(settleTime)
 			for i, to := range h.places(32) {
 				before := len(h.Shown(to))
@@ -192,7 +192,7 @@ func killCases() []testCase {
 			text := prose(300)
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
 			places := h.places(8)
-			for i, to := range places[:4] { // kill during the create
+			for i, to := range places[:4] { // kill the process during the create
 				word, want := "go", text
 				if i%2 == 1 {
 					word, want = "short", "Yes."
@@ -210,7 +210,7 @@ func killCases() []testCase {
 			if _, ok := h.editor(); !ok {
 				return
 			}
-			for i, to := range places[4:] { // kill during an early edit, then during the last one
+			for i, to := range places[4:] { // kill the process during an early edit, then during the last edit
 				h.ask(to, "go")
 				h.seen(to, []string{"word5", "word42"}[i/2])
 				before, stood := h.Calls(chat.OpEdit), len(h.Shown(to))-1
@@ -230,7 +230,7 @@ func killCases() []testCase {
 					h.seen(to, "word20")
 					h.stopInOrder()
 					for _, shown := range h.Shown(to)[before:] {
-						begun, marked := strings.CutSuffix(shown, stopMark()) // the mark is missing if the whole text is visible
+						begun, marked := strings.CutSuffix(shown, stopMark()) // a complete answer has no mark
 						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, begun) || marked == (begun == text) && begun != "" {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
@@ -244,7 +244,7 @@ func killCases() []testCase {
 		{"D10: what was asked while the bot was away or dying is answered, once", people(func(s *scene) {
 			h := s.newGateway(map[string]answer{"go": {text: prose(100)}}, nil)
 			h.ask(h.Private(), "one")
-			pass(settleTime) // by then, the platform has a resume position
+			pass(settleTime) // after this time, the adapter has a resume position
 			h.end()
 			pass(time.Minute)
 			h.ask(h.Private(), "two")
@@ -260,13 +260,15 @@ func killCases() []testCase {
 	}
 }
 
-// reconciles reports whether the platform can tell if a create took effect, or ignores a repeated create.
+// reconciles reports whether telex can find out if a create took effect, or can repeat a create without making a
+// second message.
 func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
 
-// unclear checks an answer in which the connection breaks during a create, before the create takes effect or after it.
-// If after is empty, it is the first create. Otherwise it is the create after a nearly full message.
+// unclear checks an answer during which the connection breaks in a create: once before the create takes effect, and
+// once after that. If after is empty, the connection breaks in the first create. If after is not empty, the
+// connection breaks in the create that follows a nearly full message.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
 	h := s.newGateway(map[string]answer{"go": a}, nil)
@@ -288,7 +290,8 @@ func (s *scene) unclear(a answer, after string) {
 			list := h.Shown(to)[before:]
 			doubled := !slices.Equal(list, cutTo(a.text, list))
 			if f == CutAfter && !h.reconciles(to) {
-				// The message may be visible twice, once as the broken call left it. Then the log must say so.
+				// The message may be visible twice: as the broken call left it, and as the repeated call made it. In
+				// this case, the log must report the duplicate.
 				told := strings.Count(h.log.String(), "a message of unknown outcome may stand") - logged
 				if !finishes(list, a.text) || doubled && told == 0 {
 					h.Errorf("shown are %q, which the log tells %d times", list, told)
@@ -332,7 +335,7 @@ func finishes(list []string, text string) bool {
 // stopMark returns the line that is shown below a stopped answer.
 func stopMark() string { return "\n\n" + gateway.DefaultTexts()[gateway.TextStopMark] }
 
-// stopped checks an answer that stop ends in the middle.
+// stopped checks an answer that the function stop ends in the middle.
 func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {
@@ -359,9 +362,9 @@ func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	}
 }
 
-// wantSurvived checks an answer after a kill. After the first messages of its chat, the answer must be visible once,
-// complete and without a cursor. A duplicate message is allowed if its create was running during the kill and the
-// platform can't tell its outcome. Then the log must say so.
+// wantSurvived checks an answer after a kill. before is the number of messages in the chat before the answer. The
+// answer must be visible once, complete and without a cursor. One duplicate message is allowed if telex can't find
+// out whether a create that was running during the kill took effect. In this case, the log must report the duplicate.
 func (h *testGateway) wantSurvived(what string, to chat.Target, before int, text string) {
 	h.Helper()
 	list := h.Shown(to)[before:]

@@ -9,7 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// exactCases returns the cases about texts that a platform must not change, and links that it must not open.
+// exactCases returns the cases about texts that a platform must not change, and about links that a platform must not
+// open.
 func exactCases() []testCase {
 	return []testCase{
 		{"code is shown byte for byte, so that it can be copied", both(func(s *scene, to chat.Target) {

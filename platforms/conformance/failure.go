@@ -98,7 +98,8 @@ func failureCases() []testCase {
 	}
 }
 
-// endless makes a call that is never answered and returns its error. The call must end with its context.
+// endless makes a call to which the platform never responds, and returns the call's error. It checks that the call
+// ends when its context ends.
 func (s *scene) endless(run func(ctx context.Context) error) error {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
@@ -111,7 +112,7 @@ func (s *scene) endless(run func(ctx context.Context) error) error {
 	return err
 }
 
-// refuse is an accept function for runs that must fail before they receive anything.
+// refuse is the accept function for calls of Run that must fail before they receive a message.
 func (s *scene) refuse(_ context.Context, in chat.Inbound) error {
 	s.Errorf("accepted %+v, want nothing", in)
 	return nil

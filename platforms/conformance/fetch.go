@@ -10,10 +10,10 @@ import (
 	"telex/internal/chat"
 )
 
-// enough is a size limit in bytes that no attachment in these cases exceeds.
+// enough is a size limit, in bytes, that every attachment in these cases meets.
 const enough = 1 << 20
 
-// attached returns a file as a person sends it.
+// attached returns a file with the given size, for a person to send.
 func attached(size int) File {
 	return File{Name: "notes.txt", Content: bytes.Repeat([]byte("ünïcödé 🦊\r\n\x00--\n"), size/21+1)[:size]}
 }
@@ -32,13 +32,13 @@ func fetchCases() []testCase {
 					s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
 				}
 				s.fetch(f, a, file)
-				s.fetch(f, a, file) // it can be fetched again
+				s.fetch(f, a, file) // the file can be fetched twice
 			}
 		})},
 		{"what is attached in a group is there, with the bot meant or not", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
-			for _, in := range r.take() { // the platform may deliver it or not
+			for _, in := range r.take() { // not every platform delivers this message
 				if in.Addressed || len(in.Attachments) != 1 {
 					s.Errorf("got %+v, want one attachment of a message that is not addressed to the bot", in)
 				}
@@ -119,7 +119,7 @@ func fetchCases() []testCase {
 	}
 }
 
-// attach lets a person send a file in the private chat and returns it as it was received.
+// attach makes a person send a file in the private chat, and returns the attachment that the adapter received.
 func (s *scene) attach(f File, size int64) chat.Attachment {
 	s.Helper()
 	r := s.start("")

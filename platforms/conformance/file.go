@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// file returns a file as the gateway passes it to the adapter.
+// file returns a file in the form in which the gateway passes a file to an adapter.
 func file() chat.File {
 	return chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# The rest\n\nünïcödé 🦊\r\n\x00--\n")}
 }

@@ -33,7 +33,7 @@ func findCases() []testCase {
 				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
 			}
 			s.wantShown(to, "before", "shown")
-			if e, ok := s.adapter.(preview.Editor); ok { // a found message can be edited
+			if e, ok := s.adapter.(preview.Editor); ok { // the bot can edit the found message
 				s.edit(e, ref, outgoing("changed"))
 				s.wantShown(to, "before", "changed")
 			}
@@ -53,7 +53,7 @@ func findCases() []testCase {
 			s.wantFound(f, to, "key of other", chat.MessageRef{})
 			ref := s.send(to, "one")
 			s.Remove(ref)
-			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the message exists, so Find may also return it
+			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the create did make this message
 				s.Errorf("Find = %+v, %t, %v, want nothing or %+v", got, ok, err, ref)
 			}
 		})},
@@ -67,7 +67,7 @@ func findCases() []testCase {
 			c.File = true
 			got, found, err := s.ask(f, to, c)
 			switch {
-			case err != nil: // Find can't learn the outcome in this way, so the error must not look temporary
+			case err != nil: // the platform can't search for files, so Find must not fail with a temporary error
 				s.wantKind(err, chat.Rejected)
 			case !found || got != ref:
 				s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
@@ -79,7 +79,7 @@ func findCases() []testCase {
 			s.send(to, "one")
 			before := s.Calls(chat.OpFind)
 			if _, _, err := s.ask(f, to, one); err != nil || s.Calls(chat.OpFind) == before {
-				return // the adapter knows the answer without a call
+				return // this adapter can answer without a call
 			}
 			ask := func(ctx context.Context, f preview.Finder) error {
 				found, err := f.Find(ctx, to, one, "")
@@ -106,8 +106,8 @@ func findCases() []testCase {
 	}
 }
 
-// finds runs a case in each chat, if the adapter is a preview.Finder. The adapter also receives messages, because
-// Find may need their ids.
+// finds runs a case in each chat, if the adapter is a preview.Finder. During the case, the adapter also receives
+// messages, because Find may need the ids of received messages.
 func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return with((*scene).finder, func(s *scene, f preview.Finder) {
 		s.Helper()
@@ -119,8 +119,8 @@ func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	})
 }
 
-// findsByKey is like finds, but only for platforms that find any message by its key. Other platforms find only
-// creates of unknown outcome.
+// findsByKey is like finds, but runs a case only on platforms that can find every message by its key. On other
+// platforms, the adapter can find only messages of creates whose outcome is unknown.
 func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return finds(func(s *scene, f preview.Finder, to chat.Target) {
 		s.Helper()
@@ -130,16 +130,16 @@ func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scen
 	})
 }
 
-// tried returns a create that sends a text.
+// tried returns a create whose message is the given text.
 func tried(text string) chat.Create {
 	m := outgoing(text)
 	return chat.Create{Key: m.Key, Message: m}
 }
 
-// maxFinds is the maximum number of calls of one search.
+// maxFinds is the maximum number of calls of Find for one search.
 const maxFinds = 20
 
-// ask searches for a create. It repeats the search for a minute if the platform can't answer at once.
+// ask searches for the message of a create. While Find fails with Temporary, ask repeats the call for up to a minute.
 func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.MessageRef, ok bool, err error) {
 	s.Helper()
 	next, calls := "", 0
@@ -161,7 +161,7 @@ func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.M
 	return chat.MessageRef{}, false, &chat.SendError{Kind: chat.Temporary}
 }
 
-// wantFound searches for a key. If want has no id, Find must find nothing.
+// wantFound checks that a search for a key finds the message want. If want has no id, the search must find nothing.
 func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want chat.MessageRef) {
 	s.Helper()
 	if got, ok, err := s.ask(f, to, tried(strings.TrimPrefix(key, "key of "))); err != nil || ok != (want.ID != "") || got != want {
@@ -179,7 +179,7 @@ func (s *scene) wantPassing(err error) {
 	s.wantNoSecret("an error", err.Error())
 }
 
-// keyCases returns the cases about repeated creates.
+// keyCases returns the cases about creates that are repeated with the same key.
 func keyCases() []testCase {
 	return []testCase{
 		{"a create that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
@@ -238,8 +238,8 @@ func keyCases() []testCase {
 	}
 }
 
-// keyed runs a case in each chat where a create has a key. last is a little less than the time for which a key is
-// valid.
+// keyed runs a case in each chat where a create has a key. last is a little less than the time for which the platform
+// recognizes a key.
 func keyed(run func(s *scene, to chat.Target, last time.Duration)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()

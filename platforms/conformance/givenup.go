@@ -10,9 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
-// GivenUp checks that an adapter reports an error if its download is canceled and the size of the file is unknown.
-// Over TLS, the client announces that it closes the connection. The server may then end its response as if it were
-// complete. load downloads a file through a transport.
+// GivenUp checks that an adapter reports an error if a download of a file of unknown size is canceled. Over TLS, a
+// client that cancels a request announces that it closes the connection. The server may then end its response as if
+// the response were complete. load must download a file through the given transport.
 func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -23,7 +23,8 @@ func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte
 	}
 }
 
-// ending answers every request with the beginning of a file, and ends the response after its reader has given up.
+// ending is a transport that answers every request with the beginning of a file. When the reader reads more, ending
+// cancels the download and ends the response normally.
 type ending struct{ giveUp func() }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,13 +13,13 @@ var (
 	destination = regexp.MustCompile(`\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)`)
 	// codeSpan matches inline code with one, two or three marks.
 	codeSpan = regexp.MustCompile("(?s)```.+?```|``.+?``|`[^`]+`")
-	// fence matches the beginning or end of a code block, also in a quote or a list.
+	// fence matches the first or last line of a code block, even in a quote or a list.
 	fence = regexp.MustCompile("^[ >]*(```|~~~)")
 )
 
-// checkMarks returns an error if a text contains marks without a partner, which people would read as characters. The
-// text is Markdown as it was sent. checkMarks knows the marks that dialects write, and checks each paragraph by
-// itself, as platforms do.
+// checkMarks returns an error if a Markdown text contains marks without a partner, which people would see as
+// characters. The text must be in the form in which the adapter sent it. checkMarks supports the marks that dialects
+// write. It checks each paragraph separately, because platforms also pair marks only within a paragraph.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""
@@ -53,7 +53,7 @@ func checkMarks(text string) error {
 	return judge()
 }
 
-// checkParagraph checks text without code blocks.
+// checkParagraph returns an error if a paragraph without code blocks contains a mark without a partner.
 func checkParagraph(text string) error {
 	rest := escaped.ReplaceAllString(text, "x")
 	rest = codeSpan.ReplaceAllString(rest, "x")

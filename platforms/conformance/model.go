@@ -18,12 +18,13 @@ type answer struct {
 	fail error         // the error with which the answer ends; nil: none
 }
 
-// flowing returns an answer that takes at most about 40 s, however long the text is.
+// flowing returns an answer whose pieces arrive so fast that the whole answer takes at most about 40 seconds.
 func flowing(text string) answer {
 	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
 }
 
-// pieceSize is the number of characters in a delta. It is so small that deltas cut words, marks and graphemes.
+// pieceSize is the number of characters in a delta. The number is so small that the ends of deltas are in the middle
+// of words, marks and graphemes.
 const pieceSize = 3
 
 // model is a Runner with fixed answers.
@@ -47,7 +48,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	}
 	wait := func(d time.Duration) bool {
 		select {
-		case <-time.After(d): //nolint:forbidigo // the model's own speed
+		case <-time.After(d): //nolint:forbidigo // the time is virtual
 			return true
 		case <-ctx.Done():
 			return false
@@ -71,7 +72,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return r, nil
 }
 
-// begin finds the answer to a question and counts it as running.
+// begin returns the answer to a question, and counts the answer as running until end is called.
 func (m *model) begin(question string) (string, answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +103,8 @@ func (m *model) writes() bool {
 	return m.running > 0
 }
 
-// lastAnswer returns when the last answer to a question ended, and how many answers to it were begun.
+// lastAnswer returns when the last answer to a question ended, and how many answers to the question the model has
+// begun.
 func (m *model) lastAnswer(word string) (time.Time, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

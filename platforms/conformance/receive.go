@@ -111,7 +111,7 @@ func receiveCases() []testCase {
 		{"a run that receives nothing shows that it goes on", func(s *scene) {
 			p, ok := s.adapter.(gateway.Pulse)
 			if !ok {
-				return // the Run of this adapter has no loop that could beat
+				return // the Run of this adapter has no loop for the watchdog to check
 			}
 			r := s.start("")
 			for range 60 {
@@ -147,7 +147,7 @@ func decodeCases() []testCase {
 				in.Text != "hello 🦊" || !in.Addressed || in.Reply || in.Resume == "" {
 				s.Errorf("got %+v", in)
 			}
-			if off := in.At.Sub(said).Abs(); off > time.Second { // platforms may round to whole seconds
+			if off := in.At.Sub(said).Abs(); off > time.Second { // platforms may round times to whole seconds
 				s.Errorf("the message is of %v, want %v", in.At, said)
 			}
 			r.stop(s)
@@ -171,7 +171,7 @@ func decodeCases() []testCase {
 				}
 			}
 			s.Say(s.Group(), Saying{Text: "nobody asked the bot"})
-			for _, in := range r.take() { // the platform may deliver it or not
+			for _, in := range r.take() { // not every platform delivers this message
 				if in.Addressed {
 					s.Errorf("%+v is addressed, want not", in)
 				}
@@ -216,8 +216,8 @@ type running struct {
 	resume   string
 }
 
-// known lets the adapter receive a first message, and returns the resume position after it. This is necessary because
-// some platforms store no messages for a bot that has never connected.
+// known makes the adapter receive a first message, and returns the resume position after that message. Without the
+// first message, some platforms would store no messages for the bot, because the bot has never connected.
 func (s *scene) known() string {
 	s.Helper()
 	r := s.start("")
@@ -240,7 +240,7 @@ func (s *scene) wantChanged(r *running, first chat.Inbound) {
 	}
 }
 
-// start runs the adapter until stop.
+// start runs the adapter until stop is called.
 func (s *scene) start(resume string) *running {
 	ctx, cancel := context.WithCancel(s.Context())
 	r := &running{cancel: cancel, done: make(chan error, 1), resume: resume}
@@ -260,7 +260,7 @@ func (s *scene) start(resume string) *running {
 	return r
 }
 
-// stop ends the run, which must not take long.
+// stop ends the run, and checks that the run ends promptly.
 func (r *running) stop(s *scene) {
 	s.Helper()
 	start := time.Now()
@@ -310,8 +310,9 @@ func (s *scene) one(r *running) chat.Inbound {
 	return list[0]
 }
 
-// wantCommand checks a command. If the platform has a single command for all of telex's commands, got has no command
-// name, and the gateway parses the text. The text of a command differs between platforms.
+// wantCommand checks a command. If the platform has a single command for all of telex's commands, got contains no
+// command name, and wantCommand takes the name from the text, as the gateway does. It does not check the text of the
+// message, which differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()
 	if got.Command == "" {

@@ -15,9 +15,9 @@ import (
 	"telex/standin/fault"
 )
 
-// The following helpers are for implementations of World and for other tests of adapters.
+// Implementations of World and other tests of adapters use the following helpers.
 
-// Start runs a gateway until the test ends or end is called.
+// Start runs a gateway until the test ends or the caller calls end.
 func Start(t *testing.T, o gateway.Options) (end func()) {
 	t.Helper()
 	g, err := gateway.New(o)
@@ -39,9 +39,9 @@ func Start(t *testing.T, o gateway.Options) (end func()) {
 
 // Talker is a Runner that writes a text word by word.
 type Talker struct {
-	Text  string        // empty: it repeats the question
+	Text  string        // empty: the Talker repeats the question
 	Pause time.Duration // before each word; 0: 100 ms
-	Tail  time.Duration // silence after the last word
+	Tail  time.Duration // pause between the last word and the end of the answer
 }
 
 // Run implements gateway.Runner.
@@ -70,10 +70,10 @@ func (a Talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return r, nil
 }
 
-// writing waits for d, as a stand-in for the work of a model or a tool.
+// writing waits for d, which represents the time that a model or a tool needs for its work.
 func writing(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(d): //nolint:forbidigo // it is virtual time
+	case <-time.After(d): //nolint:forbidigo // the time is virtual
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -106,14 +106,14 @@ func InOrder(list []Version) []Version {
 	return list
 }
 
-// Effect is a Fault as the stand-ins describe it.
+// Effect is a Fault in the form in which tests pass it to a stand-in.
 type Effect struct {
 	Action     string
 	Status     int           // HTTP status of the failed response
-	RetryAfter time.Duration // the wait that a RateLimit reports
+	RetryAfter time.Duration // the wait that the platform reports with a rate limit
 }
 
-// OnCall returns the effect on a call of an API.
+// OnCall returns the effect of a Fault on a call of an API.
 func (f Fault) OnCall() Effect {
 	switch f {
 	case RateLimit:
@@ -133,7 +133,7 @@ func (f Fault) OnCall() Effect {
 	return Effect{Action: fault.Hang}
 }
 
-// OnFetch returns the effect on a download.
+// OnFetch returns the effect of a Fault on a download.
 func (f Fault) OnFetch() Effect {
 	if f == CutAfter {
 		return Effect{Action: fault.CutMiddle}

@@ -112,7 +112,7 @@ func streamEndCases() []testCase {
 			if err := st.Append(s.Context(), ref, " two"); err == nil {
 				s.Error("Append to a stream that has ended succeeded")
 			}
-			if err := st.Stop(s.Context(), ref, ""); err != nil { // either Stop succeeds, or it fails with Rejected and the gateway edits the message instead
+			if err := st.Stop(s.Context(), ref, ""); err != nil { // Stop may succeed; if it fails with Rejected, the gateway edits the message
 				s.wantKind(err, chat.Rejected)
 			}
 			s.edit(e, ref, outgoing("one two"))
@@ -162,7 +162,7 @@ func streamFailureCases() []testCase {
 			ref := s.stream(st, to, m, "one")
 			s.Remove(ref)
 			s.wantKind(st.Append(s.Context(), ref, " two"), chat.Gone)
-			if err := st.Stop(s.Context(), ref, ""); err != nil { // Stop of a deleted stream may succeed, or fail with an error that says that the stream is gone
+			if err := st.Stop(s.Context(), ref, ""); err != nil { // Stop of a deleted stream may succeed or fail with Gone
 				s.wantKind(err, chat.Gone)
 			}
 			s.wantShown(to)
@@ -199,8 +199,8 @@ func streamFailureCases() []testCase {
 	}
 }
 
-// judgeCall checks how the failures of one call are classified. None of these failures lets the call take effect, so
-// the call may be repeated.
+// judgeCall checks the kinds of errors that one call returns after several faults. None of these faults lets the call
+// take effect, so judgeCall may repeat the call.
 func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) error) {
 	s.Helper()
 	before := s.Calls(op)
@@ -221,8 +221,8 @@ func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) e
 	s.wantKind(run(s.Context(), s.connect(WrongSecret)), chat.Auth)
 }
 
-// streams runs a case in each chat that supports streams. m answers a person's message, because some platforms
-// require this of a stream.
+// streams runs a case in each chat that supports streams. The message m answers a person's message, because on some
+// platforms a stream must have a recipient.
 func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) func(*scene) {
 	return inPlaces((*scene).streamer, func(p chat.Profile) bool { return p.StreamFor > 0 }, func(s *scene, st preview.Streamer, to chat.Target) {
 		s.Helper()
@@ -234,7 +234,7 @@ func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgo
 	})
 }
 
-// answering returns a message that answers a person's message in a chat.
+// answering makes a person write in a chat, and returns a message that answers this person.
 func (s *scene) answering(to chat.Target) chat.Outgoing {
 	s.Helper()
 	r := s.start("")
@@ -272,7 +272,7 @@ func (s *scene) stop(st preview.Streamer, ref chat.MessageRef, text string) {
 	}
 }
 
-// wantStreams checks the texts of the visible messages that are streams.
+// wantStreams checks which messages in a chat are running streams, by their texts.
 func (s *scene) wantStreams(w StreamWorld, to chat.Target, want ...string) {
 	s.Helper()
 	if got := w.Streaming(to); !slices.Equal(got, want) {

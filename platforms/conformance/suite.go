@@ -40,13 +40,14 @@ func Run(t *testing.T, create Factory) {
 	t.Logf("conformance:\n%s", column.String())
 }
 
-// The attributes of a case's test: its name, and the missing ability because of which it did not run.
+// The attributes of a case's test: the name of the case, and the ability that the platform lacks if the case did not
+// run.
 const (
 	AttrCase  = "case"
 	AttrLacks = "lacks"
 )
 
-// cases returns all cases, in the order of the table.
+// cases returns all cases, in the order in which the table shows them.
 func cases() []testCase {
 	return slices.Concat(
 		sendCases(), editCases(), textCases(), exactCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
@@ -67,8 +68,8 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *Log
-	lacks   string        // the ability that the case needs and the platform lacks
-	memory  *memory.Store // the data that survives processes; nil: no process has run
+	lacks   string        // the ability that the case needs but the platform lacks; empty: none
+	memory  *memory.Store // the stored data that a new process finds; nil: no process has run
 }
 
 // outcome returns the outcome of the case in one word.
@@ -97,13 +98,13 @@ func (s *scene) wantNoSecret(where, text string) {
 	}
 }
 
-// wantKind checks that a failure has the given kind, and that no error in its chain contains a secret.
+// wantKind checks that err is a SendError of the given kind, and that no error in its chain contains a secret.
 func (s *scene) wantKind(err error, want chat.ErrorKind) {
 	s.Helper()
 	_ = s.failure(err, want)
 }
 
-// failure checks the same as wantKind, and returns the failure.
+// failure checks the same as wantKind, and returns the SendError.
 func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	s.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -120,7 +121,7 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	return failure
 }
 
-// wantTold checks the rate limits that a response reports, if the platform reports any.
+// wantTold checks that the rate limits in a response have valid values. Some platforms report no rate limits.
 func (s *scene) wantTold(list []chat.RateLimitInfo) {
 	s.Helper()
 	for _, l := range list {
@@ -152,7 +153,7 @@ func (s *scene) wantNone(list []string, what string, args ...any) {
 	}
 }
 
-// wantLimited checks that a call failed because of a rate limit, with the correct wait.
+// wantLimited checks that a call failed because of a rate limit, and that the error contains the correct wait.
 func (s *scene) wantLimited(err error) {
 	s.Helper()
 	if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != s.retryAfter() {
@@ -160,7 +161,7 @@ func (s *scene) wantLimited(err error) {
 	}
 }
 
-// retryAfter returns how long the adapter waits after a RateLimit.
+// retryAfter returns the wait that the adapter reports after the fault RateLimit.
 func (s *scene) retryAfter() time.Duration {
 	if w, ok := s.World.(UnknownLimit); ok {
 		return w.RetryAfter()
@@ -176,7 +177,7 @@ func (s *scene) sendFails(to chat.Target, text string, f Fault) {
 	s.wantKind(err, chat.Uncertain)
 }
 
-// outgoing returns a text without formatting, as the gateway passes it to the adapter.
+// outgoing returns a message with unformatted text, in the form in which the gateway passes a message to an adapter.
 func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
 }
@@ -188,7 +189,7 @@ func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	return s.shown(to, receipt, err)
 }
 
-// shown checks that a create succeeded and returns its message.
+// shown checks that a create succeeded, and returns the reference to the created message.
 func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.MessageRef {
 	s.Helper()
 	if err != nil {
@@ -244,7 +245,7 @@ func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Targ
 	})
 }
 
-// inPlaces is like inBoth, but skips chats whose profile does not satisfy there.
+// inPlaces is like inBoth, but runs the case only in chats for whose profile there returns true.
 func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
 	return inBoth(ability, func(s *scene, v I, to chat.Target) {
 		s.Helper()
@@ -254,8 +255,8 @@ func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bo
 	})
 }
 
-// ability returns the adapter as an I if its capabilities promise the ability. Otherwise it records the ability as
-// missing.
+// ability returns the adapter as an I and true if the adapter has the ability with the given name. If the adapter
+// lacks the ability, the function records that. promised says whether the adapter's capabilities contain the ability.
 func ability[I any](s *scene, name string, promised bool) (I, bool) {
 	s.Helper()
 	v, ok := s.adapter.(I)
@@ -306,15 +307,17 @@ func (s *scene) menu() (gateway.Menu, bool) {
 	return ability[gateway.Menu](s, "Menu", s.can().Menu)
 }
 
-// call is one way to call the platform.
+// call is one kind of call that an adapter can make to its platform.
 type call struct {
 	op  chat.Op
 	run func(ctx context.Context, a Adapter) error
 }
 
-// calls returns every call that the adapter can make in the private chat. It first sends the messages that they need.
+// calls returns every call that the adapter can make in the private chat. It first sends the messages that these
+// calls change.
 func (s *scene) calls() []call {
-	// A case that makes all calls also runs on a platform without some of them, so no ability is recorded as missing.
+	// A case that makes all calls also runs on platforms that lack some kinds of calls. So record no ability as
+	// missing.
 	defer func(before string) { s.lacks = before }(s.lacks)
 	to := s.Private()
 	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {
@@ -358,8 +361,8 @@ func (s *scene) calls() []call {
 	return list
 }
 
-// promptly is how soon a cancelled operation must end. In virtual time, a longer wait means that the operation
-// ignores its context.
+// promptly is how soon an operation must end after its context has ended. In virtual time, an operation that takes
+// longer ignores its context.
 const promptly = 100 * time.Millisecond
 
 // pass lets virtual time pass.

@@ -132,7 +132,7 @@ func (s *scene) show(to chat.Target, source string) chat.MessageRef {
 // (D7, F26, F29, F31, F32).
 func (s *scene) wantValid(to chat.Target) {
 	s.Helper()
-	check := func(string) error { return nil } // by default, check nothing: such a platform refuses text with wrong marks itself
+	check := func(string) error { return nil } // by default, check nothing, because the stand-in refuses a text with wrong marks
 	if c, ok := s.World.(Checker); ok {
 		check = c.Check
 	} else if strings.Contains(s.Sample(), "**") {

@@ -9,26 +9,29 @@ import (
 	"telex/internal/chat"
 )
 
-// Adapter is the interface of every adapter. Depending on its capabilities, an adapter implements further interfaces.
+// Adapter is the interface of every adapter. An adapter must also implement the interfaces that belong to its
+// capabilities.
 type Adapter = gateway.Platform
 
-// Factory makes the world of one case. It registers cleanups at t for everything that it starts.
+// Factory creates the World of one case. For everything that it starts, it registers a cleanup with t.
 type Factory func(t *testing.T) World
 
-// World is a platform with one bot account, and with people in a private chat and in a group. The stand-in enforces
-// the platform's rules, but rate limits only after Enforce was called. The interfaces below this one are for features
-// that only some platforms have. If the adapter promises such a feature, its World must implement the interface.
+// World is a platform with one bot account, and with people in a private chat and in a group. The stand-in of the
+// platform enforces the platform's rules. It enforces rate limits only after Enforce was called. The other interfaces
+// in this file are for features that only some platforms have. If the adapter promises one of these features, its
+// World must implement the feature's interface.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
 	// Secrets returns the texts that must not appear in errors and logs.
 	Secrets() []string
-	// Private and Group return the two chats of most cases. If groups are answered in threads only, Group is a thread
-	// that a person began without mentioning the bot. Without groups, Group is the zero Target.
+	// Private and Group return the private chat and the group that most cases use. If the bot answers in groups only
+	// in threads, Group returns a thread that a person began without mentioning the bot. If the platform has no
+	// groups, Group returns the zero Target.
 	Private() chat.Target
 	Group() chat.Target
-	// Crowd returns n more private chats, each with its own person, who writes there by Say. A case calls Crowd at
-	// most once.
+	// Crowd returns n more private chats. Each of them has a person of its own, who writes there when Say is called.
+	// A case calls Crowd at most once.
 	Crowd(n int) []chat.Target
 
 	// Shown returns the texts of the bot's messages in a chat, oldest first. The text of a file is its caption.
@@ -37,36 +40,38 @@ type World interface {
 	Files(to chat.Target) []File
 	// Drafts returns the drafts that are visible in a chat.
 	Drafts(to chat.Target) []string
-	// Calls returns how many calls of a kind the platform received. Files count as OpSend.
+	// Calls returns how many calls of a kind the platform has received. A call that sends a file counts as OpSend.
 	Calls(op chat.Op) int
-	// Break makes the next call of a kind fail. It supports every kind that the adapter uses.
+	// Break makes the next call of a kind fail. Break must support every kind of call that the adapter makes.
 	Break(op chat.Op, f Fault)
 	// Enforce makes the platform enforce its rate limits from now on.
 	Enforce(r Rates)
 	// Violations returns the bot's violations of the platform's rules, one line each: calls beyond a published rate,
-	// calls in a scope before the wait of a 429 was over, late acknowledgements, and others that the stand-in knows.
-	// A call that was refused only because of a hidden rate is no violation.
+	// calls in a scope before the wait after a 429 has ended, late acknowledgements, and violations of other rules
+	// that the stand-in enforces. A call that exceeds only a hidden rate is not a violation.
 	Violations() []string
-	// Refusals returns how many calls were answered with 429, not counting those that Break made fail.
+	// Refusals returns how many calls the platform answered with 429, not counting calls that failed because of
+	// Break.
 	Refusals() int
-	// Versions returns all visible versions of the bot's messages in a chat, in order of time: each message as sent
-	// and after each change, even if it was deleted later. Two versions may have the same time. It excludes drafts,
-	// the contents of files, and typing indicators without text.
+	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. A
+	// message has one version when it is sent and another after each change. The versions of deleted messages are
+	// included. Two versions may have the same time. Versions excludes drafts, the contents of files, and typing
+	// indicators without text.
 	Versions(to chat.Target) []Version
-	// Pings returns the people who were notified by a mention in any version of the bot's messages in a chat. It
-	// excludes the author of the answered message.
+	// Pings returns the people whom a mention in any version of the bot's messages in a chat has notified. It
+	// excludes the author of the message that the bot answers.
 	Pings(to chat.Target) []string
 	// Opened returns the addresses in any version of the bot's messages in a chat that the platform opened for link
 	// previews.
 	Opened(to chat.Target) []string
-	// Sample returns the text that Shown must return if the constant Sample is sent to the private chat. It is
-	// written by hand, not by the adapter's dialect.
+	// Sample returns the text that Shown must return after the constant Sample was sent to the private chat. The text
+	// is written by hand, so that it does not depend on the adapter's dialect.
 	Sample() string
-	// Say lets a person write.
+	// Say makes a person write a message in a chat.
 	Say(to chat.Target, s Saying)
-	// Attach lets a person send a file and declare its size. If size is 0, no size is declared. A file without
-	// content represents a file that the platform no longer has. If the platform's attachments can't be downloaded,
-	// Attach does nothing.
+	// Attach makes a person send a file. The message declares that the file has the given size; if size is 0, the
+	// message declares no size. A file without content represents a file that the platform no longer has. On a
+	// platform whose attachments a bot can't download, Attach does nothing.
 	Attach(to chat.Target, f File, size int64)
 	// BreakFetch makes the next download of a person's file fail; CutAfter breaks it in the middle.
 	BreakFetch(f Fault)
@@ -74,66 +79,68 @@ type World interface {
 	Menu(to chat.Target) []string
 	// MenuChanges returns how often the bot changed menus.
 	MenuChanges() int
-	// Remove lets a person delete a message, either the bot's or their own. For their own message, ref contains the
-	// ID of the Inbound.
+	// Remove makes a person delete a message of the bot or of the person. For a message of the person, ref contains
+	// the ID of the message's Inbound.
 	Remove(ref chat.MessageRef)
 	// Ban forbids the bot to write in a chat.
 	Ban(to chat.Target)
-	// Garble makes an update arrive that can't be decoded.
+	// Garble makes the platform deliver an update that the adapter can't decode.
 	Garble()
 }
 
-// Threader is a World whose bot answers only in threads. There, a reply to a message of the bot is a message in the
-// thread of that message.
+// Threader is a World whose bot answers only in threads. On such a platform, people reply to a message of the bot by
+// a message in the thread of the bot's message.
 type Threader interface {
-	// Channel returns the channel of Group's thread. A message that the bot sends to this channel begins its own
+	// Channel returns the channel of Group's thread. A message that the bot sends to this channel begins a new
 	// thread. A Saying to this channel with ReplyTo goes to the thread of the message in ReplyTo.
 	Channel() chat.Target
 }
 
-// Presser is a World whose platform has buttons. It is needed if the adapter has Capabilities.Buttons.
+// Presser is a World whose platform has buttons. If the adapter has Capabilities.Buttons, its World must be a
+// Presser.
 type Presser interface {
 	// Buttons returns the current buttons below a message, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press lets the person for whom Say writes in the chat press a button.
+	// Press makes a person press a button: the person who writes in the chat when Say is called.
 	Press(ref chat.MessageRef, action string)
-	// PressAside lets another person in the group press a button.
+	// PressAside makes another person in the group press a button.
 	PressAside(ref chat.MessageRef, action string)
-	// Unanswered returns how many presses were not acknowledged, or not within the allowed time.
+	// Unanswered returns how many presses the bot did not acknowledge, or acknowledged too late.
 	Unanswered() int
 }
 
 // DraftStopper is a World whose drafts can have a button that stops them.
 type DraftStopper interface {
-	// StopDraft lets the person press the button of the visible draft in a chat. It returns false if there is no
-	// button.
+	// StopDraft makes the person press the button of the visible draft in a chat. It returns false if the draft has
+	// no button.
 	StopDraft(to chat.Target) bool
 }
 
-// StreamWorld is a World with native streams. It is needed if the adapter has Capabilities.Stream.
+// StreamWorld is a World whose platform has native streams. If the adapter has Capabilities.Stream, its World must be
+// a StreamWorld.
 type StreamWorld interface {
 	// Streaming returns the texts of the bot's streams in a chat, oldest first.
 	Streaming(to chat.Target) []string
-	// Broken returns the texts of streams that look broken, because the platform ended them and they were not edited
-	// since.
+	// Broken returns the texts of streams that look broken, because the platform has ended them and the bot has not
+	// edited them since then.
 	Broken(to chat.Target) []string
-	// StreamLife returns the maximum duration of a stream.
+	// StreamLife returns the time after which the platform ends a stream by itself.
 	StreamLife() time.Duration
 }
 
-// Asker is a World whose platform treats a question that is asked by a command specially. Such a question must be
-// acknowledged at once, and can be answered only for a limited time (Discord's interactions, F53).
+// Asker is a World whose platform has special rules for a question that a person asks by a command. The bot must
+// acknowledge such a question at once, and can answer it only for a limited time (Discord's interactions, F53).
 type Asker interface {
-	// Ask lets a person ask by the command /ask.
+	// Ask makes a person ask a question by the command /ask.
 	Ask(to chat.Target, question string)
-	// Dangling returns how many such commands look unanswered, because the platform got no response in time or still
-	// shows that the bot is thinking.
+	// Dangling returns how many of the commands /ask look unanswered, because the platform got no response in time or
+	// still shows that the bot is thinking.
 	Dangling() int
 }
 
-// Repeater is a World whose platform may deliver a message twice, or in two ways (F50).
+// Repeater is a World whose platform may deliver one message twice, or by two different events (F50).
 type Repeater interface {
-	// Repeat makes the platform deliver all further messages in this way.
+	// Repeat makes the platform deliver every further message twice, or by two events.
 	Repeat()
 }
 
@@ -148,16 +155,16 @@ func (s *scene) previews() bool {
 	return !ok || !w.Unpreviewed()
 }
 
-// Reporter is a World without people who write. It has one chat, in which the bot receives events. Say causes an
-// event whose text ends with the Saying's text. Crowd is not called.
+// Reporter is a World without people who write. It has one chat, in which the bot receives events. On a Reporter, Say
+// causes an event whose text ends with the text of the Saying. The suite never calls Crowd on a Reporter.
 type Reporter interface {
-	// Said returns the text of an event, given the text of its message.
+	// Said returns the text of the Saying that caused an event. text is the text of the event's message.
 	Said(text string) string
 }
 
 // Brief is a World whose platform supports buttons only below short texts.
 type Brief interface {
-	// ButtonText returns the maximum length of such a text, in the dialect's unit.
+	// ButtonText returns the maximum length of a text with buttons, in the dialect's unit of length.
 	ButtonText() int
 }
 
@@ -171,9 +178,10 @@ type Unsized interface {
 	Unsized()
 }
 
-// UnknownLimit is a World whose platform does not report how long a RateLimit lasts.
+// UnknownLimit is a World whose platform does not report how long a rate limit lasts.
 type UnknownLimit interface {
-	// RetryAfter returns how long the adapter waits after a RateLimit. This is at least the constant RetryAfter.
+	// RetryAfter returns the wait that the adapter reports after the fault RateLimit. The wait is at least the
+	// constant RetryAfter.
 	RetryAfter() time.Duration
 }
 
@@ -182,14 +190,14 @@ type OpenFiles interface {
 	OpenFiles()
 }
 
-// Checker is a World whose stand-in shows markup without checking it, in a language other than Markdown. (The suite
-// itself checks Markdown.)
+// Checker is a World whose platform uses a markup other than Markdown, and whose stand-in does not check this markup.
+// (The suite itself checks Markdown.)
 type Checker interface {
 	// Check returns an error if a visible text contains marks without a partner, which people would read as characters.
 	Check(shown string) error
 }
 
-// Version is the content of a message from the time At until the next version.
+// Version is the content of a message from the time At until the time of the message's next version.
 type Version struct {
 	At      time.Time
 	Message string // equal in all versions of a message; usable as the ID of a MessageRef for Remove
@@ -202,10 +210,10 @@ type Rates uint8
 // The rates.
 const (
 	Published Rates = iota // the platform's published rates
-	Halved                 // hidden rates: half of the published calls per time, with the same bursts
+	Halved                 // hidden rates: half as many calls per time as published, with the same bursts
 )
 
-// File is what people see of a file.
+// File describes a file as people see it.
 type File struct {
 	Name    string
 	Content []byte
@@ -227,16 +235,16 @@ type Fault uint8
 
 // The faults.
 const (
-	RateLimit    Fault = iota // refused; may be retried after RetryAfter
+	RateLimit    Fault = iota // the platform refuses the call with 429; the bot may retry it after RetryAfter
 	ServerError               // an error of the platform itself; the call has no effect
 	CutBefore                 // the connection breaks before the call takes effect
 	CutAfter                  // the connection breaks after the call took effect
 	Hang                      // no response for a day
-	Refused                   // the bot may not write there: 403, or the platform's equivalent
-	Unauthorized              // the credentials are refused: 401, or the platform's equivalent
+	Refused                   // the bot may not write in the chat: 403, or the platform's equivalent
+	Unauthorized              // the platform refuses the credentials: 401, or the platform's equivalent
 )
 
-// RetryAfter is the wait that a RateLimit reports.
+// RetryAfter is the wait that the platform reports with the fault RateLimit.
 const RetryAfter = 7 * time.Second
 
 // Saying is a message of a person.
@@ -244,6 +252,6 @@ type Saying struct {
 	Text    string
 	Mention bool            // the text begins with a mention of the bot
 	Command bool            // the text is a command as people type it, with a slash
-	ReplyTo chat.MessageRef // the bot's message to which this one replies; empty: none
+	ReplyTo chat.MessageRef // the bot's message to which this message replies; empty: none
 	Edited  string          // the person changes the text to this right after writing; empty: no change
 }

@@ -1,5 +1,6 @@
-// Command table runs the conformance suite of every adapter and prints a table with a row for each case and a column for
-// each platform. The output of failed tests precedes the table. The exit code is that of the tests.
+// Command table runs the conformance suite of every adapter and prints a table with a row for each case and a column
+// for each platform. It prints the output of failed tests before the table. The exit code is 0 only if all cases
+// passed.
 //
 //	go run ./platforms/conformance/table [-run EXPRESSION] [-race] [PACKAGES]
 package main
@@ -16,7 +17,7 @@ import (
 	"syscall"
 )
 
-// errFailed says that a case failed, was skipped, or could not be run.
+// errFailed means that a case failed, that a test skipped a case, or that a case could not be run.
 var errFailed = errors.New("the suite failed")
 
 func main() {
@@ -25,7 +26,7 @@ func main() {
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "table:", err)
-		os.Exit(1) //nolint:forbidigo // main exits
+		os.Exit(1) //nolint:forbidigo // main decides the exit code
 	}
 }
 
@@ -51,7 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return draw(ctx, exec.CommandContext(ctx, "go", append(test, packages...)...), out)
 }
 
-// draw runs the tests and prints the table of their results.
+// draw runs the command tests, which must be `go test -json`, and prints the table of the results.
 func draw(ctx context.Context, tests *exec.Cmd, out io.Writer) error {
 	tests.Stderr = os.Stderr
 	said, err := tests.StdoutPipe()

@@ -13,15 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// The suite's attributes for a case's name and for a missing ability. They repeat the constants of
-// platforms/conformance, which a program can't import because it depends on package testing.
+// The attributes by which the suite reports a case's name and a missing ability. They repeat two constants of package
+// conformance, which a program can't import because that package depends on package testing.
 const (
 	attrCase  = "case"
 	attrLacks = "lacks"
 )
 
-// suite is the prefix of the names of all tests that run the suite. The rest of the name distinguishes tests of one
-// package.
+// suite is the prefix of the names of all tests that run the suite. The rest of the name distinguishes several tests
+// in one package.
 const suite = "TestConformance"
 
 // event is a line of `go test -json`; see `go doc cmd/test2json`.
@@ -34,8 +34,8 @@ type event struct {
 const (
 	ok      = "ok"
 	failed  = "FAILED"
-	skipped = "SKIPPED" // counts as a failure: the suite skips nothing
-	started = "DIED"    // the value until the case's end is read
+	skipped = "SKIPPED" // counts as a failure, because the suite never skips a case
+	started = "DIED"    // the state until the output contains the end of the case
 	missing = "-"
 )
 
@@ -55,7 +55,7 @@ func (c *cell) String() string {
 	return c.state
 }
 
-// column is one run of the suite.
+// column contains the results of one run of the suite.
 type column struct {
 	name  string
 	cells []*cell
@@ -75,11 +75,12 @@ func (c *column) cellOf(name string) *cell {
 type table struct {
 	columns []*column
 	tests   map[string]*cell // by package and test
-	broken  []string         // failed packages and tests that are not cases
+	broken  []string         // failed packages, and failed tests that are not cases
 	output  map[string]*strings.Builder
 }
 
-// read reads all lines. Lines that are not events, such as a linker's output, are kept for complaints.
+// read reads the output of `go test -json`. It keeps lines that are not events, such as a linker's output, for
+// complaints.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}
 	lines := bufio.NewReader(r)
@@ -102,7 +103,7 @@ func (t *table) read(r io.Reader) error {
 	}
 }
 
-// say records output. who is the test or package that wrote it, or empty for other output.
+// say records output. who is the test or package that wrote the output, or empty if no test or package wrote it.
 func (t *table) say(who, text string) {
 	if t.output[who] == nil {
 		t.output[who] = &strings.Builder{}
@@ -110,7 +111,7 @@ func (t *table) say(who, text string) {
 	t.output[who].WriteString(text)
 }
 
-// addEvent adds an event.
+// addEvent adds the information of an event to the table.
 func (t *table) addEvent(e event) {
 	key := e.Package + " " + e.Test
 	c := t.tests[key]
@@ -141,15 +142,15 @@ func (t *table) recordOther(key string, e event) {
 	switch e.Action {
 	case "output":
 		t.say(key, e.Output)
-	case "build-output": // the event names no test
+	case "build-output": // a build-output event names no test
 		t.say("", e.Output)
 	case "fail", "build-fail":
 		t.broken = append(t.broken, key)
 	}
 }
 
-// column returns the column of a case's test. The column has the name of the platform, with a suffix if a platform
-// runs the suite in several ways.
+// column returns the column to which a case's test belongs. The name of the column is the name of the platform, with
+// a suffix if a platform runs the suite in several ways.
 func (t *table) column(e event) *column {
 	test, _, _ := strings.Cut(e.Test, "/")
 	name := strings.TrimSpace(path.Base(e.Package) + " " + strings.ToLower(strings.TrimPrefix(test, suite)))
@@ -162,7 +163,8 @@ func (t *table) column(e event) *column {
 	return t.columns[len(t.columns)-1]
 }
 
-// rows returns the names of all cases. The cases of the longest column come first, in its order.
+// rows returns the names of all cases. The cases of the column with the most cases come first, in the order of that
+// column.
 func (t *table) rows() []string {
 	columns := slices.Clone(t.columns)
 	slices.SortStableFunc(columns, func(a, b *column) int { return len(b.cells) - len(a.cells) })
@@ -177,7 +179,7 @@ func (t *table) rows() []string {
 	return names
 }
 
-// good reports whether there are cases and all of them passed on every platform.
+// good reports whether there is at least one case and all cases passed on every platform.
 func (t *table) good() bool {
 	rows := t.rows()
 	return len(rows) > 0 && len(t.broken) == 0 && !slices.ContainsFunc(t.columns, func(c *column) bool {
@@ -198,7 +200,7 @@ func (t *table) otherFailures() []string {
 	return packages
 }
 
-// complaints returns the output of failed tests, and other output.
+// complaints returns the output of failed tests, and output that belongs to no test.
 func (t *table) complaints() string {
 	var b strings.Builder
 	complain := func(title, text string) {
