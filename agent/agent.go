@@ -80,7 +80,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Agent runs turns. It is safe for concurrent use.
+// Agent runs turns. Agent is safe for concurrent use.
 type Agent struct {
 	opts   Options
 	models []*chainModel
@@ -120,7 +120,7 @@ func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Rea
 // Unwrap returns the cause: the cause of the context for a cancelled turn, otherwise usually a *ModelError.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run runs one turn. It returns when the model has answered, when a limit of the turn is reached, when all models have
+// Run runs one turn. Run returns when the model has answered, when a limit of the turn is reached, when all models have
 // failed, or when ctx ends. The end of ctx closes the connection to the model at once. Run calls emit only in the goroutine
 // of its caller, and never after it has returned. emit should not block, because Run waits for it.
 //
@@ -203,7 +203,7 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 }
 
 // finish fills in the result of a turn in which the model finished its answer. If people must know why the text ends, finish
-// appends one of the fixed Lines. It also replaces an empty text by a fixed line.
+// appends one of the fixed Lines. finish also replaces an empty text by a fixed line.
 func (r *run) finish(result *Result, c Completion) {
 	text, own := r.reply.fullText(), r.reply.answerText()
 	if !visible(text) {

@@ -110,7 +110,7 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 	})
 }
 
-// retry calls try until an attempt succeeds. It gives up if the provider had begun to work on the failed attempt, or if
+// retry calls try until an attempt succeeds. retry gives up if the provider had begun to work on the failed attempt, or if
 // another attempt would be useless.
 func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, error)) (Completion, error) {
 	for attempt := 1; ; attempt++ {
@@ -130,7 +130,7 @@ func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, 
 	}
 }
 
-// maxRetryWait returns the longest Retry-After that the turn obeys. It is shorter if another model can answer instead.
+// maxRetryWait returns the longest Retry-After that the turn obeys. The wait is shorter if another model can answer instead.
 func (r *run) maxRetryWait() time.Duration {
 	if r.modelIndex+1 < len(r.order) {
 		return maxRetryAfterInChain

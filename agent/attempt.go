@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxText is the maximum length of an answer in bytes, so that a provider that never stops can't fill the memory. It is
-	// several times as long as the longest answer of any model.
+	// maxText is the maximum length of an answer in bytes, so that a provider that never stops can't fill the memory. maxText
+	// is several times as long as the longest answer of any model.
 	maxText = 2 << 20
 	// maxCalls is the maximum number of tool calls in one answer.
 	maxCalls = 256
@@ -119,8 +119,8 @@ func (r *run) learnUsage(ctx context.Context, request Request, estimate int, use
 	}
 }
 
-// askStream asks the turn's model for an answer and enforces the limits on silence and length. It passes each piece of the
-// answer to onDelta. The returned Completion does not contain these pieces.
+// askStream asks the turn's model for an answer and enforces the limits on silence and length. askStream passes each piece of
+// the answer to onDelta. The returned Completion does not contain these pieces.
 func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta)) (Completion, error) {
 	limits := r.opts.Limits
 	firstTokenErr, silenceErr := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)

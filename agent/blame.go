@@ -54,8 +54,8 @@ func (r *run) leaveOut(what string) {
 // leavesOut reports whether the turn's requests to the current model omit a part.
 func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.facts.refuses(what) }
 
-// learnRefusals is called after the provider has accepted a request without the parts that it refused before. It records that
-// the provider refuses these parts.
+// learnRefusals is called after the provider has accepted a request without the parts that it refused before. learnRefusals
+// records that the provider refuses these parts.
 func (r *run) learnRefusals(ctx context.Context) {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {

@@ -14,8 +14,8 @@ import (
 
 // parsedCall is a tool call of a model, with the tool or with the reason why the call can't run.
 type parsedCall struct {
-	// ToolCall is the call as the history contains it. Its name and arguments have been corrected, so that every provider
-	// accepts them. Its id is unique in the turn.
+	// ToolCall is the call as the history contains it. The call's name and arguments have been corrected, so that every
+	// provider accepts them. The call's id is unique in the turn.
 	ToolCall
 	def      ToolDef
 	approved bool   // the configuration approves the call, so no person is asked

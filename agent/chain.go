@@ -91,8 +91,8 @@ func order(models []*chainModel, name string, now time.Time) []*chainModel {
 	return append(ready, coolingDown...)
 }
 
-// ask asks one model of the chain after the other, until a model has answered. That model also gets the turn's later
-// requests.
+// ask asks one model of the chain after the other, until a model has answered. The turn's later requests go to the model that
+// has answered.
 func (r *run) ask(ctx context.Context) (Completion, error) {
 	var previous error // why the model before this one failed
 	for {
@@ -111,7 +111,8 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 	}
 }
 
-// nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
+// nextModel switches the turn to the next model of the chain after a failure. nextModel returns false if no other model may
+// be asked.
 func (r *run) nextModel(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) || r.isCommitted() {
 		// After Filtered, another model would only circumvent the provider's filter. A committed text can't be replaced by

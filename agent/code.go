@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// codeState parses Markdown closely enough to know whether the end of a growing text is inside code: a fenced block or
-// a code span. It assumes that a code span ends with its line. The zero value is the start of a text.
+// codeState parses Markdown closely enough to know whether the end of a growing text is inside code: a fenced block or a code
+// span. codeState assumes that a code span ends with its line. The zero value is the start of a text.
 type codeState struct {
 	fenceChar byte // of the open fence
 	fenceLen  int  // 0: no fence is open

@@ -132,7 +132,8 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 }
 
 // countForOneCall returns how many of the messages to summarize in one call: as many as fit into room tokens, if possible
-// whole exchanges, and at least one message. It never separates a tool call from its results, because providers refuse that.
+// whole exchanges, and at least one message. countForOneCall never separates a tool call from its results, because providers
+// refuse that.
 func countForOneCall(messages []Message, room int) int {
 	sum, exchangeStart, splitAt := 0, 0, 0
 	for i, m := range messages {

@@ -1,4 +1,4 @@
-// Package agent runs one turn: a question of a person, and the model's reply. It calls the model, emits events while the
+// Package agent runs one turn: a question of a person, and the model's reply. Run calls the model, emits events while the
 // model writes, adds up the usage, and returns the outcome of the turn as a Result. The package contains no code for chats.
 //
 //	agent.go      Run: the beginning and the end of a turn
@@ -44,10 +44,10 @@
 //
 // If an answer contains tool calls, Run executes the calls, appends their results to the conversation, and asks the model
 // again, until an answer contains no calls. People read the texts of all these answers as one reply, a paragraph each. Calls
-// of read-only tools run in parallel. Other calls run one after the other, each after a person has approved it; the turn's
-// clock is paused while the person decides. If the model made a mistake (an unknown name, invalid arguments) or a call fails
-// (an error, a panic, a deadline, a denial), the result of the call is a text about that. A result has at most 64 KiB of
-// text. Run cuts longer text and leaves out binary data; a note tells the model the size.
+// of read-only tools run in parallel. Calls that change something run one after the other, each after a person has approved
+// it; the turn's clock is paused while the person decides. If the model made a mistake (an unknown name, invalid arguments)
+// or a call fails (an error, a panic, a deadline, a denial), the result of the call is a text about that. A result has at
+// most 64 KiB of text. Run cuts longer text and leaves out binary data; a note tells the model the size.
 //
 // However a turn ends, its history contains exactly one result for each tool call, in the order of the calls, because
 // providers refuse any other conversation. The ids of calls are unique in a turn.
@@ -69,9 +69,9 @@
 //
 // # Tools of the caller
 //
-// Run also offers Turn.ClientTools to the model. These tools are run by the caller of Run. If an answer calls one of them,
-// the turn ends. The caller runs the call and begins another turn, with the results as messages. Calls of the agent's own
-// tools in the same answer are dropped, because the caller's next turn could not contain their results.
+// Run also offers Turn.ClientTools to the model. The caller of Run executes the calls of these tools. If an answer calls a
+// client tool, the turn ends. The caller runs the call and begins another turn, with the results as messages. Calls of the
+// agent's own tools in the same answer are dropped, because the caller's next turn could not contain their results.
 //
 // # Model failures
 //
@@ -96,16 +96,16 @@
 //
 // Before each request, Run estimates the tokens of the system prompt, the summary and the messages. The usage that the
 // provider reports calibrates this estimate. If the request and the answer together exceed the model's context window, Run
-// first shortens long results of tools. Then it lets the model summarize the older messages; the newest messages, about half
-// of the request, stay unchanged. Then it leaves out the oldest messages. A summary counts as a model call of the turn, but
-// Run never uses the last model call for a summary.
+// first shortens long results of tools. If the request is still too long, the model summarizes the older messages; the newest
+// messages, about half of the request, stay unchanged. As a last step, Run leaves out the oldest messages. A summary counts
+// as a model call of the turn, but Run never uses the last model call for a summary.
 //
-// If even the question without older messages does not fit, Run first lowers the maximum length of the answer. Then it
-// shortens results of tools, then the descriptions of tools, the longest first. If the provider still refuses the request
-// because of its length, Run sends a shorter one, and at last only the question. For ten minutes, it remembers the window
-// that the provider reported, or the length that the provider refused. If nothing helps, the log names the largest part of
-// the request and its key in the configuration. People read that their question is too long only if the question is the
-// largest part.
+// If even the question without older messages does not fit, Run first lowers the maximum length of the answer. Next, Run
+// shortens results of tools, and finally the descriptions of tools, the longest first. If the provider still refuses the
+// request because of its length, Run sends a shorter one, and at last only the question. For ten minutes, Run remembers the
+// window that the provider reported, or the length that the provider refused. If nothing helps, the log names the largest
+// part of the request and its key in the configuration. People read that their question is too long only if the question is
+// the largest part.
 //
 // # Goroutines
 //

@@ -88,8 +88,8 @@ func shortenIn(messages []Message, maxTokens int) {
 }
 
 // shrinkTools shortens the definitions of the tools to at most maxTokens. First it removes the descriptions inside the
-// schemas, then it cuts the descriptions of tools, then it removes tools; each time it begins with the longest tool. It
-// returns the names of the changed tools.
+// schemas, then it cuts the descriptions of tools, then it removes tools; each time it begins with the longest tool.
+// shrinkTools returns the names of the changed tools.
 func (d *draft) shrinkTools(maxTokens int) (shortened, removed []string) {
 	d.tools = slices.Clone(d.tools)
 	size := func(t ToolSpec) int { return toolTokens([]ToolSpec{t}) }
@@ -167,8 +167,8 @@ func bareSchema(schema any) any {
 }
 
 // startOfNewest returns the index of the oldest message to keep, so that this message and all later ones have at most
-// maxTokens together. It is the index of a user's message. If no message before the question can be kept, it is the index of
-// the question.
+// maxTokens together. The oldest message to keep is always a user's message. If no message before the question can be kept,
+// it is the question itself.
 func (d *draft) startOfNewest(maxTokens int) int {
 	begin, sum := d.questionIndex, 0
 	for _, m := range d.messages[d.questionIndex:] {
@@ -185,8 +185,8 @@ func (d *draft) startOfNewest(maxTokens int) int {
 	return begin
 }
 
-// dropOldest shortens the summary if the summary and the question do not fit together. Then it removes the oldest messages
-// that do not fit, and returns their number.
+// dropOldest shortens the summary if the summary and the question do not fit together. After that, dropOldest removes the
+// oldest messages that do not fit, and returns their number.
 func (d *draft) dropOldest() int {
 	const minSummary = 64 // a shorter summary is useless
 	fixed := EstimateTokens(d.system) + toolTokens(d.tools)

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Weights of characters in twelfths of a token. They are averages over chat text for byte-pair vocabularies of 100,000 to
-// 200,000 entries. The estimate is close enough to decide when to show text and how full the context window is. It also
-// replaces the usage if the provider reports none.
+// Weights of characters in twelfths of a token. The weights are averages over chat text for byte-pair vocabularies of 100,000
+// to 200,000 entries. The estimate is close enough to decide when to show text and how full the context window is. The
+// estimate also replaces the usage if the provider reports none.
 const (
 	weightUnit        = 12
 	weightASCII       = 3  // letters, white space: 4 to a token
@@ -32,15 +32,15 @@ const (
 	bytesPerToken = 100 // of a file
 )
 
-// EstimateTokens estimates how many tokens s has: 0 for an empty text, else at least 1. It allocates no memory.
+// EstimateTokens estimates how many tokens s has: 0 for an empty text, else at least 1. EstimateTokens allocates no memory.
 func EstimateTokens(s string) int {
 	var c TokenCounter
 	c.Add(s)
 	return c.Tokens()
 }
 
-// TokenCounter estimates the tokens of a text that arrives in pieces. Its result does not depend on how the text is
-// cut between characters. The zero value has counted nothing.
+// TokenCounter estimates the tokens of a text that arrives in pieces. The estimate does not depend on how the text is cut
+// into pieces, if it is cut between characters. The zero value has counted nothing.
 type TokenCounter struct{ weight int }
 
 // Add counts s.
@@ -111,8 +111,8 @@ func toolTokens(tools []ToolSpec) int {
 // leftOutTokens is about the size of the note that shorten puts in place of removed text.
 const leftOutTokens = 16
 
-// shorten cuts a text to at most maxTokens by estimate. It keeps the beginning and half as much of the end. Between them, it
-// puts a note about the missing text, even if the note alone has more than maxTokens.
+// shorten cuts a text to at most maxTokens by estimate. shorten keeps the beginning and half as much of the end. Between
+// them, it puts a note about the missing text, even if the note alone has more than maxTokens.
 func shorten(text string, maxTokens int) string {
 	if EstimateTokens(text) <= maxTokens {
 		return text

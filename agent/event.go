@@ -7,7 +7,7 @@ type Event interface{ event() }
 // Text is a piece of the reply, to be appended to the earlier pieces.
 type Text struct{ Delta string }
 
-// Reasoning is a piece of the model's thinking. It is never part of the reply.
+// Reasoning is a piece of the model's thinking. Reasoning is never part of the reply.
 type Reasoning struct{ Delta string }
 
 // Tool is the state of one tool call; a later event with the same ID replaces an earlier one.
@@ -42,7 +42,8 @@ func (Reset) event()     {}
 // ToolState is the state of a tool call.
 type ToolState uint8
 
-// A call is identified, then executing, then completed or failed. It is interrupted while a person decides about it.
+// A call is identified, then executing, then completed or failed. While a person decides about a call, its state is
+// interrupted.
 const (
 	ToolIdentified ToolState = iota
 	ToolExecuting

@@ -13,7 +13,7 @@ const (
 	minCalibration = 64   // minimum of estimated tokens: in a shorter request, the overhead would distort the factor
 )
 
-// modelFacts is what earlier requests have shown about one model. It is safe for concurrent use.
+// modelFacts is what earlier requests have shown about one model. modelFacts is safe for concurrent use.
 type modelFacts struct {
 	mu           sync.Mutex
 	factor       float64 // how many tokens the provider counts for each estimated token
@@ -50,7 +50,8 @@ const (
 	theseFiles  = "these files"  // they can't be read, or are too large
 )
 
-// toolKey returns the key of a single tool. It includes the schema, since providers refuse tools for their schemas.
+// toolKey returns the key of a single tool. The key includes the schema, because providers refuse tools because of their
+// schemas.
 func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
 
 // limitOf returns the limit of a restriction, or 0 if there is no such restriction or it has expired.
@@ -72,9 +73,9 @@ func (l *modelFacts) refuses(what string) bool {
 	return l.limitOf(what) > 0
 }
 
-// learn records that the provider refused a part and accepted the request without that part. It reports whether this happened
-// for the first time. If the provider accepted other images or files before, it refused only these ones; learn then records
-// nothing.
+// learn records that the provider refused a part and accepted the request without that part. learn reports whether this
+// happened for the first time. If the provider accepted other images or files before, it refused only these ones; learn then
+// records nothing.
 func (l *modelFacts) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,8 +166,8 @@ func (l *modelFacts) recordAccepted(r Request, estimated, reported int) {
 	}
 }
 
-// rememberTooLong records that the provider refused a request because of its length. It records the window that the provider
-// reported. If the provider reported no new window, it limits requests to three quarters of the refused one.
+// rememberTooLong records that the provider refused a request because of its length. rememberTooLong records the window that
+// the provider reported. If the provider reported no new window, it limits requests to three quarters of the refused one.
 func (l *modelFacts) rememberTooLong(estimated, reportedWindow int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -136,8 +136,8 @@ func (r *run) size(request Request) int {
 	return request.tokens() + cmp.Or(request.MaxOutput, r.model.MaxOutput)
 }
 
-// shrink shortens a draft that does not fit: first long results of tools, then the descriptions of tools. It reports whether
-// the draft fits now.
+// shrink shortens a draft that does not fit: first long results of tools, then the descriptions of tools. shrink reports
+// whether the draft fits now.
 func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	if d.fits() {
 		return true
@@ -157,7 +157,8 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 }
 
 // tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit.
-// The error is errTooLong only if the question is the largest part of the request. Otherwise people would shorten it in vain.
+// The error is errTooLong only if the question is the largest part of the request. Only then does it help people to shorten
+// the question.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
 	for _, m := range d.messages[d.questionIndex:] {
@@ -185,9 +186,9 @@ func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	return err
 }
 
-// adaptRequest is called after the provider has refused a request. It makes the next request omit the part that was probably
-// refused, and reports whether to send that request. The repetition ends at some point, because each request has fewer parts
-// than the one before.
+// adaptRequest is called after the provider has refused a request. adaptRequest makes the next request omit the part that was
+// probably refused, and reports whether to send that request. The repetition ends at some point, because each request has
+// fewer parts than the one before.
 func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (again bool) {
 	if isCut(err) || ctx.Err() != nil {
 		return false
@@ -207,8 +208,8 @@ func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (aga
 	case isKind(err, NoTools) && len(refused.Tools) > 0:
 		r.leaveOut(allTools)
 	case isKind(err, BadRequest) && !r.leavesOut(allCalls) && hasCalls(refused.Messages):
-		// Some providers refuse tool calls in the history if the request offers no tools. Others refuse the calls of another
-		// model, because the form of their ids differs or a signature is missing.
+		// Some providers refuse tool calls in the history if the request offers no tools. Other providers refuse the calls of
+		// another model, because the form of their ids differs or a signature is missing.
 		r.leaveOut(allCalls)
 		delete(r.leftOut, allImages) // the images and files were not the reason for the refusal
 		delete(r.leftOut, allFiles)
@@ -226,7 +227,7 @@ func overflows(err error, refused Request) bool {
 }
 
 // shrinkAfterRefusal makes the next request smaller after the provider found one too long. If the limit of the answer is
-// larger than the conversation, it lowers this limit. Otherwise the next conversation must be shorter.
+// larger than the conversation, it lowers this limit. If the conversation is larger, it makes the next conversation shorter.
 func (r *run) shrinkAfterRefusal(ctx context.Context, refused Request, err error) {
 	r.lengthError = err
 	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit

@@ -15,14 +15,14 @@ const (
 
 // Mended returns the history of a turn that a crash ended and that is not continued. steps are the messages that the turn's
 // Journal stored. Providers demand exactly one result for each tool call, in the order of the calls, so Mended adds the
-// missing results. If begun contains the id of a call, the added result says that the call's outcome is unknown. Otherwise,
-// it says that the call was not run.
+// missing results. If begun contains the id of a call, the added result says that the call's outcome is unknown. For all
+// other calls, the added result says that the call was not run.
 func Mended(steps []Message, begun []string) []Message {
 	mended, _ := mend(steps, begun)
 	return mended
 }
 
-// mend does the work of Mended. It also returns those calls of the last step that have no result and had not begun to run.
+// mend does the work of Mended. mend also returns those calls of the last step that have no result and had not begun to run.
 func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	answers := make(map[string]Message)
 	last := -1

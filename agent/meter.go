@@ -12,7 +12,7 @@ type meter struct {
 	tokensAtUsage int          // the value of tokens when the provider last reported its usage
 }
 
-// meterOf returns the meter of a model. It creates the meter when the turn first asks the model.
+// meterOf returns the meter of a model. meterOf creates the meter when the turn first asks the model.
 func (r *run) meterOf(model string) *meter {
 	for _, m := range r.meters {
 		if m.Model == model {
@@ -53,8 +53,8 @@ func (r *run) usageByModel() []ModelUsage {
 	return out
 }
 
-// saveUsage stores the usage of the turn in the journal. It is called before each attempt, so that a crash does not lose the
-// usage of earlier attempts.
+// saveUsage stores the usage of the turn in the journal. saveUsage is called before each attempt, so that a crash does not
+// lose the usage of earlier attempts.
 func (r *run) saveUsage(ctx context.Context) {
 	if r.turn.Journal == nil || !r.usageUnsaved {
 		return

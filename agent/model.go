@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Model is one model behind one API. Implementations are safe for concurrent use and report failures as *ModelError. They do
-// not retry after a temporary failure, because Run does.
+// Model is one model behind one API. Implementations are safe for concurrent use and report failures as *ModelError. A Model
+// does not retry after a temporary failure, because Run does.
 type Model interface {
 	// Name is the model's configured name, which becomes Result.Model.
 	Name() string
-	// Stream asks for an answer and emits it piece by piece. It calls emit only in the goroutine of its caller, and never
+	// Stream asks for an answer and emits it piece by piece. Stream calls emit only in the goroutine of its caller, and never
 	// after it has returned. Whenever the provider sends data, Stream emits a Delta. An empty Delta shows that the provider
 	// is alive. If the provider can't stream, Stream requests the answer in one piece. Cancelling ctx closes the connection
 	// at once.
@@ -66,8 +66,8 @@ type Completion struct {
 	Text      string
 	Reasoning string
 	Refusal   string
-	// ToolCalls are the calls in the model's order. Their arguments are not validated. If the answer reached its length
-	// limit, the last arguments may be cut off.
+	// ToolCalls are the calls in the model's order. The arguments of the calls are not validated. If the answer reached its
+	// length limit, the last arguments may be cut off.
 	ToolCalls []ToolCall
 	Finish    Finish
 	Usage     *Usage // nil: the provider reported none
@@ -103,7 +103,7 @@ const (
 	BadRequest    ErrorKind = "bad_request"    // any other error that the same request would cause again
 )
 
-// ModelError says why a model call failed. Its text never contains secrets.
+// ModelError says why a model call failed. The text of a ModelError never contains secrets.
 type ModelError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration // reported by the provider; 0: not reported

@@ -34,8 +34,9 @@ func (a *allowance) reserve(size int) bool {
 	return true
 }
 
-// grant returns those images and files of a tool's output that are sent to people. It leaves out images and files that exceed
-// the allowance. text is the output's text with a note to the model about each omitted file. The model still sees all images.
+// grant returns those images and files of a tool's output that are sent to people. grant leaves out images and files that
+// exceed the allowance. text is the output's text with a note to the model about each omitted file. The model still sees all
+// images.
 func (a *allowance) grant(call string, o Output) (images, files []File, text string) {
 	text = o.Text
 	for i, f := range o.files(call) {
@@ -128,8 +129,9 @@ func (o Output) files(call string) []File {
 	return append(out, o.Files...)
 }
 
-// FileName returns a file's name that is safe in a message and in a folder. It removes the path and invisible or reserved
-// characters. A name that is too long keeps its extension. If no character is left, FileName returns its second argument.
+// FileName returns a file's name that is safe in a message and in a folder. FileName removes the path and invisible or
+// reserved characters. A name that is too long keeps its extension. If no character is left, FileName returns its second
+// argument.
 func FileName(name, otherwise string) string {
 	const maxName, maxExtension = 100, 16
 	name = OneLine(strings.Map(func(c rune) rune {

@@ -9,8 +9,9 @@ type report struct {
 	outcome *outcome // nil: the call is still running
 }
 
-// progress merges the reports of several concurrent calls in the order of their arrival. It never blocks a call, and holds at
-// most two reports per call: a newer text replaces an unread one. Its methods are safe for concurrent use.
+// progress merges the reports of several concurrent calls in the order of their arrival. progress never blocks a call, and
+// holds at most two reports per call: a newer text replaces an unread one. The methods of progress are safe for concurrent
+// use.
 type progress struct {
 	reports     chan report              // has room for a text and the end of each call
 	unreadTexts []atomic.Pointer[string] // texts that nobody has read yet

@@ -52,7 +52,7 @@ func propose(p parsedCall) Proposal {
 // content out of sight, so the JSON is shown on one line.
 const maxIndentedDepth = 8
 
-// indentJSON formats an object for a person. It keeps the order of the names, and names that occur twice.
+// indentJSON formats an object for a person. indentJSON keeps the order of the names, and names that occur twice.
 func indentJSON(object string) string {
 	write := func(b *bytes.Buffer, o []byte) error { return json.Indent(b, o, "", "  ") }
 	if nestingDepth(object) > maxIndentedDepth {

@@ -36,7 +36,7 @@ func Typed(person, text string) Message {
 // Outside says which texts of a tool are outside content.
 type Outside uint8
 
-// The zero value is the strictest one. It applies to the tools of MCP servers.
+// The zero value is the strictest one. The tools of MCP servers have this value.
 const (
 	OutsideAll     Outside = iota // the tool's description and its results
 	OutsideResults                // its results, such as a web page
@@ -48,8 +48,8 @@ const (
 type CallContext struct {
 	Person string // the asker
 	Shared bool   // other people read the answer, too
-	// Messages are the history and the turn up to the call, oldest first. They contain the question as the person wrote
-	// it, even if a pipeline replaced it.
+	// Messages are the history and the turn up to the call, oldest first. Messages contain the question as the person wrote
+	// it, even if a pipeline replaced the question in the request.
 	Messages   []Message
 	Summarized bool      // a summary replaces some messages
 	Tools      []ToolDef // the tools that were offered

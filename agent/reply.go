@@ -2,8 +2,8 @@ package agent
 
 import "strings"
 
-// reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. Its text
-// continues the text text of the turn's earlier answers.
+// reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. The text
+// of a reply continues the text of the turn's earlier answers.
 type reply struct {
 	emit         func(Event)
 	thinkTags    []string
@@ -49,7 +49,8 @@ func (r *reply) nextAnswer() *reply {
 	return next
 }
 
-// reset emits the Reset event e, which voids all text of the turn. Then it emits the text of the earlier answers again.
+// reset emits the Reset event e, which voids all text of the turn. After that, reset emits the text of the earlier answers
+// again.
 func (r *reply) reset(e Reset) {
 	r.emit(e)
 	if r.earlierText != "" {

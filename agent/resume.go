@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// restoreSteps restores the steps of this turn that an earlier process stored before it crashed. It emits their text again,
-// and adds them to the history, so that they are kept even if this run fails. finishCalls runs those of their calls that have
-// no result.
+// restoreSteps restores the steps of this turn that an earlier process stored before it crashed. restoreSteps emits their
+// text again, and adds them to the history, so that they are kept even if this run fails. finishCalls runs those of their
+// calls that have no result.
 func (r *run) restoreSteps() {
 	if len(r.turn.Steps) == 0 {
 		return
@@ -33,8 +33,8 @@ func (r *run) restoreSteps() {
 	r.restoreFiles(steps)
 }
 
-// restoreFiles restores the files and images that the calls of an earlier process made for people. It subtracts the files
-// from the allowance first, and then the images.
+// restoreFiles restores the files and images that the calls of an earlier process made for people. restoreFiles subtracts the
+// files from the allowance first, and then the images.
 func (r *run) restoreFiles(steps []Message) {
 	for _, m := range steps {
 		if m.Role == ToolRole {

@@ -18,9 +18,9 @@ const (
 )
 
 // retryWait decides whether to retry a call that failed before its first token, and how long to wait first. attempt is the
-// number of attempts so far. It returns false if the provider asks for a wait longer than maxWait. jitter is a random number
-// in [0, 1), so that callers that failed together do not retry together. It shortens a backoff by up to a quarter, or
-// lengthens the provider's Retry-After by up to a tenth.
+// number of attempts so far. retryWait returns false if the provider asks for a wait longer than maxWait. jitter is a random
+// number in [0, 1), so that callers that failed together do not retry together. retryWait shortens a backoff by up to a
+// quarter, or lengthens the provider's Retry-After by up to a tenth.
 func retryWait(err error, attempt int, maxWait time.Duration, jitter float64) (time.Duration, bool) {
 	me := modelError(err)
 	switch {

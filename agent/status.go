@@ -3,8 +3,8 @@ package agent
 // maxDisplay is the maximum length, in bytes, of the line that describes a call to people.
 const maxDisplay = 200
 
-// statuses emits the states of a turn's tool calls as events. It emits an event only when a state changes. It ignores calls
-// without an id, and changes after a call has ended.
+// statuses emits the states of a turn's tool calls as events. statuses emits an event only when a state changes. statuses
+// ignores calls without an id, and changes after a call has ended.
 type statuses struct {
 	emit  func(Event)
 	calls map[string]*Tool

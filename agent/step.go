@@ -17,8 +17,8 @@ const (
 	defaultParallel = 4 // Options.MaxParallel
 )
 
-// step runs the tool calls of an answer. It adds to the history the model's message and exactly one result for each call. If
-// step returns an error, the turn ends.
+// step runs the tool calls of an answer. step adds to the history the model's message and exactly one result for each call.
+// If step returns an error, the turn ends.
 func (r *run) step(ctx context.Context, c Completion) error {
 	r.reply.close()
 	calls := make([]parsedCall, len(c.ToolCalls))
@@ -95,8 +95,8 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	return nil
 }
 
-// callContext returns what the model had read when it made the newest calls. It contains the person's question even if a
-// pipeline has replaced it in the request.
+// callContext returns what the model had read when it made the newest calls. The result contains the person's question even
+// if a pipeline has replaced the question in the request.
 func (r *run) callContext() CallContext {
 	s := CallContext{Person: r.turn.Person, Shared: r.turn.Shared, Summarized: r.summary != "", Tools: r.available()}
 	s.Messages = slices.Concat(r.turn.Messages, r.newMessages)
@@ -260,7 +260,7 @@ func (r *run) refuse(ctx context.Context, c ToolCall, reason string) {
 	r.record(ctx, answerTo(c, reason), nil, false)
 }
 
-// record adds the result of a call to the history. It also stores the result in the journal, unless the end of the turn
+// record adds the result of a call to the history. record also stores the result in the journal, unless the end of the turn
 // interrupted the call.
 func (r *run) record(ctx context.Context, answer Message, files []File, interrupted bool) {
 	r.replaceAnswer(answer)

@@ -11,7 +11,7 @@ var (
 	errReadTwice  = errors.New("the stream was read before")
 )
 
-// Stream is a turn whose events are read by an iterator. It must not be used by several goroutines.
+// Stream is a turn whose events are read by an iterator. Stream must not be used by several goroutines.
 type Stream struct {
 	run     func(yield func(Event, error) bool)
 	started bool

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine puts a text of a model or a server on one line. It replaces white space and invisible characters by spaces, so that
-// the text can't imitate other lines.
+// OneLine puts a text of a model or a server on one line. OneLine replaces white space and invisible characters by spaces, so
+// that the text can't imitate other lines.
 func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(validUTF8(s), isInvisible), " ")
 }

@@ -6,7 +6,7 @@ import (
 
 // thinkFilter separates a model's thinking from its text, for servers that leave the thinking in the text as
 // <think>…</think>. The text may arrive in any pieces. If a piece ends with a possible beginning of a tag, thinkFilter waits
-// for the next piece. It ignores the case of tags.
+// for the next piece. thinkFilter ignores the case of tags.
 //
 // thinkFilter recognizes tags only at places where models write them. So an answer about HTML or about models keeps its text:
 //   - An opening tag is recognized at the start of a line (after white space) and right after
@@ -132,7 +132,7 @@ func equalFoldASCII(s, lower string) bool {
 	return true
 }
 
-// handleTag acts on a tag. It returns false if the tag is ordinary text at this place.
+// handleTag acts on a tag. handleTag returns false if the tag is ordinary text at this place.
 func (f *thinkFilter) handleTag(isOpen bool) bool {
 	switch {
 	case f.thinking && isOpen:
@@ -182,7 +182,7 @@ func (f *thinkFilter) writePlain(s string) {
 		return
 	}
 	if !f.textBegan {
-		// This also removes the indentation of the first line.
+		// Trimming also removes the indentation of the first line.
 		s = strings.TrimLeft(s, whiteSpace)
 		if s == "" {
 			return

@@ -37,7 +37,7 @@ type ToolDef struct {
 	Personal bool
 	// Outside says which of the tool's texts are outside content.
 	Outside Outside
-	// Call runs one call. It must return soon after ctx has ended, and be safe for concurrent use. The model reads the text
+	// Call runs one call. Call must return soon after ctx has ended, and be safe for concurrent use. The model reads the text
 	// of the error, so the text must contain no secret.
 	Call func(ctx context.Context, in Input) (Output, error)
 
@@ -73,7 +73,7 @@ type File struct {
 
 // Toolbox provides an agent's tools. The agent calls Tools before each request, because the tools may change.
 type Toolbox interface {
-	// Tools returns the tools that are available now. It must not block.
+	// Tools returns the tools that are available now. Tools must not block.
 	Tools() []ToolDef
 }
 
@@ -87,8 +87,8 @@ type Awaiter interface {
 type Proposal struct {
 	Call ToolCall
 	Tool string // its name
-	// Text says exactly what will happen, in at most 2000 bytes of plain text. It has no markup and no invisible characters.
-	// If the text had to be cut, it says how much is missing.
+	// Text says exactly what will happen, in at most 2000 bytes of plain text. Text has no markup and no invisible
+	// characters. If the text had to be cut, it says how much is missing.
 	Text string
 	// Whole is the same text, in at most 64 KiB.
 	Whole string
@@ -100,7 +100,7 @@ type Proposal struct {
 	Version string
 	// Personal says that only the asker may approve the call, and no admin in their place.
 	Personal bool
-	// Standing says whether a person may approve all later calls of the tool at once. It is set for tools that change
+	// Standing says whether a person may approve all later calls of the tool at once. Standing is set for tools that change
 	// something. A call of a read-only tool needs approval because of its arguments, so each such call is a new question.
 	Standing bool
 }
@@ -122,8 +122,8 @@ const (
 // After a crash, the next process runs each call for which Begin was not stored. If Begin was stored for a call, but neither
 // End nor Stopped, the model reads that the outcome of the call is unknown.
 type Journal interface {
-	// Step is called before the calls of a step run. It stores the messages that the step adds to the history: what people
-	// wrote meanwhile, and the model's message with the calls. It also stores the usage of the turn so far.
+	// Step is called before the calls of a step run. Step stores the messages that the step adds to the history: what people
+	// wrote meanwhile, and the model's message with the calls. Step also stores the usage of the turn so far.
 	Step(ctx context.Context, messages []Message, usage []ModelUsage) error
 	// StoreUsage stores the usage of the turn so far, in place of the usage that was stored before.
 	StoreUsage(ctx context.Context, usage []ModelUsage) error

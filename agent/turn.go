@@ -49,8 +49,8 @@ type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // JSON as the model wrote it
-	// Extra is provider data that must be sent back unchanged with the call, such as Gemini's signatures. It is a JSON object
-	// with one key for each package of a model API. Each package reads only the value of its own key.
+	// Extra is provider data that must be sent back unchanged with the call, such as Gemini's signatures. Extra is a JSON
+	// object with one key for each package of a model API. Each package reads only the value of its own key.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -58,8 +58,8 @@ type ToolCall struct {
 type Turn struct {
 	ID     string // names the turn in logs
 	System string // system prompt; empty: the agent's own
-	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's prompt cache. It
-	// may be empty.
+	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's prompt cache.
+	// Context may be empty.
 	Context string
 	Model   string // name of one of Agent.Models; empty or unknown: the first
 	// Summary is the summary of the conversation before Messages, from an earlier Result's Compaction; empty: none.
@@ -67,17 +67,17 @@ type Turn struct {
 	Messages []Message // history, oldest first, the new user message last; not changed
 	// More returns what people wrote since its last call, as user messages. The agent calls More right before every request
 	// to the model, including repeated ones, and adds the messages at the end of the request. In Result.Append, they precede
-	// the model's next message. More should not block. It may be nil.
+	// the model's next message. More should not block. More may be nil.
 	More   func(context.Context) []Message
 	Stream bool // false: the answer's text is emitted at once when it is complete
 	// Live says that each event goes at once to a program, which can't take text back. The model's stream is then read piece
 	// by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a second answer could not
 	// replace that part.
 	Live bool
-	// ClientTools are tools that the caller runs. They replace the agent's own tools of the same names. The first answer that
-	// calls one of them ends the turn with StopClientCalls. These calls are emitted as Call events, and the last message of
-	// Result.Append contains them. Calls of the agent's own tools in the same answer are dropped, because the caller may keep
-	// a history without them; the model may repeat them.
+	// ClientTools are tools that the caller runs. A client's tool replaces the agent's own tool of the same name. The first
+	// answer that calls one of them ends the turn with StopClientCalls. The calls of client tools are emitted as Call events,
+	// and the last message of Result.Append contains them. Calls of the agent's own tools in the same answer are dropped,
+	// because the caller may keep a history without them; the model may repeat them.
 	ClientTools []ToolSpec
 	Params      Params
 
@@ -92,20 +92,20 @@ type Turn struct {
 	Steps []Message
 	// StartedCalls are the ids of those calls in Steps for which the Journal contains Begin, but neither End nor Stopped.
 	StartedCalls []string
-	// ProposedCalls are the ids of those calls in Steps about which people were asked. These calls run only if a person
-	// approves them, even if their tools need no approval any more.
+	// ProposedCalls are the ids of those calls in Steps about which people were asked. A proposed call runs only if a person
+	// approves it, even if its tool needs no approval any more.
 	ProposedCalls []string
 	// Files are the files that the calls in Steps made for people, by the ids of the calls, as stored by the Journal.
 	Files map[string][]File
 	// EarlierUsage is what earlier processes used for this turn: the usage in the Journal, and an estimate for an answer that
-	// a crash interrupted. It is part of the usage that Run returns.
+	// a crash interrupted. EarlierUsage is part of the usage that Run returns.
 	EarlierUsage []ModelUsage
 	Journal      Journal  // nil: nothing is stored, and the turn can't continue after a crash
 	Approver     Approver // nil: calls that need approval are denied
 }
 
-// systemPrompt returns the first of these system prompts that is not empty: the pipeline node's, the turn's, the agent's. It
-// adds the turn's context at the end.
+// systemPrompt returns the first of these system prompts that is not empty: the pipeline node's, the turn's, the agent's.
+// systemPrompt adds the turn's context at the end.
 func (t Turn) systemPrompt(node, agents string) string {
 	system := cmp.Or(node, t.System, agents)
 	if t.Context == "" {
@@ -185,7 +185,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Result is the outcome of a turn. It is complete even if the turn failed.
+// Result is the outcome of a turn. Result is complete even if the turn failed.
 type Result struct {
 	Text     string // the complete reply; a fixed line if the model wrote nothing
 	Partial  bool   // the turn ended before the model had finished; Text is the text so far
@@ -205,12 +205,12 @@ type Result struct {
 	// UsageByModel is the usage of each model, in the order of their first calls.
 	UsageByModel []ModelUsage
 	// Files are the files and images that the tools made for people, in the order of their calls, including those in
-	// Turn.Steps. They are limited by MaxFiles and MaxFileBytes.
+	// Turn.Steps. The number and size of the files are limited by MaxFiles and MaxFileBytes.
 	Files []File
 	// Append are the messages that the turn adds to the history, in order: the model's, the tools', and those from
 	// Turn.More.
 	Append []Message
-	// Compaction is set if a summary replaced older messages. It is valid even if the turn failed.
+	// Compaction is set if a summary replaced older messages. Compaction is valid even if the turn failed.
 	Compaction *Compaction
 	Context    int // tokens of the last request: as the provider counted, else by estimate
 	Window     int // tokens that the model can read and write; 0: not known

@@ -101,8 +101,8 @@ func pathSpellings(u *url.URL) []string {
 	return slices.Compact(all)
 }
 
-// containsAddress reports whether text contains an address that is not merely a part of a longer address. It ignores
-// the host's case.
+// containsAddress reports whether text contains an address that is not merely a part of a longer address. containsAddress
+// ignores the host's case.
 func containsAddress(text, address string) bool {
 	host := strings.IndexAny(address, "/?")
 	if host < 0 {

@@ -89,7 +89,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// consumer collects the chunks of one answer. It handles neither timeouts nor connections.
+// consumer collects the chunks of one answer. consumer handles neither timeouts nor connections.
 type consumer struct {
 	model      string // the requested model
 	calls      agent.CallBuffer

@@ -7,7 +7,7 @@ import (
 	"telex/agent"
 )
 
-// echo is provider data that came with a tool call and must be sent back together with the call. It is stored in
+// echo is provider data that came with a tool call and must be sent back together with the call. echo is stored in
 // agent.ToolCall.Extra under its own key, so that other model packages ignore it.
 type echo struct {
 	Model   string          `json:"model,omitempty"`             // the model that sent the data; no other model can read it

@@ -47,8 +47,8 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// newMessages converts a conversation. It puts images of tools into a user's message after the results, because only users'
-// messages may have images.
+// newMessages converts a conversation. newMessages puts images of tools into a user's message after the results, because only
+// users' messages may have images.
 func newMessages(r agent.Request, model string, s shape) []message {
 	out := make([]message, 0, len(r.Messages)+1)
 	if r.System != "" {
@@ -76,7 +76,7 @@ func newMessages(r agent.Request, model string, s shape) []message {
 	return out
 }
 
-// newMessage converts a message. It returns false for an empty message, which providers refuse.
+// newMessage converts a message. newMessage returns false for an empty message, which providers refuse.
 func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	msg = message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, Content: contentOf(m)}
 	for _, c := range m.ToolCalls {

@@ -21,7 +21,7 @@ type Options = provider.Options
 // Model is one model of one provider.
 type Model = provider.Model
 
-// New returns a model. It makes no request.
+// New returns a model. New makes no request.
 func New(o Options) (*Model, error) {
 	m, err := provider.NewModel(o, provider.API{
 		Request: func(r agent.Request, s shape) (map[string]any, func(context.Context, *openai.Client) error) {

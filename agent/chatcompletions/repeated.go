@@ -8,7 +8,7 @@ type repeated struct {
 	before, after []byte // the newest event before and after its text
 }
 
-// textKey precedes the text in an event. It can't occur inside a string, where its quotes would be escaped.
+// textKey precedes the text in an event. textKey can't occur inside a string, where its quotes would be escaped.
 const textKey = `"content":"`
 
 // remember stores the parts before and after the text of a decoded event. The event must contain nothing but a text.
@@ -23,7 +23,7 @@ func (r *repeated) remember(event []byte, text string) {
 	}
 }
 
-// text returns the text of an event. It returns false if the event differs from the remembered one in more than the text.
+// text returns the text of an event. text returns false if the event differs from the remembered one in more than the text.
 func (r *repeated) text(event []byte) (string, bool) {
 	event = withoutPadding(event)
 	n := len(event) - len(r.before) - len(r.after)

@@ -30,9 +30,9 @@ const (
 	noTemperature = provider.NoTemperature
 )
 
-// newRequest returns go-openai's part of a request, and the fields that go-openai can't encode correctly. go-openai
-// drops a temperature of 0. It also refuses temperature and max_tokens for models whose names begin like OpenAI's, even
-// for other providers.
+// newRequest returns go-openai's part of a request, and the fields that go-openai can't encode correctly. go-openai drops a
+// temperature of 0. go-openai also refuses temperature and max_tokens for models whose names begin like OpenAI's, even if
+// another provider serves them.
 func newRequest(o *Options, r agent.Request, s shape) (req openai.ChatCompletionRequest, fields map[string]any) {
 	req = openai.ChatCompletionRequest{Model: o.Model, Stream: !s.Has(noStreaming)}
 	for _, t := range r.Tools {

@@ -12,13 +12,13 @@ import (
 // startGrace is how long after Run's start turns wait for servers that have not listed their tools yet.
 const startGrace = time.Second
 
-// Client manages all configured servers. It is safe for concurrent use.
+// Client manages all configured servers. Client is safe for concurrent use.
 type Client struct {
 	servers []*server
 	late    chan struct{} // closed startGrace after Run's start
 }
 
-// New returns a client. It starts no process and makes no request.
+// New returns a client. New starts no process and makes no request.
 func New(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -36,8 +36,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Run connects to all servers and keeps the connections open. It blocks until ctx has ended, every connection is closed and
-// every child process has exited. The processes need some seconds at most to exit. Run must be called only once. It logs
+// Run connects to all servers and keeps the connections open. Run blocks until ctx has ended, every connection is closed and
+// every child process has exited. The processes need some seconds at most to exit. Run must be called only once. Run logs
 // problems with servers; they never end Run.
 func (c *Client) Run(ctx context.Context) {
 	grace := time.AfterFunc(startGrace, func() { close(c.late) })
@@ -49,7 +49,7 @@ func (c *Client) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Tools returns the current tools, in the order of the configured servers. The tools of a server are sorted by name. It
+// Tools returns the current tools, in the order of the configured servers. The tools of a server are sorted by name. Tools
 // never blocks.
 func (c *Client) Tools() []agent.ToolDef {
 	var all []agent.ToolDef
@@ -59,8 +59,8 @@ func (c *Client) Tools() []agent.ToolDef {
 	return all
 }
 
-// Await returns when every server has listed its tools or failed to connect once, or when ctx ends. It waits at most
-// until startGrace after Run's start, so that a server that hangs delays no answer.
+// Await returns when every server has listed its tools or failed to connect once, or when ctx ends. Await waits at most until
+// startGrace after Run's start, so that a server that hangs delays no answer.
 func (c *Client) Await(ctx context.Context) { c.await(ctx, c.late) }
 
 // Settle returns when every server has listed its tools or failed to connect once, or when ctx ends.

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Server is one configured server. It has either a Command or a URL.
+// Server is one configured server. Server has either a Command or a URL.
 type Server struct {
-	// Name is the prefix of the names of the server's tools: at most 24 letters, digits and "-". It must not contain "_",
+	// Name is the prefix of the names of the server's tools: at most 24 letters, digits and "-". Name must not contain "_",
 	// which separates it from the tool's name. So tools of two servers can't get the same name.
 	Name string
 
@@ -28,7 +28,7 @@ type Server struct {
 	URL     string            // of streamable HTTP; may hold secrets
 	Headers map[string]string // sent with each request; may hold secrets
 
-	// Secrets are the secrets in Args and URL. They are removed from logs and errors.
+	// Secrets are the secrets in Args and URL. These secrets are removed from logs and errors.
 	Secrets []string
 
 	// ReadOnly are the tools that change nothing. An entry is the server's name for a tool, or the name that people and

@@ -1,6 +1,6 @@
-// Package mcp offers the tools of MCP servers (https://modelcontextprotocol.io) to agents. It uses the official SDK. A server
-// either runs as a child process, to which telex is connected by its standard input and output, or is reached by streamable
-// HTTP.
+// Package mcp offers the tools of MCP servers (https://modelcontextprotocol.io) to agents. The package uses the official SDK
+// of the protocol. A server either runs as a child process, to which telex is connected by its standard input and output, or
+// is reached by streamable HTTP.
 //
 //	client.go      all servers: New, Run, Tools
 //	config.go      the validated configuration of a server
@@ -21,9 +21,9 @@
 //
 // While Run runs, it keeps one connection to each server. After a failure, Run connects again, with growing pauses. The tools
 // of a disconnected server are offered for one more minute, and a call waits some seconds for the connection. So a restart of
-// the server does not disturb the model. If the connection breaks while a call is running, the call fails. It is not
-// repeated, because it may have taken effect. There is one exception: if an HTTP server refuses a call because it does not
-// know the session, the call had no effect and is repeated over a new session.
+// the server does not disturb the model. If the connection breaks while a call is running, the call fails. A failed call is
+// not repeated, because it may have taken effect. There is one exception: if an HTTP server refuses a call because it does
+// not know the session, the call had no effect and is repeated over a new session.
 //
 // # Trust
 //
@@ -39,8 +39,8 @@
 //
 // # Processes
 //
-// The daemon does not start the command of a server itself. It starts a keeper, which is a process of the daemon's own
-// program that calls Keep, and the keeper starts the command. The keeper is the subreaper of all processes that the server
-// starts. It kills these processes when the server exits, or when the pipe from the daemon is closed, which also happens when
-// the daemon dies. Keepers exist on Linux only.
+// The daemon does not start the command of a server itself. Instead, the daemon starts a keeper: a process of the daemon's
+// own program that calls Keep. The keeper starts the command. The keeper is the subreaper of all processes that the server
+// starts. The keeper kills these processes when the server exits, or when the pipe from the daemon is closed, which also
+// happens when the daemon dies. Keepers exist on Linux only.
 package mcp

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits of one message of a server. They are checked before the SDK decodes the JSON, because the SDK copies a message
+// Limits of one message of a server. The limits are checked before the SDK decodes the JSON, because the SDK copies a message
 // several times, and a decoded value can take a hundred times as much memory as its JSON.
 const (
 	maxMessage = 6 << 20 // bytes
@@ -54,7 +54,7 @@ type scan struct {
 	hasMethod         bool   // the message is a request or a notification
 }
 
-// add reads the next byte. It reports whether a JSON value ended with this byte.
+// add reads the next byte. add reports whether a JSON value ended with this byte.
 func (s *scan) add(b byte) (ended bool) {
 	switch {
 	case s.escaped:
@@ -108,7 +108,7 @@ func (s *scan) wrong() error {
 	return nil
 }
 
-// intake limits the messages of one server over all its connections. It is safe for concurrent use.
+// intake limits the messages of one server over all its connections. intake is safe for concurrent use.
 type intake struct {
 	all, own *rate.Limiter
 	large    chan struct{} // capacity 1: held while a large message of any server is read
@@ -181,7 +181,7 @@ func (g *gate) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It may be called during Read.
+// Close implements io.Closer. Close may be called during Read.
 func (g *gate) Close() error {
 	g.abort()
 	err := g.ReadCloser.Close()
@@ -189,7 +189,7 @@ func (g *gate) Close() error {
 	return err
 }
 
-// check scans bytes that have arrived. It returns an error if their message exceeds a limit.
+// check scans bytes that have arrived. check returns an error if their message exceeds a limit.
 func (g *gate) check(p []byte) error {
 	for _, b := range p {
 		g.message.bytes++
@@ -210,7 +210,7 @@ func (g *gate) check(p []byte) error {
 	return nil
 }
 
-// next scans a byte according to the framing. It reports whether a message ended with this byte.
+// next scans a byte according to the framing. next reports whether a message ended with this byte.
 func (g *gate) next(b byte) (ended bool, err error) {
 	if g.framing != eventStream {
 		return g.message.add(b) && g.framing == jsonValues, nil
@@ -234,7 +234,7 @@ func (g *gate) next(b byte) (ended bool, err error) {
 	return ended, nil
 }
 
-// end handles the end of a message. It waits if the server has exceeded the rates.
+// end handles the end of a message. end waits if the server has exceeded the rates.
 func (g *gate) end() error {
 	if err := g.message.wrong(); err != nil {
 		return err

@@ -37,8 +37,8 @@ const (
 	freePasses = 50
 )
 
-// Keep runs a server as the child of this process. It returns the server's exit status when the server and everything that it
-// started have ended. The daemon starts its own program again, as a separate process that calls Keep, because the daemon
+// Keep runs a server as the child of this process. Keep returns the server's exit status when the server and everything that
+// it started have ended. The daemon starts its own program again, as a separate process that calls Keep, because the daemon
 // can't clean up after its own death. The keeper notices that death because the pipe that it reads is closed. Processes that
 // leave their parent, group or session remain descendants of the keeper, because it is their subreaper.
 //
@@ -50,8 +50,8 @@ func Keep(args []string) int {
 		return exitNotStarted
 	}
 	syscall.CloseOnExec(controlFD)
-	// These signals must not end the keeper; it ends when the pipe is closed. Ignore is not used, because the server would
-	// inherit an ignored signal.
+	// These signals must not end the keeper, which ends when the pipe is closed. signal.Ignore is not used, because the
+	// server would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM)
@@ -172,8 +172,8 @@ type proc struct {
 	leads                bool // it leads a process group
 }
 
-// signal sends a signal to a process, and to the group that it leads. It does not signal other groups, because the process
-// may have joined the group of the daemon.
+// signal sends a signal to a process, and to the group that it leads. signal does not signal other groups, because the
+// process may have joined the group of the daemon.
 func (p proc) signal(s syscall.Signal) {
 	if p.leads {
 		_ = syscall.Kill(-p.pid, s) // fails if no process is left
@@ -225,8 +225,8 @@ func number(s string) int {
 	return n
 }
 
-// sweep kills the remaining processes of a server whose keeper was killed. It finds these processes by their session, or by
-// the mark in their environment.
+// sweep kills the remaining processes of a server whose keeper was killed. sweep finds these processes by their session, or
+// by the mark in their environment.
 func sweep(session int, mark string) {
 	for range freePasses {
 		left := false

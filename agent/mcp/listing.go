@@ -30,7 +30,7 @@ type listing struct {
 	leftOut []string // tools that can't be offered, with the reasons
 }
 
-// take adds the tools of one page. It reports whether more tools may be added.
+// take adds the tools of one page. take reports whether more tools may be added.
 func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
 	for _, t := range page {
 		if len(l.names) == maxTools {
@@ -73,7 +73,7 @@ func (l *listing) add(t *sdk.Tool) error {
 	return nil
 }
 
-// done returns the collected tools, sorted by name. It logs why tools were omitted, for the first maxLeftOut of them.
+// done returns the collected tools, sorted by name. done logs why tools were omitted, for the first maxLeftOut of them.
 func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	if n := len(l.leftOut); n > 0 {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))

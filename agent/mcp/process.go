@@ -26,8 +26,8 @@ const killWait = 15 * time.Second
 // finds the processes by this variable.
 const markName = "TELEX_MCP_SERVER"
 
-// child is a server that runs as a process. Its parent is a keeper, which ends all processes of the server. Without a keeper,
-// the server runs in its own process group.
+// child is a server that runs as a process. The parent process of a child is a keeper, which ends all processes of the
+// server. Without a keeper, the server runs in its own process group.
 type child struct {
 	cmd     *exec.Cmd // the keeper, or the server
 	control *os.File  // the pipe to the keeper; nil without a keeper
@@ -100,8 +100,8 @@ func (c *child) close() {
 	c.cancel()
 }
 
-// wait waits for the child's exit. Then it kills the processes that the child leaves behind, because they could hold the
-// child's output open.
+// wait waits for the child's exit. After that, wait kills the processes that the child leaves behind, because they could hold
+// the child's output open.
 func (c *child) wait() {
 	defer close(c.exited)
 	c.err = c.cmd.Wait()
@@ -111,11 +111,11 @@ func (c *child) wait() {
 	}
 }
 
-// signal sends a signal to the whole process group of the child. It fails if no process is left, which is not an error.
+// signal sends a signal to the whole process group of the child. signal fails if no process is left, which is not an error.
 func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, s) }
 
 // end ends the child in the order that the protocol demands: it closes the child's input, then sends SIGTERM, then SIGKILL.
-// It returns when no process of the child is left.
+// end returns when no process of the child is left.
 func (c *child) end() {
 	_ = c.stdin.Close() // may be closed already
 	if !c.within(exitWait) {
@@ -156,7 +156,7 @@ func (c *child) transport() sdk.Transport {
 }
 
 // stdin is a child's standard input. If the child does not read its input in time, Write returns an error, which ends the
-// connection. Otherwise the SDK would queue messages without limit.
+// connection. Without this limit, the SDK would queue any number of messages.
 type stdin struct{ *os.File }
 
 // Write implements io.Writer.
@@ -167,8 +167,8 @@ func (s stdin) Write(p []byte) (int, error) {
 	return s.File.Write(p)
 }
 
-// exitError returns an error that says how the child ended, with its last lines of output. It returns nil while the child
-// runs.
+// exitError returns an error that says how the child ended, with its last lines of output. exitError returns nil while the
+// child runs.
 func (c *child) exitError() error {
 	if !c.within(time.Second) { // the output may end shortly before the child, and the keeper exits last
 		return nil
@@ -183,7 +183,7 @@ func (c *child) exitError() error {
 	return errors.New(how)
 }
 
-// environment returns a child's environment. It excludes the daemon's own variables, since they may contain secrets.
+// environment returns a child's environment. environment excludes the daemon's own variables, since they may contain secrets.
 func environment(added map[string]string, mark string) []string {
 	env := []string{markName + "=" + mark}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {

@@ -106,7 +106,7 @@ func (c *session) relist() {
 // errSessionEnded says that the session has ended.
 var errSessionEnded = errors.New("the connection was closed")
 
-// Connect is called by the SDK's client. It remembers the connection, so that it can be closed even while the client is
+// Connect is called by the SDK's client. Connect remembers the connection, so that it can be closed even while the client is
 // blocked.
 func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
 	conn, err := c.link.transport.Connect(ctx)
@@ -164,7 +164,7 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 // cause returns why the session has ended.
 func (c *session) cause() error { return context.Cause(c.ctx) }
 
-// close ends the session. It returns when all goroutines of the session have ended. An HTTP server can delay this by 5
+// close ends the session. close returns when all goroutines of the session have ended. An HTTP server can delay this by 5
 // seconds.
 func (c *session) close() {
 	c.end(errSessionEnded)

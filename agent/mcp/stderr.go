@@ -36,7 +36,7 @@ func newLines(log *slog.Logger, secrets secrets) *lines {
 	return &lines{log: log, secrets: secrets, limit: rate.NewLimiter(linesASecond, linesAtOnce)}
 }
 
-// Write implements io.Writer. It never fails.
+// Write implements io.Writer. Write never fails.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ const (
 	maxHeaders = 64 << 10
 )
 
-// web is the HTTP transport to a server. It adds the configured headers and enforces limits.
+// web is the HTTP transport to a server. web adds the configured headers and enforces limits.
 type web struct {
 	base    http.RoundTripper
 	headers map[string]string
@@ -54,8 +54,8 @@ func newWeb(s *server, base http.RoundTripper, fail func(error)) *web {
 // client returns an HTTP client that uses w.
 func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: checkRedirect} }
 
-// checkRedirect allows redirects to another path of the same server, such as one with a trailing slash. It allows no redirect
-// to another host, because that host must not get the configured headers.
+// checkRedirect allows redirects to another path of the same server, such as one with a trailing slash. checkRedirect allows
+// no redirect to another host, because that host must not get the configured headers.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -64,7 +64,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// RoundTrip implements http.RoundTripper. It adds the configured headers, and limits the response.
+// RoundTrip implements http.RoundTripper. RoundTrip adds the configured headers, and limits the response.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	req = req.Clone(ctx)

@@ -59,7 +59,7 @@ func (o *Options) MaxOutput(r agent.Request) int {
 	return most
 }
 
-// Client is the connection to one model of one provider. It is safe for concurrent use.
+// Client is the connection to one model of one provider. Client is safe for concurrent use.
 type Client struct {
 	Log *slog.Logger // has the model's name as an attribute
 
@@ -69,7 +69,7 @@ type Client struct {
 	redact redactor
 }
 
-// NewClient returns a client. It makes no request.
+// NewClient returns a client. NewClient makes no request.
 func NewClient(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -146,8 +146,8 @@ func newTransport(wrap func(net.Conn) net.Conn) http.RoundTripper {
 	return t
 }
 
-// newRedactor returns a redactor for the key and the values of the headers. It ignores header values with less than 8
-// characters, because ordinary texts may contain them.
+// newRedactor returns a redactor for the key and the values of the headers. newRedactor ignores header values with less than
+// 8 characters, because ordinary texts may contain them.
 func newRedactor(o Options) redactor {
 	var r redactor
 	for _, v := range o.Headers {

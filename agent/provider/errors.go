@@ -58,8 +58,8 @@ func (e *APIError) named(words ...string) bool {
 	return false
 }
 
-// errorIn returns the error in the body of an answer or in an event of a stream, or nil if there is none. It recognizes these
-// forms:
+// errorIn returns the error in the body of an answer or in an event of a stream, or nil if there is none. errorIn recognizes
+// these forms:
 //
 //	{"error":{"message":…,"type":…,"param":…,"code":…}}  OpenAI and most
 //	{"error":"…"}                                        Ollama
@@ -105,7 +105,7 @@ func errorIn(data []byte) *APIError {
 	return nil
 }
 
-// ErrorOf parses the field error of a response or an event. It returns nil if the field reports no error.
+// ErrorOf parses the field error of a response or an event. ErrorOf returns nil if the field reports no error.
 func ErrorOf(data json.RawMessage) *APIError {
 	var text string
 	switch {
@@ -137,7 +137,7 @@ func excerpt(body []byte) string {
 }
 
 // retryAfter returns the wait that the provider asks for: the header retry-after-ms, or else Retry-After in seconds or as a
-// date. It returns 0 if the response has neither header.
+// date. retryAfter returns 0 if the response has neither header.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -170,8 +170,8 @@ func (r redactor) text(s string) string {
 	return s
 }
 
-// redactedError shows an error without the API key and secret headers. It wraps the original error so that errors.Is finds
-// context errors. The wrapped error must never be printed.
+// redactedError shows an error without the API key and secret headers. redactedError wraps the original error so that
+// errors.Is finds context errors. The wrapped error must never be printed.
 type redactedError struct {
 	text string
 	err  error
@@ -180,8 +180,8 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// transportError returns the error for a request that got no complete answer. It leaves out the URL, which may contain a
-// password.
+// transportError returns the error for a request that got no complete answer. transportError leaves out the URL, which may
+// contain a password.
 func (r redactor) transportError(kind agent.ErrorKind, err error) *agent.ModelError {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err

@@ -23,9 +23,9 @@ const (
 	maxErrorBody     = 64 << 10
 )
 
-// Exchange is go-openai's HTTP client for one call. It adds the fields of the request that go-openai can't encode. It
-// converts error responses itself, because go-openai loses their headers. It checks the content type of the response, and
-// keeps the streamed or whole answer in Events or Whole.
+// Exchange is go-openai's HTTP client for one call. Exchange adds the fields of the request that go-openai can't encode.
+// Exchange converts error responses itself, because go-openai loses their headers. Exchange checks the content type of the
+// response, and keeps the streamed or whole answer in Events or Whole.
 type Exchange struct {
 	Events *sse.Events // a streamed answer
 	Whole  []byte      // a whole answer, as JSON
@@ -106,8 +106,8 @@ func addFields(object []byte, fields map[string]any) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// convert checks a response and prepares its body for reading. It returns an error if the response is not an answer of the
-// API.
+// convert checks a response and prepares its body for reading. convert returns an error if the response is not an answer of
+// the API.
 func (x *Exchange) convert(res *http.Response) error {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return x.readError(res)
@@ -148,8 +148,8 @@ func (x *Exchange) keepStream(res *http.Response, body io.Reader) {
 var errTail = errors.New("the stream did not end after the answer")
 
 // readEvents passes the events of a streamed answer to take. After take has reported the end of the answer, the stream may
-// continue for tailWait, for example with the usage. Then readEvents calls cancel, which ends the stream. It ignores errors
-// after the end of the answer.
+// continue for tailWait, for example with the usage. Then readEvents calls cancel, which ends the stream. readEvents ignores
+// errors after the end of the answer.
 func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
 	defer func() { _ = x.body.Close() }() // the answer was read, or is abandoned
 	var tail *time.Timer

@@ -55,7 +55,7 @@ func gather(c net.Conn) net.Conn {
 	return &gathering{TCPConn: tcp, raw: raw}
 }
 
-// Close implements net.Conn. It ends a Read that is waiting.
+// Close implements net.Conn. Close ends a Read that is waiting.
 func (c *gathering) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -91,7 +91,7 @@ func (c *gathering) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readNow reads what has arrived. It fails with EAGAIN if nothing has.
+// readNow reads the data that has arrived. readNow fails with EAGAIN if no data has arrived.
 func (c *gathering) readNow(p []byte) (n int, err error) {
 	if e := c.raw.Read(func(fd uintptr) bool {
 		for n, err = unix.Read(int(fd), p); errors.Is(err, unix.EINTR); {

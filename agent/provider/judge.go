@@ -95,8 +95,8 @@ func exceedsMinuteLimit(e *APIError) (limit int, ok bool) {
 	return limit, number(m[2]) > limit
 }
 
-// limitIn returns how many tokens a request may have, according to the error about a request that was too long. It returns 0
-// if the error does not say that.
+// limitIn returns how many tokens a request may have, according to the error about a request that was too long. limitIn
+// returns 0 if the error contains no limit.
 func limitIn(e *APIError) int {
 	if limit, ok := exceedsMinuteLimit(e); ok {
 		return limit

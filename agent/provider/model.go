@@ -30,10 +30,10 @@ type API struct {
 	TailWait time.Duration
 }
 
-// Answer collects the data of one answer. It handles neither timeouts nor connections. Each error of its methods is an
+// Answer collects the data of one answer. Answer handles neither timeouts nor connections. Each error of its methods is an
 // *APIError, or says why the data can't be read.
 type Answer interface {
-	// AddEvent adds an event of a stream. It emits what the event adds to the answer, or an empty Delta.
+	// AddEvent adds an event of a stream. AddEvent emits what the event adds to the answer, or an empty Delta.
 	AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error)
 	// AddWhole adds an answer in one piece.
 	AddWhole(data []byte, emit func(agent.Delta)) (ended bool, err error)
@@ -45,15 +45,15 @@ type Answer interface {
 	Usage() *agent.Usage
 }
 
-// Model is one model of one provider: an agent.Model. It remembers for ten minutes what the provider has refused, so
-// that each refusal costs only one request in that time.
+// Model is one model of one provider: an agent.Model. Model remembers for ten minutes what the provider has refused, so that
+// each refusal costs only one request in that time.
 type Model struct {
 	*Client
 	shapes *shapes
 	api    API
 }
 
-// NewModel returns a model. It makes no request.
+// NewModel returns a model. NewModel makes no request.
 func NewModel(o Options, api API) (*Model, error) {
 	c, err := NewClient(o)
 	if err != nil {

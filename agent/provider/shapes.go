@@ -33,7 +33,7 @@ const (
 // Has reports whether the shape has any of the bits.
 func (s Shape) Has(bits Shape) bool { return s&bits != 0 }
 
-// shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
+// shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. shapes is safe for
 // concurrent use.
 type shapes struct {
 	momentary Shape // bits that apply to one request only
@@ -95,7 +95,7 @@ func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error
 	log.LogAttrs(ctx, level, "the provider wants requests of another form, sending them for ten minutes", slog.Any("error", why))
 }
 
-// remember adds bits that did not result from a refusal. These bits do not expire.
+// remember adds bits that did not result from a refusal. The added bits do not expire.
 func (f *shapes) remember(s Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +107,7 @@ func (f *shapes) remember(s Shape) {
 var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
 	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
 
-// streaming matches error messages about streaming. It does not match the word upstream.
+// streaming matches error messages about streaming. streaming does not match the word upstream.
 var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
 
 // Rejection is the provider's reason for refusing a request. The zero Rejection means that the request was not refused.

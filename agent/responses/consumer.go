@@ -13,7 +13,7 @@ import (
 
 var errNoOutput = errors.New("the answer has no output")
 
-// consumer collects the events of one answer. It handles neither timeouts nor connections.
+// consumer collects the events of one answer. consumer handles neither timeouts nor connections.
 type consumer struct {
 	model             string // the requested model
 	output            output
@@ -74,7 +74,7 @@ func (c *consumer) handleEvent(data []byte, tell func(agent.Delta)) error {
 	return err
 }
 
-// item returns the item to which an event belongs. It finds the item by its id, or else by its place in the answer. If
+// item returns the item to which an event belongs. item finds the item by its id, or else by its place in the answer. If
 // neither is known, it creates a new item.
 func (c *consumer) item(e streamEvent, kind string) *item {
 	if it := c.output.find(e.ItemID, kind, e.OutputIndex); it != nil {

@@ -17,5 +17,6 @@
 // conversation can continue with another model or provider. But if the provider stores nothing, the model loses its reasoning
 // between tool calls, which costs quality and cache hits. Therefore telex requests the reasoning in encrypted form, and sends
 // it back with the calls that followed it (https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items). The
-// reasoning is stored in agent.ToolCall.Extra. It is sent back within one turn only, because the API ignores older reasoning.
+// reasoning is stored in agent.ToolCall.Extra. telex sends reasoning back within one turn only, because the API ignores older
+// reasoning.
 package responses

@@ -6,7 +6,7 @@ import (
 )
 
 // echo is what preceded a tool call in an answer and must be sent back together with the call: the reasoning, and the place
-// of the text. It is stored in agent.ToolCall.Extra under its own key, so that other model packages ignore it.
+// of the text. echo is stored in agent.ToolCall.Extra under its own key, so that other model packages ignore it.
 type echo struct {
 	Model  string            `json:"model"`  // the model that sent the reasoning; no other model can read it
 	Before []json.RawMessage `json:"before"` // reasoning items, and the places of messages
@@ -45,8 +45,8 @@ func (e echo) hasText() bool {
 	return slices.ContainsFunc(e.Before, func(raw json.RawMessage) bool { return placeOf(raw).Type == typeMessage })
 }
 
-// extra returns the echo in the form in which it is stored with a call. It returns nil if the echo contains neither reasoning
-// nor the phase of a text.
+// extra returns the echo in the form in which it is stored with a call. extra returns nil if the echo contains neither
+// reasoning nor the phase of a text.
 func (e echo) extra() json.RawMessage {
 	if !slices.ContainsFunc(e.Before, func(raw json.RawMessage) bool { return placeOf(raw) != place{Type: typeMessage} }) {
 		return nil

@@ -34,7 +34,7 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
-// read decodes an event or an item. It ignores fields of an unexpected form in events and items whose type is not in known.
+// read decodes an event or an item. read ignores fields of an unexpected form in events and items whose type is not in known.
 func read[T any](what string, data []byte, known ...string) (v T, err error) {
 	err = json.Unmarshal(data, &v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

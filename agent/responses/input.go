@@ -87,8 +87,8 @@ func newOutput(m agent.Message) any {
 	}
 }
 
-// newParts returns text, images and files. They are part of the request, because providers can't download the files of
-// chats.
+// newParts returns text, images and files. The data of images and files is part of the request, because providers can't
+// download the files of chats.
 func newParts(m agent.Message) []any {
 	var parts []any
 	if m.Text != "" {

@@ -49,8 +49,8 @@ type output struct {
 }
 
 // find returns the item with this id. Some servers change ids and places during an answer. So if no item has the id, find
-// returns the newest item of this kind at this index, or else the newest item of this kind that has not ended. It returns nil
-// if no item matches.
+// returns the newest item of this kind at this index, or else the newest item of this kind that has not ended. find returns
+// nil if no item matches.
 func (l *output) find(id, kind string, index int) *item {
 	var there, open *item
 	for _, it := range l.items {
@@ -79,8 +79,8 @@ func (l *output) add(o outputItem, index int) *item {
 	return it
 }
 
-// nth returns the n-th item of a type, from 0, or nil if there are fewer. It is used for the list of items at the end of an
-// answer. This list has the same order as the events before, but sometimes other ids.
+// nth returns the n-th item of a type, from 0, or nil if there are fewer. nth finds the items of the list at the end of an
+// answer. The list has the same order as the events before, but sometimes other ids.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {
@@ -104,7 +104,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 		case it.Type == typeMessage && it.emitted:
 			before = append(before, place{Type: typeMessage, Phase: it.Phase}.raw())
 		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
-			// Other reasoning is useless: it only refers to an item that the provider has not stored.
+			// Reasoning without these fields is useless, because it only refers to an item that the provider has not stored.
 			before = append(before, it.raw)
 		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
 			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}
@@ -121,7 +121,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	return out
 }
 
-// setArguments sets the complete arguments. It reports whether they changed.
+// setArguments sets the complete arguments of a call. setArguments reports whether the arguments changed.
 func (it *item) setArguments(whole string) bool {
 	if whole == "" || whole == it.arguments.String() {
 		return false

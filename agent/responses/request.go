@@ -119,8 +119,8 @@ func newTool(t agent.ToolSpec) openai.ResponseTool {
 	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: fields}
 }
 
-// noReasoningBack matches errors of providers that can't accept reasoning in a request. They search for the reasoning in a
-// store, or require neighbouring items by id.
+// noReasoningBack matches errors of providers that can't accept reasoning in a request. Such providers search for the
+// reasoning in a store, or require neighbouring items by id.
 var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without its required following item|(unknown|unsupported|invalid).{0,40}\breasoning\b`)
 
 // adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part. Each new

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// maxFrame is the maximum size of one event of a stream. It limits the memory that a faulty server can make telex use.
+// maxFrame is the maximum size of one event of a stream. maxFrame limits the memory that a faulty server can make telex use.
 const maxFrame = 16 << 20
 
 // frameBuffer is the size of the read buffer of a stream. A usual line fits; readLine joins the parts of longer lines. The

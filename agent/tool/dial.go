@@ -20,8 +20,8 @@ type resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// guardedClient makes one HTTP request to an address that the guard allows, without following redirects. It keeps no
-// connection open.
+// guardedClient makes one HTTP request to an address that the guard allows, without following redirects. guardedClient keeps
+// no connection open.
 type guardedClient struct {
 	guard    guard
 	resolver resolver
@@ -59,7 +59,7 @@ func (l guardedClient) do(req *http.Request) (*http.Response, error) {
 	// The proxy's own address is not checked, because the operator chose it. The address to which the proxy connects is
 	// checked.
 	if req.URL.Scheme != "https" && proxy.Scheme != "socks5" && proxy.Scheme != "socks5h" {
-		// Such a proxy would look up the host name itself, so telex could not check the IP address.
+		// An HTTP proxy would look up the host name itself, so telex could not check the IP address.
 		return nil, refusal("only https:// addresses can be read here, because there is a proxy between")
 	}
 	l.useProxy(transport, proxy)
@@ -81,7 +81,7 @@ func (l guardedClient) config() *tls.Config {
 	return l.tls.Clone()
 }
 
-// useProxy sends the transport's connections through a proxy. It makes the TLS connection to the proxy itself, because
+// useProxy sends the transport's connections through a proxy. useProxy makes the TLS connection to the proxy itself, because
 // the transport would expect the page's host in the proxy's certificate.
 func (l guardedClient) useProxy(transport *http.Transport, proxy *url.URL) {
 	plain := *proxy

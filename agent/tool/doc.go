@@ -1,5 +1,5 @@
-// Package tool has the built-in tools of agents: time, fetch for web pages, memory, and the tools for Home Assistant. It also
-// combines several toolboxes.
+// Package tool has the built-in tools of agents: time, fetch for web pages, memory, and the tools for Home Assistant. The
+// package also combines several toolboxes.
 //
 //	toolbox.go   the built-in tools; joined toolboxes
 //	define.go    makes a tool from a Go function, with its schema and validated arguments
@@ -18,7 +18,7 @@
 //
 // # What fetch may reach
 //
-// fetch uses only http and https, only ports 80 and 443, and only public addresses. It checks the IP address at each
+// fetch uses only http and https, only ports 80 and 443, and only public addresses. fetch checks the IP address at each
 // connection, also after a redirect. So fetch refuses a host name with a private address, even if the name had a public
 // address before. If there is a proxy, fetch looks up the host name itself, checks the IP address, and tells the proxy to
 // connect to this address.
@@ -32,15 +32,15 @@
 // # What the tools for Home Assistant may reach
 //
 // The tools for Home Assistant connect only to the configured installation, which may have a private address. The model's
-// arguments become parts of a path, or data of a call. They never become an address or a template. Every call of an action
-// needs approval, and the person sees all data that is sent. The names and states that Home Assistant returns are outside
-// content.
+// arguments become parts of a path, or data of a call. The arguments never become an address or a template. Every call of an
+// action needs approval, and the person sees all data that is sent. The names and states that Home Assistant returns are
+// outside content.
 //
 // # When memory needs approval
 //
-// The tool remember changes only the bot's notes about the asker. It usually needs no approval, because a question after each
-// "call me Ada" would annoy people. But if the conversation contains outside content, such as a web page, that content could
-// have caused the call. Its text would then reappear in every later conversation, so a person must approve the call
-// (agent.CallContext.Outside). In a group, the tool recall shows facts about a person only after that person has approved the
-// call.
+// The tool remember changes only the bot's notes about the asker. A call of remember usually needs no approval, because a
+// question after each "call me Ada" would annoy people. But if the conversation contains outside content, such as a web page,
+// that content could have caused the call. Text of the web page would then reappear in every later conversation, so a person
+// must approve the call (agent.CallContext.Outside). In a group, the tool recall shows facts about a person only after that
+// person has approved the call.
 package tool

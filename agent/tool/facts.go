@@ -25,12 +25,12 @@ type Remembered struct {
 	Full  bool // the person has MaxFacts other facts
 }
 
-// Facts stores facts for each person. Its methods are safe for concurrent use and return when their changes are durable. The
-// model reads the errors of the methods, so the errors must contain no secrets.
+// Facts stores facts for each person. The methods of Facts are safe for concurrent use. Each method returns when its changes
+// are durable. The model reads the errors of the methods, so the errors must contain no secrets.
 type Facts interface {
 	// Facts returns a person's facts, oldest first.
 	Facts(ctx context.Context, person string) ([]Fact, error)
-	// Add stores a fact for a person, with an ID and the time. It stores nothing if the fact is Known or the person's facts
+	// Add stores a fact for a person, with an ID and the time. Add stores nothing if the fact is Known or the person's facts
 	// are Full. Add must check and store in one transaction, because the tool calls of a step run at the same time, and other
 	// processes may use the same store.
 	Add(ctx context.Context, person, text string) (Remembered, error)

@@ -101,8 +101,8 @@ func showFetch(arguments string) string {
 	return "Reading " + strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 }
 
-// propose shows the person who must approve a call the address exactly as it will be sent. Otherwise invisible characters in
-// the address could leak data.
+// propose shows the person who must approve a call the address exactly as it will be sent. So invisible characters in the
+// address can't leak data unnoticed.
 func (f *fetch) propose(arguments string) string {
 	address, _ := partial(arguments, "url")
 	if u, err := f.line.guard.target(address); err == nil {
@@ -158,8 +158,8 @@ func (f *fetch) leavesSite(asked, to *url.URL) bool {
 	return !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)
 }
 
-// publicError returns the error that the model reads. It removes IP addresses of the local network, and the layers that wrap
-// the cause.
+// publicError returns the error that the model reads. publicError removes IP addresses of the local network, and the layers
+// that wrap the cause.
 func publicError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[refusal](err); ok {
 		return r
@@ -214,7 +214,7 @@ func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL,
 	return got, nil, err
 }
 
-// readBody reads the body of a response. It returns an error if the media type is not text.
+// readBody reads the body of a response. readBody returns an error if the media type is not text.
 func readBody(ctx context.Context, res *http.Response) (answer, error) {
 	var got answer
 	said := res.Header.Get("Content-Type")

@@ -40,9 +40,9 @@ func closedNetworks() []string {
 	}
 }
 
-// global is the range of all public IPv6 addresses (https://www.iana.org/assignments/ipv6-address-space). This range excludes
-// loopback, link-local, unique local and multicast addresses. It also excludes the mapped, compatible and NAT64 addresses,
-// which contain an IPv4 address.
+// global is the range of all public IPv6 addresses (https://www.iana.org/assignments/ipv6-address-space). The range excludes
+// loopback, link-local, unique local and multicast addresses. global also excludes the mapped, compatible and NAT64
+// addresses, which contain an IPv4 address.
 const global = "2000::/3"
 
 // guard decides which addresses may be fetched.
@@ -64,8 +64,8 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// address checks an IP address before fetch connects to it. It refuses an address with a zone, because netip finds such an
-// address in no network.
+// address checks an IP address before fetch connects to it. address refuses an address with a zone, because netip finds such
+// an address in no network.
 func (g guard) address(a netip.AddrPort) error {
 	ip := a.Addr()
 	if contains(g.open, ip) {

@@ -36,7 +36,7 @@ const (
 	maxHomeText   = 16 << 10 // bytes of text for the model
 )
 
-// Valid names of domains, services and entities. These names become parts of URL paths, so other characters are refused.
+// Valid names of domains, services and entities. The names become parts of URL paths, so other characters are refused.
 // https://www.home-assistant.io/docs/configuration/state_object/
 var (
 	homeName   = regexp.MustCompile(`^[a-z0-9_]{1,255}$`)
@@ -95,7 +95,7 @@ func status(err error) int {
 	return 0
 }
 
-// call sends a request to the REST API. It passes the body of a successful response to read. The model reads the errors of
+// call sends a request to the REST API. call passes the body of a successful response to read. The model reads the errors of
 // call, so the errors contain no secrets.
 func (h *home) call(ctx context.Context, method, path string, body any, read func(io.Reader) error) error {
 	payload := []byte(nil)

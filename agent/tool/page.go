@@ -68,7 +68,7 @@ func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 const (
 	maxNodes = 60_000
 	maxDepth = 200
-	// parseLimit is how long the parser may take. It needs quadratic time for some malicious pages.
+	// parseLimit is how long the parser may take. The parser needs quadratic time for some malicious pages.
 	parseLimit = 3 * time.Second
 )
 

@@ -7,7 +7,7 @@ import (
 )
 
 // partial returns a string argument from JSON that may be incomplete, and reports whether the string is complete. If the
-// string is incomplete, partial returns its beginning. It finds only arguments at the top level of the JSON object.
+// string is incomplete, partial returns its beginning. partial finds only arguments at the top level of the JSON object.
 func partial(arguments, name string) (value string, complete bool) {
 	in := json.NewDecoder(strings.NewReader(arguments))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {
@@ -32,7 +32,7 @@ func partial(arguments, name string) (value string, complete bool) {
 	}
 }
 
-// unfinished decodes a JSON string whose end is missing. It ignores an incomplete escape or character at the end.
+// unfinished decodes a JSON string whose end is missing. unfinished ignores an incomplete escape or character at the end.
 func unfinished(quoted string) (text string) {
 	const longest = len(`\u00e9`)
 	for n := len(quoted); n > max(0, len(quoted)-longest); n-- {

@@ -50,8 +50,8 @@ func showService(arguments string) string {
 	return "Calling " + domain + "." + service
 }
 
-// parseService parses the arguments of a call. It keeps numbers as the model wrote them, so that people approve exactly what
-// is sent.
+// parseService parses the arguments of a call. parseService keeps numbers as the model wrote them, so that people approve
+// exactly what is sent.
 func parseService(arguments string) (args serviceArgs, err error) {
 	in := json.NewDecoder(strings.NewReader(arguments))
 	in.DisallowUnknownFields()

@@ -101,7 +101,7 @@ func (j joined) Tools() []agent.ToolDef {
 	return all
 }
 
-// Await implements agent.Awaiter. It waits for those boxes that implement agent.Awaiter.
+// Await implements agent.Awaiter. Await waits for those boxes that implement agent.Awaiter.
 func (j joined) Await(ctx context.Context) {
 	for _, box := range j {
 		if a, ok := box.(agent.Awaiter); ok {

@@ -25,7 +25,8 @@ const (
 
 	attempts  = 2
 	shortWait = time.Second
-	// maxRetryWait is the longest Retry-After that Transcribe obeys. It is short, because a person is waiting for the answer.
+	// maxRetryWait is the longest Retry-After that Transcribe obeys. maxRetryWait is short, because a person is waiting for
+	// the answer.
 	maxRetryWait = 5 * time.Second
 )
 
@@ -35,13 +36,13 @@ var ErrTooLong = errors.New("the audio is too large to be transcribed")
 // Options configure a Client: BaseURL, APIKey, Model, Transport and Log.
 type Options = provider.Options
 
-// Client sends requests to one endpoint. It is safe for concurrent use.
+// Client sends requests to one endpoint. Client is safe for concurrent use.
 type Client struct {
 	*provider.Client
 	model string
 }
 
-// New returns a client. It makes no request.
+// New returns a client. New makes no request.
 func New(o Options) (*Client, error) {
 	o.MaxAnswer = maxAnswer
 	c, err := provider.NewClient(o)
@@ -51,9 +52,9 @@ func New(o Options) (*Client, error) {
 	return &Client{Client: c, model: o.Model}, nil
 }
 
-// Transcribe returns the words in the audio; empty if nobody speaks. The extension of name tells the provider the
-// format. It blocks until the provider has answered or ctx ends, and retries once after a short wait if the provider has
-// a temporary problem. Its errors are for operators and contain neither the key nor the address.
+// Transcribe returns the words in the audio; empty if nobody speaks. The extension of name tells the provider the format.
+// Transcribe blocks until the provider has answered or ctx ends, and retries once after a short wait if the provider has a
+// temporary problem. The errors of Transcribe are for operators. The errors contain neither the API key nor the address.
 func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (string, error) {
 	if len(audio) > MaxAudio {
 		return "", fmt.Errorf("transcribe %d bytes: %w", len(audio), ErrTooLong)
