@@ -33,8 +33,8 @@ func chatCommand() *cobra.Command {
 			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
 			"is none. The question is the arguments, or without any what is on standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
-			// Catch SIGPIPE, because by default it kills the process. Then a write to a closed pipe returns an error, and
-			// telex ends in an orderly way.
+			// Catch SIGPIPE, because by default it kills the process. If SIGPIPE is caught, a write to a closed pipe returns
+			// an error, and telex ends in an orderly way.
 			brokenPipe := make(chan os.Signal, 1)
 			signal.Notify(brokenPipe, syscall.SIGPIPE)
 			defer signal.Stop(brokenPipe)

@@ -31,8 +31,8 @@ var version string
 
 func main() { os.Exit(run()) }
 
-// run does the work of main and returns the exit code. It is a function of its own so that deferred calls are executed before
-// the exit, and so that tests can call it.
+// run does the work of main and returns the exit code. run is a function of its own so that deferred calls are executed
+// before the exit, and so that tests can call it.
 func run() int {
 	out := &resultWriter{Writer: os.Stdout}
 	hangups := make(chan os.Signal, 1)
@@ -140,7 +140,7 @@ func root(hangups <-chan os.Signal) *cobra.Command {
 	return c
 }
 
-// needsCommand is the action of a command that only groups other commands. It prints the help and fails.
+// needsCommand is the action of a command that only groups other commands. needsCommand prints the help and fails.
 func needsCommand(c *cobra.Command, _ []string) error {
 	c.SetOut(os.Stderr) // the help goes to standard error, because the command has no result
 	if err := c.Help(); err != nil {
