@@ -2,6 +2,6 @@
 // configuration, and to people whose pairing request an operator or an admin approved. A Meter limits the usage
 // per person and in total.
 //
-// A Policy and a Meter are safe for concurrent use. A message from a person without access is neither stored nor
-// shown to anybody. If the person asks for access, only the person's id and name are stored.
+// The types Policy and Meter are safe for concurrent use. A message from a person without access is neither stored
+// nor shown to anybody. If a person asks for access, only the person's id and name are stored.
 package access

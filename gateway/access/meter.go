@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits limit usage; 0 means no limit.
+// Limits contains the usage limits; 0 means no limit.
 type Limits struct {
 	TurnsPerMinute    int // limit of each person
 	TokensPerDay      int // limit of each person, from midnight to midnight local time
@@ -23,7 +23,7 @@ type Limits struct {
 // this limit only stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters is the number of people or conversations that a Meter remembers. When a Meter has reached this number, it
+// maxMeters is the number of people or conversations that a Meter remembers. A Meter that has reached maxMeters
 // forgets the people or conversations without a turn in the last minute.
 const maxMeters = 4096
 
@@ -39,7 +39,7 @@ const (
 	AllSpent         // the limit of tokens per day of all people is reached
 )
 
-// Ledger reads the stored usage.
+// Ledger returns how many tokens a person, or all people, used in a period.
 type Ledger interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
@@ -51,7 +51,8 @@ type Counter interface {
 	CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error)
 }
 
-// Meter enforces the Limits. The limits per minute use the monotonic clock, so setting the system clock does not affect them.
+// A Meter decides whether a turn may begin without exceeding the Limits. The limits per minute use the monotonic
+// clock, so setting the system clock does not affect them.
 type Meter struct {
 	limits atomic.Pointer[Limits]
 	rules  Rules
@@ -63,15 +64,15 @@ type Meter struct {
 	conversations meters[chat.Conversation]
 }
 
-// NewMeter returns a meter. The meter uses the rules only to exempt operators from all limits. shared is nil if no
-// other process has the same limits.
+// NewMeter returns a Meter with the limits l. The Meter uses the rules r only to exempt operators from all limits.
+// The parameter shared is nil if no other process shares the store.
 func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
 	m := &Meter{rules: r, ledger: ledger, shared: shared, people: meters[chat.Person]{}, conversations: meters[chat.Conversation]{}}
 	m.SetLimits(l)
 	return m
 }
 
-// SetLimits replaces the limits. The turns that were counted before still count.
+// SetLimits replaces the usage limits. Turns that the Meter has already counted still count.
 func (m *Meter) SetLimits(l Limits) { m.limits.Store(&l) }
 
 // Look returns whether a turn of p in c might begin now, without counting the turn. The gateway calls Look before a
@@ -121,7 +122,7 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 	return Fine, nil
 }
 
-// checkDay compares today's usage with the limits.
+// checkDay compares today's usage, of the person and of all people, with the limits per day.
 func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 	from, to := Day(time.Now())
 	limits := m.limits.Load()
@@ -147,8 +148,8 @@ func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 	return Fine, nil
 }
 
-// Day returns the midnights before and after t, in local time. Only usage that was recorded between the two midnights
-// counts as today's. Records with a future date, which were made while the clock was ahead, don't count today.
+// Day returns the midnights before and after t, in local time. The usage of today is the usage that was recorded between
+// these two midnights. Records with a future date, which were made while the clock was ahead, don't count today.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())

@@ -31,7 +31,7 @@ func (d *Policy) Move(m chat.Move) bool {
 	return true
 }
 
-// Moves returns the chats that have new ids.
+// Moves returns the chats that have got a new id, each with its old and its current id.
 func (d *Policy) Moves() []chat.Move {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,7 +42,7 @@ func (d *Policy) Moves() []chat.Move {
 	return out
 }
 
-// Now returns the current id of a chat.
+// Now returns the current id of a chat, given its current id or an old one.
 func (d *Policy) Now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func (d *Policy) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
 	return r.Matches(c, u)
 }
 
-// NamesChat reports whether a rule lists this chat.
+// NamesChat reports whether a rule for access or for admins lists this chat.
 func (r Rules) NamesChat(e chat.EndpointID, c chat.ChatID) bool {
 	names := func(rule Rule) bool { return rule.Endpoint == e && rule.Chat == c }
 	return slices.ContainsFunc(r.Allow, names) || slices.ContainsFunc(r.Admins, names)

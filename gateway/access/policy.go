@@ -17,14 +17,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Store keeps access data.
+// Store stores pairing requests, admissions and moves of chats.
 type Store interface {
 	Requests
 	Admissions
 	Moves
 }
 
-// Requests keeps pairing requests.
+// Requests stores the pairing requests of people who ask for access.
 type Requests interface {
 	// PairingRequests returns all pairing requests, oldest first, including expired ones.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
@@ -34,7 +34,7 @@ type Requests interface {
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
 }
 
-// Admissions keeps the people who got access through pairing.
+// Admissions stores which people got access through pairing.
 type Admissions interface {
 	// Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
 	Admit(ctx context.Context, a chat.Admission) error
@@ -44,7 +44,7 @@ type Admissions interface {
 	Revoke(ctx context.Context, p chat.Person) (bool, error)
 }
 
-// Moves keeps the new ids of chats.
+// Moves stores which chats have got a new id.
 type Moves interface {
 	// Moves returns the chats that have new ids, with the newest id of each.
 	Moves(ctx context.Context) ([]chat.Move, error)
@@ -59,7 +59,7 @@ var (
 	ErrNobody = errors.New("nobody with this id was let in by a code")
 )
 
-// stored holds the parts of a Store.
+// stored holds the same Store several times, once as each of its parts.
 type stored struct {
 	requests   Requests
 	admissions Admissions
@@ -111,7 +111,7 @@ func (d *Policy) Load(ctx context.Context) error {
 	}
 }
 
-// changeCount returns how many changes this process made.
+// changeCount returns how often this process has changed the admissions, pairing requests or moves.
 func (d *Policy) changeCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 // maxThrottled is the maximum number of keys that a Throttle remembers.
 const maxThrottled = 1024
 
-// Throttle limits how often an action is done per key.
+// Throttle limits how often an action is done, separately for each key, such as a person.
 type Throttle struct {
 	every time.Duration
 	mu    sync.Mutex
@@ -23,7 +23,7 @@ func NewThrottle(every time.Duration) *Throttle {
 // Allow reports whether the action may be done now for a key. If Allow returns true, it has recorded the action as done.
 func (t *Throttle) Allow(about string) bool { return !t.Recent(about) && t.Mark(about) }
 
-// Recent reports whether the action was done for the key within the interval.
+// Recent reports whether the action was done for the key less than one interval ago.
 func (t *Throttle) Recent(about string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
