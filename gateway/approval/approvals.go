@@ -26,7 +26,7 @@ type Store interface {
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 
-// Options configure the approvals of one turn. The method Approve needs all fields; the other methods need only the
+// Options configure the approvals of one turn. The method Approve needs all Options; the other methods need only the
 // fields before Unattended.
 type Options struct {
 	Store        Store
@@ -61,7 +61,7 @@ const (
 	NobodyDecided     // nobody decided before the timeout
 )
 
-// Approvals holds the proposals of one turn.
+// Approvals holds the proposals of one turn: the tool calls that need a person's approval.
 type Approvals struct {
 	Options
 	gap       Gap // used only by the goroutine that runs the model
@@ -69,7 +69,7 @@ type Approvals struct {
 	proposals []*Proposal
 }
 
-// New returns the approvals of a turn, with no proposals.
+// New returns an Approvals value without proposals for one turn.
 func New(o Options) *Approvals { return &Approvals{Options: o} }
 
 // Gap returns why a tool call was not run although no person denied the call. Only the goroutine that runs the model
@@ -96,7 +96,7 @@ func (a *Approvals) Text(call string) string {
 	return ""
 }
 
-// Waiting reports whether a call waits for a person's decision.
+// Waiting reports whether a tool call of the turn waits for a person's decision.
 func (a *Approvals) Waiting() bool { return a.open("") != nil }
 
 // Find returns the open proposal that a person's answer refers to, or nil. If id is empty, Find returns the proposal

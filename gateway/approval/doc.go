@@ -5,7 +5,7 @@
 // decision is stored as a step in the turn's journal. When a process resumes the turn after a restart, it asks people
 // again under the same id, and applies the decisions that people made before.
 //
-// A proposal is in one of these states:
+// A proposal passes through these states:
 //
 //	proposed ──> open ──> claimed ──> decided
 //
