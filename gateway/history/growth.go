@@ -33,7 +33,7 @@ func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g 
 	return g, nil
 }
 
-// Encode encodes messages for the store.
+// Encode encodes messages as JSON for the store, without large files and pictures.
 func Encode(messages []agent.Message) ([][]byte, error) {
 	var out [][]byte
 	for _, m := range messages {

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Sessions reads conversations.
+// Sessions reads stored conversations.
 type Sessions interface {
 	// Session returns a conversation's session, and those entries of its history that the summary does not cover, oldest first.
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)

@@ -58,10 +58,10 @@ func (j *Journal) Changed() bool { return j.changed.Load() }
 // Changing returns the ids of the tool calls that change something and that this process or an earlier one has begun.
 func (j *Journal) Changing() []string { return j.begun }
 
-// Failed reports whether a write to the store failed.
+// Failed reports whether a step of the turn could not be stored.
 func (j *Journal) Failed() bool { return j.failed }
 
-// LastUsage returns the last stored usage.
+// LastUsage returns the usage of the turn that the journal stored last.
 func (j *Journal) LastUsage() []agent.ModelUsage { return j.usage }
 
 // Step implements agent.Journal.

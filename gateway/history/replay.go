@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Replay is the state of a turn according to its journal.
+// Replay is the state of an unfinished turn, restored from the turn's journal.
 type Replay struct {
 	Said       []agent.Message // messages of the model, and the results of its calls
 	Started    []string        // ids of the tool calls that began and were not stopped
