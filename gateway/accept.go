@@ -11,14 +11,14 @@ import (
 	"telex/internal/chat"
 )
 
-// maxText is the maximum length of one message, in bytes. No platform lets people type a longer message. A message
-// longer than maxText comes from a program and would only fill the model's context window.
+// maxText is the maximum length of one message, in bytes. No platform lets people type a message longer than maxText.
+// A longer message comes from a program and would only fill the model's context window.
 const maxText = 64 << 10
 
-// Inbox keeps accepted messages until they are answered.
+// Inbox stores accepted messages until the bot has answered them.
 type Inbox interface {
-	// Accept stores a message and its resume cursor. Accept returns false if the message is already stored. Accept
-	// returns only when the data is durable.
+	// Accept stores a message, and the position from which its endpoint continues to receive. Accept returns false if
+	// the message is already stored. Accept returns only when the data is durable.
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
 	// Resume returns the position from which the endpoint continues to receive.
 	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
@@ -85,7 +85,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	return err
 }
 
-// refusal returns the text that tells a sender that the sender has no access. For a sender with access, refusal returns "". In
+// refusal returns the text that tells a sender that the sender has no access. If the sender has access, refusal returns "". In
 // a private chat with pairing, refusal also returns "", because a person without access gets a pairing code there or no answer.
 func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	c := chat.Conversation{Endpoint: e, Chat: in.To.Chat, Thread: in.To.Thread}
@@ -95,7 +95,7 @@ func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	return g.texts()[TextNoAccess]
 }
 
-// admit stores a message and passes it to its conversation.
+// admit stores a message and passes it to the actor of its conversation.
 func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	if len(in.Text)+len(in.Args) > maxText {
 		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized

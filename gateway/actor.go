@@ -194,7 +194,7 @@ func (a *actor) tellPanic(messages []chat.Inbound, err error) {
 	}
 }
 
-// sortAll handles new messages in order.
+// sortAll handles new messages in the order in which they arrived.
 func (a *actor) sortAll(messages []queue.Message) {
 	for _, m := range messages {
 		a.guard([]chat.Inbound{m.Inbound}, func() { a.sort(m) })
@@ -225,8 +225,8 @@ func (a *actor) sort(m queue.Message) {
 	}
 }
 
-// ask queues a message for a turn. Depending on the configuration, the message interrupts the running turn or is
-// offered to it.
+// ask queues a message for a turn. Depending on the configured busy mode, the message interrupts the running turn or
+// is offered to it.
 func (a *actor) ask(m queue.Message) {
 	if v := a.g.meter.Look(a.conversation, a.person(m.Inbound)); v != access.Fine {
 		a.refuse(v, m.Inbound)

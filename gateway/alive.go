@@ -40,7 +40,7 @@ func (g *Gateway) Alive() error {
 	return errors.Join(hangs...)
 }
 
-// vital is the current state of an endpoint's receive loop.
+// vital records whether an endpoint's receive loop runs, waits for a retry or has stopped.
 type vital struct {
 	mu      sync.Mutex
 	running bool      // the adapter's Run has not returned
@@ -116,7 +116,8 @@ func (v *vital) accepting() (done func()) {
 	}
 }
 
-// check returns an error if the endpoint hangs. If pulse is nil, check does not check the receive loop.
+// check returns an error if the endpoint hangs: a message is not stored, a retry is late, or the receive loop is
+// blocked. If pulse is nil, check does not check the receive loop.
 func (v *vital) check(now time.Time, pulse Pulse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -42,7 +42,7 @@ func (a *actor) carriedOut(t *turn) string {
 	return a.g.texts().carriedOut(t.approvals, history.Changes(t.result.Append, t.journal.Changing()))
 }
 
-// lined joins two texts with a line break.
+// lined joins two texts with a line break between them.
 func lined(above, below string) string {
 	if above == "" || below == "" {
 		return above + below

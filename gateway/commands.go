@@ -103,7 +103,7 @@ func (g *Gateway) called(name string) (command, bool) {
 	return all[i], true
 }
 
-// menu returns the commands for the platforms' menus.
+// menu returns the commands that a platform shows in its menu of commands.
 func (g *Gateway) menu() []chat.CommandSpec {
 	var out []chat.CommandSpec
 	for _, c := range offered(g.current().Remembers) {

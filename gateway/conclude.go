@@ -15,13 +15,14 @@ import (
 // conclude runs the steps at the end of a turn. If a step panics, the later steps still run, and conclude returns the
 // panics as an error.
 //
-// The order of the steps matters. First, offered messages that the turn did not take return to the queue, because a later
-// step may put the turn's own messages before them. The report to the log comes before the writes to the store, because the
-// writes may fail. The end of the turn is stored before any line is sent to people. Each line is stored as a turn of its
-// own, and the store must have the end of the earlier turn first. The lines go from general to specific, and the answer to
-// /stop is the last line. Functions that waited for the end of the turn run last; an /undo, for example, needs the history
-// that the turn has changed. If a shutdown interrupted the delivery of the reply, the turn has not ended. A turn that has
-// not ended stays in the store, together with the commands that wait for its end, and the next process continues with them.
+// The order of the steps at the end of a turn matters. First, offered messages that the turn did not take return to
+// the queue, because a later step may put the turn's own messages before them. The report to the log comes before the
+// writes to the store, because the writes may fail. The end of the turn is stored before any line is sent to people.
+// Each line is stored as a turn of its own, and the store must have the end of the earlier turn first. The lines that
+// people get go from general to specific, and the answer to /stop is the last line. Functions that waited for the end
+// of the turn run last; an /undo, for example, needs the history that the turn has changed. If a shutdown interrupted
+// the delivery of the reply, the turn has not ended. A turn that has not ended stays in the store, together with the
+// commands that wait for its end, and the next process continues with them.
 func (a *actor) conclude(t *turn) error {
 	type step struct {
 		name string
@@ -101,7 +102,7 @@ func (a *actor) tellFailure(t *turn) {
 	}
 }
 
-// afterwards runs the functions that waited for the end of a turn.
+// afterwards runs the functions, such as an /undo, that waited for the end of a turn.
 func (a *actor) afterwards(t *turn) {
 	for _, f := range t.then {
 		f()
@@ -183,8 +184,7 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	a.endpoint.account().concluder.Concluded(messages[len(messages)-1].To, ids, failed)
 }
 
-// hasFailed reports whether a reply failed. A reply has failed if it was not delivered, or if it was cut off and a
-// note says why.
+// hasFailed reports whether a reply has failed: it was not delivered, or it was cut off and a note says why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
 // repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated

@@ -146,7 +146,7 @@ func (a *actor) retry(m queue.Message) {
 	}
 }
 
-// withdraw drops queued requests to repeat a turn's question.
+// withdraw drops the queued /retry commands that ask to repeat a turn's question.
 func (a *actor) withdraw(t *turn) {
 	a.dropWaiting(func(m chat.Inbound) bool { return slices.Contains(t.retries, m.ID) })
 }
@@ -284,5 +284,5 @@ func (a *actor) fail(in chat.Inbound, what string, err error) {
 	a.say(in, a.g.texts().line(TextFailed, id))
 }
 
-// words returns the arguments of a command.
+// words splits the arguments of a command into words.
 func words(in chat.Inbound) []string { return strings.Fields(in.Args) }

@@ -9,9 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// storedEnding is the stored form of an ending. This program must be able to read the endings that older versions
-// stored; testdata/ending has an example of each version. A change that an older program would misread needs a new
-// endingVersion, and a decoder for the previous version.
+// storedEnding is the JSON form in which the store keeps how a reply ends. This program must be able to read the
+// endings that older versions stored; testdata/ending has an example of each version. A change that an older program
+// would misread needs a new endingVersion, and a decoder for the previous version.
 type storedEnding struct {
 	Version int          `json:"version"`
 	Text    string       `json:"text,omitempty"`

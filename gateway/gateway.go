@@ -86,7 +86,7 @@ type Options struct {
 // DefaultApprovalTimeout is how long a tool call waits for a person by default.
 const DefaultApprovalTimeout = 5 * time.Minute
 
-// Gateway connects endpoints with the agent.
+// A Gateway receives messages from its endpoints, lets the agent answer them, and shows the answers.
 type Gateway struct {
 	Log       *slog.Logger
 	store     stores
@@ -126,7 +126,8 @@ type Gateway struct {
 // errShutdown is the cause of contexts that end because the daemon is stopping.
 var errShutdown = errors.New("the daemon is stopping")
 
-// configured contains the options and the endpoints. A configured value never changes; a reload replaces it by a new value.
+// configured contains the gateway's current options and endpoints. A configured value never changes; a reload
+// replaces it by a new value.
 type configured struct {
 	Options
 	endpoints map[chat.EndpointID]*endpoint
@@ -176,8 +177,8 @@ func (g *Gateway) queueRules() queue.Rules {
 	return r
 }
 
-// drainShare divides the grace period of a shutdown. In the first sixth of the grace period, running turns may
-// finish. In the other five sixths, replies are made final. The method turnGrace explains an exception.
+// drainShare divides the grace period of a shutdown into two parts. In the first sixth of the grace period, running
+// turns may finish. In the other five sixths, replies are made final. The method turnGrace explains an exception.
 const drainShare = 6
 
 // lastWait is how long calls may take to return after their context has ended.
@@ -218,7 +219,7 @@ func (g *Gateway) forgetAll() {
 	g.actors, g.undone, g.stopped = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string), make(chan struct{})
 }
 
-// live runs the gateway until ctx ends or the lease is lost.
+// live runs the gateway until ctx ends or this process loses its lease.
 func (g *Gateway) live(ctx context.Context, ready func()) error {
 	lasting := context.WithoutCancel(ctx)
 	g.turns, g.endTurns = context.WithCancelCause(lasting)

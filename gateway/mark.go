@@ -13,9 +13,9 @@ type Marker interface {
 	Mark(ctx context.Context, ref chat.MessageRef, waits bool) error
 }
 
-// mark shows on a queued message a sign that the message waits. The method unmark removes the sign. The calls for
-// signs have the lowest priority, and errors of these calls are ignored. If the process dies, its signs stay until
-// the next process removes them.
+// mark shows on a queued message a sign that the message waits. The method unmark removes the sign of a message that
+// no longer waits. The calls that show and remove signs have the lowest priority, and their errors are ignored. If
+// the process dies, its signs stay until the next process removes them.
 func (a *actor) mark(in chat.Inbound) {
 	if a.endpoint.account().marker == nil {
 		return

@@ -28,7 +28,7 @@ const (
 	reloadEvery = 5
 	// leaveEvery is the time between two searches of a stopping process for chats that it can give up.
 	leaveEvery = 100 * time.Millisecond
-	// workWait is the timeout of one call to the store.
+	// workWait is the timeout of one attempt to handle signals, or to forward or give up work.
 	workWait = 10 * time.Second
 	// maxOrphans is how many chats of dead replicas a replica takes over at once. maxOrphans leaves some of these
 	// chats to the other replicas.
@@ -201,7 +201,7 @@ func (m *member) self() chat.Replica {
 	return self
 }
 
-// renewals renews the lease until ctx ends or the lease is lost.
+// renewals renews the lease every second until ctx ends or the lease is lost.
 func (m *member) renewals(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -217,7 +217,7 @@ func (m *member) renewals(ctx context.Context) {
 	}
 }
 
-// renew renews the lease once.
+// renew renews the lease once and reads which other replicas run.
 func (m *member) renew(living context.Context) {
 	ctx, cancel := context.WithTimeout(living, renewWait)
 	defer cancel()

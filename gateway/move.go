@@ -60,7 +60,7 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 	return nil
 }
 
-// isNamed reports whether the configuration contains the id of a chat.
+// isNamed reports whether the configuration contains a chat's id, in a rule for access or in an override.
 func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
 	for _, o := range g.current().Overrides {
 		if o.Match.Endpoint == e && o.Match.Chat == c {

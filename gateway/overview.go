@@ -37,7 +37,7 @@ const (
 	Stopped   Reception = "stopped"   // the platform refuses the credentials, so the endpoint does not try again
 )
 
-// EndpointState is the state of one endpoint.
+// EndpointState is the state of one endpoint that Overview reports.
 type EndpointState struct {
 	ID      chat.EndpointID
 	Network string
@@ -47,7 +47,7 @@ type EndpointState struct {
 	Budget  budget.Standing
 }
 
-// ConversationState is the state of one conversation.
+// ConversationState is the state of one conversation that Overview reports.
 type ConversationState struct {
 	Conversation chat.Conversation
 	Queued       int // messages that wait for their turn
@@ -165,7 +165,7 @@ func (e *endpoint) reception(now time.Time) (Reception, time.Time, error) {
 	}
 }
 
-// state returns the state of the turn's reply.
+// state returns the state of the turn's reply for Overview.
 func (t *turn) state(e *endpoint) *ReplyState {
 	text := t.slot.Text()
 	s := &ReplyState{Turn: t.id, Began: t.began, Text: text, Shown: len(t.slot.Shown())}

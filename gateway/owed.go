@@ -61,8 +61,9 @@ func (a *actor) pay() {
 	n.deliver()
 }
 
-// storeOwed stores the queued lines. The actor calls storeOwed before it answers a later message. If the process died before
-// the lines were stored, the next process would take their messages for new questions, and answer them below the later message.
+// storeOwed stores the queued fixed lines. The actor calls storeOwed before it answers a later message. If the
+// process died before the lines were stored, the next process would take their messages for new questions, and answer
+// them below the later message.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {

@@ -174,7 +174,7 @@ func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	}
 }
 
-// resume continues a turn that an earlier process began.
+// resume continues a turn that an earlier process began: it delivers the known ending, ends the turn, or runs the turn again.
 func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
 	if e, known := a.known(rec); known {

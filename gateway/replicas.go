@@ -25,9 +25,9 @@ import (
 // deletions need no lease either.
 //
 // Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this
-// replica is over, or if another live replica is the endpoint's receiver. A replica that is not the receiver could
-// set the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and signals the owner. Before
-// a process calls Register, the store checks neither the lease nor the owner for its writes.
+// replica is over, or if another live replica is the endpoint's receiver. A replica that is not the receiver could set
+// the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and tells the owner by a signal to
+// take the message. Before a process calls Register, the store checks neither the lease nor the owner for its writes.
 //
 // SaveBlock signals all other replicas, and so does each write that changes admissions, pairing requests or moves of
 // chats. When a chat gets a new id, Move makes the owner of the old id the owner of the new id. If the new id already
@@ -55,7 +55,7 @@ type Membership interface {
 	Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error)
 	// Unregister gives up the lease at once, and signals the other replicas.
 	Unregister(ctx context.Context) error
-	// Ahead returns how far this process's clock is ahead of the store's clock. Ahead does not block.
+	// Ahead returns how far this process's clock is ahead of the store's clock. Ahead does not wait for the store.
 	Ahead() time.Duration
 	// Listen calls heard for each signal to this replica. As soon as Listen receives signals, it first calls heard
 	// with chat.SignalAll, because it may have missed earlier signals. Listen returns an error if it may have missed

@@ -53,7 +53,7 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 	return r.g.moved(ctx, r.at, r.from, to)
 }
 
-// replyTo returns the options for the reply of a turn.
+// replyTo returns the preview options with which the reply of a turn is shown.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
 	c.StopMark = a.g.texts()[TextStopMark]
 	c.FileLine, c.FilesLine, c.Button = a.g.texts()[TextRest], a.g.texts()[TextFilesLeft], a.stopButton(rec)

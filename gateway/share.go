@@ -35,8 +35,8 @@ func (g *Gateway) divide(e *endpoint) {
 	})
 }
 
-// shares regularly renews this replica's shares of the rate limits, until ctx ends or the lease is lost. If the store
-// can't be reached, the replica keeps its current shares.
+// shares renews this replica's shares of the rate limits every second, until ctx ends or the lease is lost. If the
+// store can't be reached, the replica keeps its current shares.
 func (m *member) shares(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()

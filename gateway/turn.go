@@ -284,10 +284,10 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	return messages
 }
 
-// answered returns all messages that the turn answers.
+// answered returns all messages that the turn answers, including those that arrived while it ran.
 func (t *turn) answered() []chat.Inbound { return slices.Concat(t.messages, t.offers.Joined()) }
 
-// guarded runs a turn's work. If the work panics, guarded returns the panic as an error.
+// guarded runs the function work. If work panics, guarded returns the panic as an error.
 func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// work takes unfinished work from the store until ctx ends or the lease is lost.
+// work takes unanswered messages and unfinished turns from the store until ctx ends or the lease is lost.
 func (m *member) work(ctx context.Context) {
 	ticks := time.NewTicker(renewEvery)
 	defer ticks.Stop()
@@ -212,8 +212,8 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone forgets the undelivered replies in chats that this process has given up. The next owner of such a chat
-// delivers its undelivered replies.
+// forgetUndone removes from the map undone the replies in chats that this process has given up. The next owner of
+// such a chat delivers its undelivered replies.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

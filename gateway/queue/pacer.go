@@ -31,8 +31,8 @@ type Ticket struct {
 	over    bool // the conversation has left the Pacer
 }
 
-// Enter returns a ticket at the end of the line. The Pacer calls granted when the conversation may continue. The
-// function granted must not block.
+// Enter puts a conversation behind the waiting ones, and returns its ticket. The Pacer calls granted when the
+// conversation may continue. The function granted must not block.
 func (p *Pacer) Enter(granted func()) *Ticket {
 	one := &Ticket{at: p, granted: granted}
 	p.mu.Lock()
@@ -53,7 +53,7 @@ func (p *Pacer) grant() {
 	}
 }
 
-// Waits reports whether the conversation must wait.
+// Waits reports whether the conversation must still wait before it resumes.
 func (t *Ticket) Waits() bool {
 	if t == nil {
 		return false

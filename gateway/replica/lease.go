@@ -66,7 +66,8 @@ func (l *Lease) holds(now time.Time) bool {
 
 func (l *Lease) expire() { l.Holds() }
 
-// Lose ends the lease. Lose is called when the store has refused the lease, and when the process gives up the lease.
+// Lose ends the lease in this process. Lose is called when the store has refused the lease, and when the process
+// gives up the lease.
 func (l *Lease) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
