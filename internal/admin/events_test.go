@@ -59,21 +59,21 @@ func (s *stream) next() (u update, ok bool) {
 func serveAdmin(t *testing.T, s *Server) string {
 	t.Helper()
 	h := httptest.NewUnstartedServer(s.handler())
-	h.Config.ReadTimeout, h.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond // these limits pass while the streams are open
+	h.Config.ReadTimeout, h.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond // both limits pass while the test's streams are open
 	h.Start()
 	t.Cleanup(h.Close)
 	return h.URL
 }
 
-// The first event has all parts of the page. Later events contain only changed parts, also after the time limits of a
-// normal request have passed.
+// The first event of a stream contains all parts of the page. Later events contain only changed parts. The stream also
+// continues after the time limits of a normal request have passed.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	o := options()
 	var now atomic.Pointer[Status]
 	first := busy()
 	first.Replies[0].Text = "line\rdata: \n\nevent: x"
-	first.Days, first.Conversations = nil, nil // the page shows their ages, which would change
+	first.Days, first.Conversations = nil, nil // the page shows the ages of these, which would change
 	now.Store(&first)
 	o.Status = func(context.Context) Status { return *now.Load() }
 	page := openStream(t, serveAdmin(t, server(t, o)))
@@ -103,7 +103,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Probes can still connect while many pages are open. A page's stream is closed when its cookie expires.
+// While many pages are open, probes can still connect. The stream of a page ends when the page's cookie expires.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	o := options()

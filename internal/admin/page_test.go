@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// busy returns a status in which every field of the page has a value.
+// busy returns a status that gives every field of the page a value.
 func busy() Status {
 	now := time.Now()
 	return Status{
@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Programs can read the same data that people see.
+// A program can read the data of the status page as JSON.
 func TestStatusAsJSON(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -102,7 +102,7 @@ func TestStatusAsJSON(t *testing.T) {
 	}
 }
 
-// With a token, people see only a form until they have sent the token.
+// If a token is configured, people see only a login form until they have sent the token.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	o := options()

@@ -88,7 +88,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// If a token is configured, a request without it gets only the status code of a probe.
+// If a token is configured, a request without the token gets only the status code of a probe.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -133,7 +133,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Without a token, a web page whose host name points to this machine (DNS rebinding) gets no data.
+// If no token is configured, a web page whose host name was made to point to this machine gets no data (DNS
+// rebinding).
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	s := server(t, options())

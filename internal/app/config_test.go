@@ -44,7 +44,7 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// The example configuration names every line of text that can be set.
+// The example configuration contains the name of each line of text that an operator can replace.
 func TestExampleNamesEveryText(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../config.yaml.example")

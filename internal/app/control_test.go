@@ -19,7 +19,7 @@ import (
 	"telex/internal/config"
 )
 
-// clerk implements the operations of a daemon that has no people.
+// clerk implements the operations of a daemon in whose store there are no people.
 type clerk struct{ deleted Deletion }
 
 func (c *clerk) pairing(context.Context) (Pairing, error) { return Pairing{}, nil }
@@ -38,7 +38,7 @@ func (c *clerk) delete(_ context.Context, d Deletion) (Deleted, error) {
 	return Deleted{Messages: 3}, nil
 }
 
-// listening returns the path of a socket that is served until the test ends, and the clerk that executes its
+// listening serves a control socket until the test ends. It returns the socket's path and the clerk that executes the
 // operations.
 func listening(t *testing.T, attach func(context.Context, net.Conn) error) (string, *clerk) {
 	t.Helper()
@@ -91,7 +91,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// After the upgrade, bytes pass unchanged in both directions. The connection ends with the daemon.
+// After a connection was upgraded, bytes pass unchanged in both directions. The connection ends when the daemon stops.
 func TestControlAttaches(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -106,7 +106,7 @@ func TestControlAttaches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // after the daemon's end
+	t.Cleanup(func() { // runs after the daemon has stopped
 		_ = conn.Close()
 	})
 	if _, err := io.WriteString(conn, "hello"); err != nil {
@@ -151,14 +151,14 @@ func TestSocketPlaces(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", c.env, got, c.want)
 		}
 	}
-	for _, nobody := range []string{filepath.Join(dir, "none"), state} { // neither is a socket
+	for _, nobody := range []string{filepath.Join(dir, "none"), state} { // neither path is a socket
 		if _, err := dialControl(t.Context(), nobody); !errors.Is(err, errNoSocket) {
 			t.Errorf("%s: got %v, want %v", nobody, err, errNoSocket)
 		}
 	}
 }
 
-// Programs that run as the daemon's user, such as MCP servers, can't give it another configuration.
+// Programs that run as the daemon's user, such as MCP servers, can't pass another configuration to the daemon.
 func TestControlPassesForRootOnly(t *testing.T) {
 	t.Parallel()
 	reloads := 0
@@ -186,7 +186,7 @@ func TestControlPassesForRootOnly(t *testing.T) {
 	}
 }
 
-// A daemon that waits for the database says so to commands.
+// If the daemon waits for the database, a command that talks to the daemon says so.
 func TestControlSaysWhatTheDaemonWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestDemoRunsUntilItIsNotUsedAnyMore(t *testing.T) {
 	}
 }
 
-// When the demo ends, a running answer is first ended in an orderly way; then the stand-ins stop.
+// When the demo stops during an answer, the daemon first ends the answer in an orderly way. Then the stand-ins stop.
 func TestDemoEndsInGoodOrder(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

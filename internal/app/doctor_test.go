@@ -110,9 +110,9 @@ func (p *patient) examine(text string, do DoctorOptions) ([]finding, error) {
 	return found, failed
 }
 
-// late is a transport whose responses say that the server's clock is an hour and half a minute behind. The half minute
-// keeps the difference between one hour and one hour and a minute, whatever the fraction of the second that the header
-// Date leaves out.
+// late is a transport that changes the header Date in each response: the server's clock seems to be an hour and half a
+// minute behind. Because of the half minute, the measured difference is always between one hour and one hour and a
+// minute, although Date contains only whole seconds.
 type late struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -239,7 +239,7 @@ func (p *patient) damage() {
 	}
 }
 
-// hold locks a store, like another daemon that uses it.
+// hold locks a store in the same way as another daemon that uses the store.
 func (p *patient) hold() func() {
 	p.Helper()
 	s, err := store.Open(p.Context(), store.Options{Path: store.File(p.state)})

@@ -72,10 +72,11 @@ func (broken) Remember(context.Context, chat.Person, string, int) (chat.Remember
 
 func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { return false, errBroken }
 
-// holds stands for the gateway's CheckLease while the lease lasts.
+// holds replaces the gateway's CheckLease for a replica that still has its lease.
 func holds(error) bool { return false }
 
-// The operator learns why the store failed. The model does not, so its provider does not either.
+// If the store fails, the log contains the reason for the operator. The model does not see the reason, so the model's
+// provider does not see it either.
 func TestFactsThatFail(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

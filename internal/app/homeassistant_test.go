@@ -9,7 +9,7 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// Even if the access rules refuse everybody, the watched entities of Home Assistant have access.
+// Even if the access rules refuse everybody, the bot answers reports about the watched entities of Home Assistant.
 func TestHomeAssistantIsLetIn(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{Endpoints: config.Endpoints{

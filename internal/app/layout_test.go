@@ -23,11 +23,12 @@ import (
 // module is the import path with which every package of this module begins.
 const module = "telex"
 
-// maxLines is the maximum number of lines of a file. A longer file has more than one subject and should be split.
+// maxLines is the maximum number of lines of a file. A longer file usually has more than one subject and should be
+// split.
 const maxLines = 700
 
-// row lists the packages of this module that the package at Path may import. A pattern that ends in "/*" matches one
-// more path element, one that ends in "/..." any number of them, and "..." every package.
+// row lists the packages of this module that the package at Path may import. In a pattern, "/*" at the end stands for
+// one more path element, and "/..." for any number of path elements. The pattern "..." matches every package.
 type row struct {
 	Path     string
 	Imports  []string // allowed in all files of the package, including its tests
@@ -35,9 +36,9 @@ type row struct {
 	TestOnly bool     // only tests import the package, so it may import testing libraries
 }
 
-// importTable says which package may import which. The test fails if a package has no row. So whoever adds a package
-// must first decide what it may import. docs/architecture.md says what each package is for. Tests of packages that
-// talk to other services may use the stand-ins.
+// importTable says which package may import which packages. The test fails if a package has no row. So a person who
+// adds a package must first decide what it may import. docs/architecture.md describes the purpose of each package.
+// Tests of packages that talk to other services may use the stand-ins.
 func importTable() []row {
 	layout := []string{"internal/chat", "internal/markup"}
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
@@ -136,8 +137,8 @@ func testLibraries() []string {
 	}
 }
 
-// bagNames returns forbidden package names. They say nothing about what belongs in the package, so unrelated code
-// collects there.
+// bagNames returns package names that are forbidden. Such a name does not say what belongs in the package, so
+// unrelated code collects there.
 func bagNames() []string {
 	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
 }
@@ -148,7 +149,7 @@ type pkg struct {
 	Files map[string]string
 }
 
-// violation is one broken rule.
+// violation is one place in the code that breaks a rule.
 type violation struct {
 	At   string // file:line
 	What string
@@ -249,7 +250,7 @@ func checkFile(r row, fset *token.FileSet, file *ast.File, name, src string, tes
 	return found
 }
 
-// forbidden returns why a file of the package in row r may not import a package, or "" if it may.
+// forbidden returns the reason why a file of the package in row r may not import a package, or "" if it may.
 func forbidden(r row, imported string, test bool) string {
 	if !test && !r.TestOnly && matches(testLibraries(), imported) {
 		return "testing libraries stay out of the binary"
@@ -287,7 +288,7 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// stateVars returns the variables of d that could hold state. Exempt are blank variables, errors, compiled
+// stateVars returns those variables of d that could hold state. It leaves out blank variables, errors, compiled
 // expressions, embedded files, and the version that the linker writes into main.
 func stateVars(packageName string, d *ast.GenDecl) []*ast.Ident {
 	var found []*ast.Ident
@@ -397,14 +398,15 @@ func TestLayoutTableNamesEachPackageOnce(t *testing.T) {
 	}
 }
 
-// docs/architecture.md must list the same imports as importTable. It has no row for docs, which contains no code.
+// docs/architecture.md must list the same imports as importTable. The package docs has no row there, because it
+// contains no code.
 func TestLayoutIsDrawn(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := map[string]string{} // the imports in the document, by the package's path
+	drawn := map[string]string{} // the imports in the document, by the path of the package
 	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {

@@ -19,14 +19,16 @@ import (
 	"telex/standin/telegram"
 )
 
-// livePlatform says which platform and chat a round trip uses. `make test-live` fills it from the environment.
+// livePlatform says which platform and which chat a round trip uses. For `make test-live`, the values come from the
+// environment.
 type livePlatform struct {
 	kind  string
 	place string // the chat, channel or number that the bot writes to
 	extra map[string]string
 }
 
-// target returns where the bot writes, and a function that returns where it answers a message in that chat.
+// target returns the place to which the bot writes, and a function that returns the place of the answer to a message
+// there.
 func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	to := chat.Target{Chat: chat.ChatID(p.place)}
 	switch {
@@ -43,7 +45,8 @@ func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	return to, func(chat.MessageID) chat.Target { return to }
 }
 
-// liveKeys returns the keys of a platform with their values from the environment, and the variables that are missing.
+// liveKeys returns the keys of a platform with their values in the environment. It also returns the variables that are
+// missing.
 func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []string) {
 	for _, k := range kind.keys {
 		value := env.Value(k.env)
@@ -60,9 +63,8 @@ func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []st
 	return values, missing
 }
 
-// roundTrip requests the bot's account from a platform. It lets the bot write a message and change it. Then a daemon
-// answers this message as if a person had written it, with the configured model, and shows the answer as the platform
-// allows.
+// roundTrip requests the bot's account from a platform, and lets the bot write a message and change it. Then a daemon
+// with the configured model answers this message as if a person had written it, and shows the answer.
 func roundTrip(t *testing.T, p livePlatform, d draft) {
 	t.Helper()
 	dir := t.TempDir()
@@ -138,7 +140,8 @@ func roundTrip(t *testing.T, p livePlatform, d draft) {
 	t.Logf("%s as %s: sent, edited and answered", network(p.kind), seen.Account)
 }
 
-// askInStore stores a message, so that a daemon that starts later answers it like one that the platform delivered.
+// askInStore stores a message, so that a daemon that starts later answers the message as if the platform had delivered
+// it.
 func askInStore(ctx context.Context, dir string, e config.Endpoint, in chat.Inbound) error {
 	s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
 	if err != nil {
@@ -151,7 +154,7 @@ func askInStore(ctx context.Context, dir string, e config.Endpoint, in chat.Inbo
 // awaitFinal waits until the daemon has delivered its answer, and returns the daemon's metrics.
 func awaitFinal(ctx context.Context, t *testing.T, daemon *App) map[string]float64 {
 	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond) // nothing signals the last write
+	ticker := time.NewTicker(50 * time.Millisecond) // poll, because no event announces the last write
 	defer ticker.Stop()
 	for {
 		figures := make(map[string]float64)
@@ -184,7 +187,7 @@ func awaitFinal(ctx context.Context, t *testing.T, daemon *App) map[string]float
 	}
 }
 
-// The round trip of `make test-live` also works with the stand-ins.
+// The round trip of `make test-live` also works with the stand-ins of the platforms.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)

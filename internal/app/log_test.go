@@ -12,7 +12,7 @@ import (
 	"telex/internal/config"
 )
 
-// logged returns what a logger of this configuration writes.
+// logged returns what a logger with this configuration writes.
 func logged(t *testing.T, c config.Log, write func(*slog.Logger)) string {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -63,7 +63,7 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// A line break in a value can't begin a new log line with a level of its own.
+// A line break in a logged value can't begin a new log line with a level of its own.
 func TestLogLineBreaks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json", "journal"} {
@@ -93,7 +93,7 @@ func TestLogAuto(t *testing.T) {
 	}
 }
 
-// The text format writes colours only to terminals, not to files and pipes.
+// The text format writes colours only to a terminal, not to a file or a pipe.
 func TestLogTextInAPipe(t *testing.T) {
 	t.Parallel()
 	got := logged(t, config.Log{Level: "info", Format: "text"}, func(log *slog.Logger) { log.Warn("hello", slog.Int("n", 1)) })

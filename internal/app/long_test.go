@@ -21,7 +21,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// hosts is a network of stand-ins, by host name.
+// hosts contains the listeners of stand-ins, by host name. Clients connect to them in memory.
 type hosts map[string]*memnet.Listener
 
 func (h hosts) transport() *http.Transport {
@@ -39,8 +39,8 @@ access: {default: allow, limits: {turns_per_minute: 0}}
 streaming: {enabled: true}
 `
 
-// A conversation is much longer than the model's window, and the provider counts tokens differently than telex. No
-// request is refused, and the model still knows the beginning.
+// The conversation is much longer than the model's window, and the provider counts tokens differently from telex. The
+// provider refuses no request, and the model still has a summary of the beginning.
 func TestFiveHundredTurnsInASmallWindow(t *testing.T) {
 	for _, factor := range []string{"0.7", "1", "1.5"} {
 		t.Run("token_factor="+factor, func(t *testing.T) {

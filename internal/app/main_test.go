@@ -1,4 +1,5 @@
-// The tag excludes the tests with real servers, because their connections stay open for the next request.
+// The build tag leaves out this file for tests with real servers, because their connections stay open for later
+// requests.
 
 //go:build !live
 
@@ -12,8 +13,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Tests with the demo mostly wait, so more of them run at once than there are cores. A -parallel on the command
-	// line overrides this, because it is read later.
+	// Tests with the demo mostly wait, so more of them can run at once than there are cores. A -parallel on the
+	// command line overrides this number, because the flag is parsed later.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}

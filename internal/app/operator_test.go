@@ -21,7 +21,7 @@ func commands(s string) bool {
 	})
 }
 
-// Commands show texts of people, models and strangers. These texts can't control the operator's terminal.
+// Commands print texts of people, models and strangers. No such text can control the operator's terminal.
 func TestOutputCommandsNothing(t *testing.T) {
 	t.Parallel()
 	texts := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b[31m\a\r\n\t\x7f\u009b\u202e\u2066"))))
@@ -86,7 +86,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// A transcript also shows tool calls, because a message that consists only of calls would be empty.
+// A transcript also shows tool calls. Without them, a message that consists only of calls would seem empty.
 func TestTranscriptTellsOfTools(t *testing.T) {
 	t.Parallel()
 	var entries []chat.Entry

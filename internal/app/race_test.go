@@ -27,7 +27,7 @@ func packagesOf(t *testing.T, kind ...string) (list []string) {
 	return list
 }
 
-// concurrency names the first thing in a file that is concurrent or suggests concurrency; empty: nothing is.
+// concurrency returns the first thing in a file that is concurrent or suggests concurrency, or "" if there is none.
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {
@@ -51,8 +51,8 @@ func concurrency(f *ast.File) (found string) {
 	return found
 }
 
-// handsOn reports whether a file passes on the whole environment of the process: it uses os.LookupEnv as a value
-// instead of calling it.
+// handsOn reports whether a file passes the whole environment of the process to other code: whether it uses
+// os.LookupEnv as a value instead of calling it.
 func handsOn(f *ast.File) (yes bool) {
 	called := map[ast.Expr]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -76,9 +76,9 @@ func isTest(d *ast.FuncDecl) bool {
 	})
 }
 
-// make test runs every test. It tests packages with concurrent code under the race detector, and files that exclude
-// the race detector without it. It tests packages that see the whole environment once more, with streaming switched
-// off there.
+// make test runs every test. It tests packages with concurrent code with the race detector. It tests files that
+// exclude the race detector without it. It tests packages that read the whole environment a second time, with
+// streaming switched off by the environment.
 func TestLayoutRunsWhatItMust(t *testing.T) {
 	t.Parallel()
 	raced, unraced, environment := packagesOf(t, "raced"), packagesOf(t, "unraced"), packagesOf(t, "environment")

@@ -42,7 +42,7 @@ func (s *farStore) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica
 	return s.Store.Renew(ctx, self)
 }
 
-// replicaApp returns a daemon without endpoints, which can share the store with others.
+// replicaApp returns a daemon without endpoints, which can share its store with other daemons.
 func replicaApp(t *testing.T, s *farStore, version string) *App {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -57,8 +57,8 @@ func replicaApp(t *testing.T, s *farStore, version string) *App {
 	return a
 }
 
-// A daemon is ready while it has a lease, and not ready while it can't renew it. The health check succeeds all the
-// time.
+// A daemon is ready while it has a lease. While it can't renew its lease, it is not ready. The health check succeeds
+// all the time.
 func TestReadyWithALease(t *testing.T) {
 	states := heard(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestReadyWithALease(t *testing.T) {
 		s.away.Store(false)
 		time.Sleep(2 * time.Second)
 		wants(admin.Ready, "")
-		for range 5 { // one message every ten seconds
+		for range 5 { // starting sends one message every ten seconds
 			if got := <-states; got != "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=joining the other daemons" {
 				t.Errorf("without a lease it told %q", got)
 			}
@@ -114,7 +114,7 @@ func TestReadyWithALease(t *testing.T) {
 	})
 }
 
-// Each daemon lists all daemons, with their versions.
+// Each daemon lists all daemons that share the store, with their versions.
 func TestReplicasOfTwoVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 	})
 }
 
-// The list shows which daemons are stopping, and whose configuration differs.
+// The list of replicas shows which daemons are stopping, and which have another configuration.
 func TestReplicasThatDiffer(t *testing.T) {
 	t.Parallel()
 	out := &strings.Builder{}
@@ -174,8 +174,8 @@ func TestReplicasThatDiffer(t *testing.T) {
 	}
 }
 
-// If the store refuses a tool's call because the lease is over, the model gets no result. The lease ends at once, and
-// with it the turn.
+// If the store refuses the call of a tool because the lease has ended, the model gets no result. The daemon gives up
+// the lease at once, and the turn ends.
 func TestFactsWithoutALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,14 +203,15 @@ func TestFactsWithoutALease(t *testing.T) {
 	})
 }
 
-// lostFacts is a store in which the lease has ended, which the daemon has not noticed yet.
+// lostFacts is a store that reports the end of the lease, which the daemon has not noticed before.
 type lostFacts struct{ *farStore }
 
 func (lostFacts) Remember(context.Context, chat.Person, string, int) (chat.Remembered, error) {
 	return chat.Remembered{}, chat.ErrLost
 }
 
-// The endpoint of a daemon's terminals has the same name after each start. Each daemon has another name.
+// The endpoint of a daemon's terminals has the same name after each restart. The endpoints of two daemons have
+// different names.
 func TestEndpointOfATerminal(t *testing.T) {
 	t.Parallel()
 	name := func(dir string) chat.EndpointID {

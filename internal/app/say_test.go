@@ -19,7 +19,7 @@ import (
 // nothing is an environment without variables.
 func nothing(string) (string, bool) { return "", false }
 
-// say runs the demo with one question, after prepare, and returns what it printed.
+// say calls prepare, runs the demo with one question, and returns what the demo printed.
 func say(t *testing.T, question string, prepare func(*app.Demo)) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -83,7 +83,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 	}
 }
 
-// The output says when an answer consists of several messages.
+// If an answer consists of several messages, the output of Say says so.
 func TestSaySeveralMessages(t *testing.T) {
 	t.Parallel()
 	out, err := say(t, "{{standin rate=1000}} words: 300", func(*app.Demo) {})

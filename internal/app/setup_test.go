@@ -128,7 +128,7 @@ func TestSetupAsksNothing(t *testing.T) {
 	}
 }
 
-// With --secrets=environment, no secret is written to a file: the configuration names the variables.
+// With --secrets=environment, Setup writes no secret to a file. The configuration contains the names of the variables.
 func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -166,7 +166,7 @@ func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	}
 }
 
-// A local model needs no key; the usual provider needs one.
+// Setup needs no API key for a local model. It needs one for the default provider.
 func TestSetupWithoutAKey(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -187,7 +187,7 @@ func TestSetupWithoutAKey(t *testing.T) {
 	}
 }
 
-// Ctrl-C during a question ends setup, although nobody has answered.
+// Ctrl-C ends setup while it waits for an answer.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	typed, keyboard := io.Pipe()

@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// watchedLog collects a log, and calls cancel once the log contains a text.
+// watchedLog collects a log, and calls cancel when the log contains a certain text.
 type watchedLog struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -34,8 +34,8 @@ func (l *watchedLog) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// If the service manager can't be reached or the watchdog interval is invalid, this is logged, and the daemon runs
-// on. Tests with whole processes check the notifications themselves.
+// If the service manager can't be reached or the watchdog interval is invalid, the daemon logs this and continues.
+// Tests that start whole processes check the notifications themselves.
 func TestServiceManagerThatDoesNotListen(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("WATCHDOG_USEC", "soon")

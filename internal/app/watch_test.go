@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// heard plays a service manager, and returns the messages that it receives.
+// heard plays a service manager, and returns a channel with the messages that it receives.
 func heard(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -43,8 +43,8 @@ func heard(t *testing.T) <-chan string {
 	return states
 }
 
-// While a part hangs, the watchdog gets no notification, and the log says what hangs. When the part moves again, the
-// notifications continue.
+// While a part of the daemon hangs, the watchdog gets no notification, and the log says which part hangs. When the
+// part continues, the notifications continue too.
 func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	states := heard(t)
 	t.Setenv("WATCHDOG_USEC", "300000")
@@ -83,7 +83,7 @@ func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	<-ended
 }
 
-// A long start is reported to the service manager repeatedly, so that it does not kill the process.
+// During a long start, the daemon sends messages to the service manager, so that the service manager does not kill it.
 func TestLongStartIsTold(t *testing.T) {
 	states := heard(t)
 	log := &syncLog{}
@@ -105,8 +105,8 @@ func TestLongStartIsTold(t *testing.T) {
 	}
 }
 
-// Steps run in reverse order of their addition, one after the other, even after failures. A slow step is logged with
-// its name.
+// The steps of a teardown run one after the other, in reverse order of their addition. If a step fails, the next steps
+// still run. A slow step is logged with its name.
 func TestTeardown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &syncLog{}

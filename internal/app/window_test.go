@@ -17,7 +17,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// visit is one question to the whole daemon, with the stand-ins that the daemon used.
+// visit is one question to a whole daemon, with the stand-ins of a platform and of a model.
 type visit struct {
 	people *telegram.Server
 	model  *openai.Server
@@ -36,7 +36,7 @@ func (v *visit) answers() (texts []string) {
 
 const ada = 1001
 
-// ask runs the daemon with the shortest configuration and the additional text more, and asks a question.
+// ask runs the daemon with the shortest configuration, to which more is appended, and asks a question.
 func (v *visit) ask(t *testing.T, o openai.Options, model, more, question string) {
 	t.Helper()
 	net := hosts{"telegram.test": memnet.Listen(), "model.test": memnet.Listen()}
@@ -76,8 +76,8 @@ streaming: {enabled: true}
 	}
 }
 
-// With the shortest configuration, a model with a small window answers, whatever the maximum length of its answers
-// is.
+// With the shortest configuration, a model with a small window answers, regardless of the configured maximum length of
+// an answer.
 func TestShortestConfiguration_smallWindow(t *testing.T) {
 	for name, model := range map[string]string{
 		"as it is":                ``,
@@ -98,7 +98,7 @@ func TestShortestConfiguration_smallWindow(t *testing.T) {
 	}
 }
 
-// Without a configured limit, a request limits the length of the answer in no way. If the model's own limit ends an
+// If no limit is configured, a request does not limit the length of the answer. If the model's own limit ends an
 // answer, the answer says so.
 func TestShortestConfiguration_noCap(t *testing.T) {
 	for _, api := range []string{"chat_completions", "responses"} {
@@ -118,7 +118,8 @@ func TestShortestConfiguration_noCap(t *testing.T) {
 	}
 }
 
-// With show_reasoning, the request to the Responses API asks for summaries of the reasoning, and people see them.
+// If show_reasoning is set, the request to the Responses API asks for summaries of the reasoning, and people see the
+// summaries.
 func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 	for _, show := range []string{"off", "summary"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,8 +140,8 @@ func TestShowReasoning_ofTheResponsesAPI(t *testing.T) {
 	}
 }
 
-// If a single request exceeds the account's tokens per minute, it is not sent four times: each repetition would be
-// refused.
+// If a single request has more tokens than the account may use per minute, telex does not send it four times, because
+// the provider would refuse each repetition.
 func TestTokensPerMinute_areNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v visit

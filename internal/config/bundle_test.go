@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A relative path names only a file in the bundle, never a file in a folder of the process that parses the bundle.
+// If a bundle is parsed, a relative path of a secret file names a file in the bundle. It never names a file in a
+// folder of the process that parses the bundle.
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	dir, creds := t.TempDir(), t.TempDir()

@@ -27,7 +27,7 @@ func TestChanges(t *testing.T) {
 	}{
 		{"", "", nil, ""},
 		{`"1:a"`, `"1:b"`, []string{"platforms.telegram.token changed"}, ""},
-		{`token: "1:a"`, `token: "1:a", mode: polling`, nil, ""}, // the default, written explicitly
+		{`token: "1:a"`, `token: "1:a", mode: polling`, nil, ""}, // the value is the default, written explicitly
 		{`  telegram: {token: "1:a"}`, `  telegram: {token: "1:a"}` + "\n  " + `support: {kind: telegram, token: "2:b"}`, []string{"platforms.support added"}, ""},
 		{`  api: {kind: api_server, keys: [longenough]}`, ``, []string{"platforms.api removed"}, ""},
 		{`keys: [longenough]`, `keys: [anotherlong]`, []string{"platforms.api.keys changed"}, ""},

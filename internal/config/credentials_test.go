@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// These are the tokens that the stand-ins print.
+// These are the tokens that the stand-ins of the platforms print.
 const (
 	standinDiscord  = "MTAwMDAwMDAwMDAwMDAwMDAx.standin.ForLocalUseOnly-000000000000000000"
 	standinSlackBot = "xoxb-standin-local-use-only"
 	standinSlackApp = "xapp-standin-local-use-only"
 )
 
-// TestAccountErrors tests one invalid account for each rule, with the exact message. Values that contain "hidden"
-// must not be shown.
+// TestAccountErrors tests one invalid account for each rule, with the exact error. No error may show a value that
+// contains "hidden".
 func TestAccountErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -123,7 +123,7 @@ func TestAccountErrors(t *testing.T) {
 	}
 }
 
-// Valid values stay unchanged, except for a trailing slash of a base URL.
+// Parse does not change valid values, except that it removes the trailing slash of a base URL.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+`  discord: {token: `+standinDiscord+`, api_base: "http://127.0.0.1:8083/", threads: true}
@@ -153,8 +153,8 @@ access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:use
 	}
 }
 
-// A token that is not valid in a URL, or that was cut off when it was copied, is reported before any platform is
-// called.
+// If a token was cut off when it was copied, or contains characters that are not valid in a URL, Parse reports it
+// before any platform is called.
 func TestTokensThatWereCut(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

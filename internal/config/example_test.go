@@ -32,7 +32,7 @@ func TestExampleParses(t *testing.T) {
 	}
 }
 
-// Each value in the example is the default, if the key has one.
+// In the example configuration, each key that has a default is set to the default.
 func TestExampleStatesDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := Load(exampleFile, exampleEnv)
@@ -55,8 +55,8 @@ func TestExampleStatesDefaults(t *testing.T) {
 	}
 }
 
-// If every setting of the example is switched on, the only allowed error is "not built yet", and the example contains
-// every key of the schema.
+// If every setting of the example configuration is switched on, the only allowed error is "not built yet". The example
+// contains every key of the schema.
 func TestExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -80,7 +80,8 @@ func TestExampleKnowsTheSchema(t *testing.T) {
 	}
 }
 
-// Each section of the example for a supported platform is valid as it is, once it is switched on.
+// In the example configuration, the section of each supported platform is valid without changes after it was
+// uncommented.
 func TestExampleSections(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(exampleFile)
@@ -112,7 +113,7 @@ func exampleEnv(name string) (string, bool) {
 	case envStreaming, envCredentials:
 		return "", false
 	}
-	// The values have the format that the platform uses.
+	// Each value has the format that its platform uses.
 	switch {
 	case strings.HasPrefix(name, "DISCORD_"):
 		return "MTIzNDU2Nzg5MDEyMzQ1Njc4.value.of-" + name, true
@@ -128,7 +129,8 @@ func exampleEnv(name string) (string, bool) {
 
 var switchedOff = regexp.MustCompile(`^( *)#(\S.*|  .*)$`)
 
-// uncomment switches on the settings of the example: lines whose # is followed by no space or by two.
+// uncomment switches on the settings of the example configuration: the lines in which no space, or two spaces, follow
+// the #.
 func uncomment(text string) (string, int) {
 	lines, count := strings.Split(text, "\n"), 0
 	head := true
@@ -142,8 +144,8 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether line i continues the sentence of the comment before it, which then does not end with a full
-// stop.
+// prose reports whether line i continues a sentence of the comment above it. In this case, the line before i does not
+// end with a full stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])
 	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")
@@ -155,7 +157,7 @@ func decodeText(text string) (*decoder, *Config) {
 	return d, d.parse([]byte(text))
 }
 
-// anyPlace reports whether the file contains a path. In the pattern, * stands for an index or a name.
+// anyPlace reports whether the file contains a path that matches pattern. In pattern, * stands for an index or a name.
 func (d *decoder) anyPlace(pattern string) bool {
 	want := strings.Split(pattern, ".")
 	for path := range d.positions {
@@ -167,7 +169,7 @@ func (d *decoder) anyPlace(pattern string) bool {
 	return false
 }
 
-// inOtherEndpoint reports whether the file has this key of a kind of platform in an endpoint with another name.
+// inOtherEndpoint reports whether another endpoint of the same kind of platform sets this key.
 func (d *decoder) inOtherEndpoint(path string) bool {
 	parts := strings.Split(path, ".")
 	if parts[0] != "platforms" || len(parts) < 3 {
@@ -212,7 +214,7 @@ func schemaPaths() map[string]field {
 		case reflect.Struct:
 			for _, f := range fieldsOf(t) {
 				out[join(prefix, f.key)] = f
-				// The terminal has the same keys as an endpoint.
+				// The section cli has the same keys as an endpoint's section, so don't list them twice.
 				if prefix+"."+f.key != "streaming.cli" {
 					walk(join(prefix, f.key), f.typ)
 				}
@@ -224,7 +226,8 @@ func schemaPaths() map[string]field {
 	return out
 }
 
-// The bounds in the tags are numbers, and every number has bounds. Nothing checks this when the program runs.
+// In the schema's struct tags, every bound is a number, and every number has bounds. The program itself does not check
+// this.
 func TestSchemaTags(t *testing.T) {
 	t.Parallel()
 	var walk func(typ reflect.Type)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Parse never panics, gives the position of everything that it refuses, and shows no value of the environment. What
-// Parse accepts, Show prints without secrets, and Parse accepts this output again.
+// Parse never panics, reports a position for each error, and never shows a value of the environment. If Parse accepts
+// a text, Show prints the configuration without secrets, and Parse accepts the output of Show.
 func FuzzParse(f *testing.F) {
 	example, err := os.ReadFile(exampleFile)
 	if err != nil {

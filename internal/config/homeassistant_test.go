@@ -42,7 +42,7 @@ func TestHomeAssistant(t *testing.T) {
 	}
 }
 
-// If all endpoints are ones to which nobody can write, the configuration need not let anybody in.
+// If people can't write to any of the endpoints, the configuration need not let anybody in.
 func TestHomeAssistantNeedsNobody(t *testing.T) {
 	t.Parallel()
 	const alone = "models: [{name: a, model: b, api_key: c}]\nplatforms: {homeassistant: {url: \"http://ha.local:8123\", token: hidden}}\n"

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// base is the smallest configuration with which a daemon can run. Cases append to it, so their own text begins on
-// line 4.
+// base is the smallest configuration with which a daemon can run. The test cases append their text to base, so their
+// text begins on line 4.
 const base = `models: [{name: main, model: m, api_key: k-main-secret}]
 platforms:
   telegram: {token: "1:telegram-secret"}
@@ -32,7 +32,7 @@ func mustParse(t *testing.T, text string, vars map[string]string) *Config {
 	return c
 }
 
-// TestParseErrors tests one wrong configuration for each rule, with the exact error.
+// TestParseErrors tests one invalid configuration for each rule, with the exact error.
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	const (

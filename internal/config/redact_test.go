@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The arguments and the URL of an MCP server are shown without the secrets in them.
+// When the arguments and the URL of an MCP server are shown, the secrets in them are hidden.
 func TestServersWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ args, shown, secrets []string }{
@@ -53,7 +53,7 @@ func TestServersWithoutSecrets(t *testing.T) {
 	}
 }
 
-// No command prints the secrets, neither in the configuration nor in error messages.
+// Neither the printed configuration nor an error message shows the secrets of an MCP server.
 func TestShowMasksServers(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+`mcp_servers:

@@ -39,7 +39,7 @@ func TestSecretNeverShows(t *testing.T) {
 		}
 		outputs["Print"] = fmt.Sprint(holder)
 		outputs["Errorf"] = fmt.Errorf("holder: %v", holder).Error()
-		if name != "map key" { // JSON and YAML take the redacted text as the key, which is tested by name below
+		if name != "map key" { // as a key, JSON and YAML write the redacted text; another test checks this
 			outputs["json"] = marshal(t, json.Marshal, holder)
 			outputs["yaml"] = marshal(t, yaml.Marshal, holder)
 		}
@@ -96,7 +96,7 @@ func TestSecretShowsThatItIsThere(t *testing.T) {
 	}
 }
 
-// A whole configuration that is printed by mistake shows no secret.
+// If a whole configuration is printed by mistake, the output shows no secret.
 func TestConfigPrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base, nil)

@@ -38,7 +38,7 @@ func TestSecretFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "sub", "token"), "1:beside\r\n", 0o600)
 	write(t, filepath.Join(creds, "key"), "credential", 0o400)
 	write(t, filepath.Join(creds, "sub", "token"), "1:credential\n", 0o400)
-	folder := t.TempDir() // credentials that systemd loads from a folder have these names
+	folder := t.TempDir() // systemd gives credentials that it loads from a folder names like secrets_key
 	write(t, filepath.Join(folder, "secrets_key"), "of-the-folder", 0o400)
 	write(t, filepath.Join(folder, "sub", "token"), "1:sub", 0o400)
 	write(t, filepath.Join(dir, "secrets", "hidden"), "in-secrets", 0o600)

@@ -54,8 +54,8 @@ texts: {hello: "true"}
 	}
 }
 
-// The output of Show is a valid configuration, except for its masked secrets. If Parse reads it, Show prints the same
-// again.
+// The output of Show is a valid configuration, except for the masked secrets. If Parse reads the output, Show prints
+// the same text again.
 func TestShowReadsBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -68,7 +68,7 @@ func TestStoreDSN(t *testing.T) {
 	}
 }
 
-// The password is masked wherever it appears.
+// The password in store.dsn is masked wherever it appears in the configuration.
 func TestStorePasswordIsMasked(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+"store: {dsn: \"postgres://telex:hidden-pass@db/telex?sslmode=require\"}\ntexts: {hello: it is hidden-pass}\n", nil)
@@ -77,7 +77,7 @@ func TestStorePasswordIsMasked(t *testing.T) {
 	}
 }
 
-// Commands find out where the store is, even if they can't read the secrets of the configuration's other sections.
+// A command can find out where the store is, even if it can't read the secrets in other sections of the configuration.
 func TestLoadStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -132,7 +132,7 @@ func TestStreamingSettings(t *testing.T) {
 	}
 }
 
-// The key for the terminal has the same settings as the key of an endpoint.
+// In the section streaming, the key of the terminal has the same settings as the key of an endpoint.
 func TestStreamingOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

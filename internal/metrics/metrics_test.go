@@ -68,7 +68,7 @@ func TestLint(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	// Check that the check itself can fail.
+	// Check that the lint can find a problem.
 	bad := "# TYPE telex_turns counter\ntelex_turns 1\n"
 	if found, err := promlint.New(strings.NewReader(bad)).Lint(); err != nil || len(found) == 0 {
 		t.Errorf("the lint found nothing in %q (%v)", bad, err)
@@ -109,7 +109,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Labels have few values: no label names a person, a chat or a message.
+// Each label has few possible values: no label contains a person, a chat or a message.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	families, err := everything().Gatherer().Gather()

@@ -87,7 +87,7 @@ func sumUsed(turns, calls, prompt int, estimated bool) chat.Used {
 	}
 }
 
-// For every grouping, the rows add up to the total, and no row occurs twice.
+// For every grouping, the sum of the rows is the total, and no row occurs twice.
 func TestAccountAddsUp(t *testing.T) {
 	t.Parallel()
 	f, s, clock := newFixture(t)

@@ -51,7 +51,7 @@ func dump(f *fixture, s *store.Store) string {
 	return text
 }
 
-// TestAllOrNothing removes one table at a time before each call. A call that fails at any point returns an error and
+// TestAllOrNothing removes one table at a time before each call. Wherever a call fails, it returns an error and
 // changes nothing.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestAllOrNothing(t *testing.T) {
 			err := call(t.Context())
 			rename("away", table)
 			if err == nil {
-				// The call does not need the table. Start over to undo its changes.
+				// The call does not need this table, so it succeeded. Start over to undo its changes.
 				f.close()
 				write(t, path, template)
 				*s = *mustOpen(t, path)

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// calls returns all calls that change a store. Each of them changes something in a store that seed has filled.
+// calls returns all calls that change a store. If seed has filled the store, each of these calls changes something.
 func calls(s *store.Store) map[string]func(context.Context) error {
 	c := private("1")
 	return map[string]func(context.Context) error{
@@ -90,7 +90,7 @@ func everything() chat.Growth {
 	return g
 }
 
-// seed creates data for every call.
+// seed stores data that the calls can change.
 func seed(f *fixture, s *store.Store) {
 	f.Helper()
 	ctx := f.Context()
@@ -119,7 +119,7 @@ func seed(f *fixture, s *store.Store) {
 	}
 }
 
-// Calls after Close fail and do not panic.
+// After Close, calls on the store fail, but do not panic.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -139,8 +139,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// If a file is damaged while the store is open, the check reports the damage, and calls that read the damaged pages
-// fail.
+// If a file is damaged while the store is open, Check reports the damage, and a call that reads a damaged page fails.
 func TestDamageWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -68,7 +68,7 @@ func syncs(b *testing.B, do func(*testing.B, *store.Store, int)) {
 	}
 }
 
-// Opening a store checks the whole file, so it takes longer for larger files.
+// Opening a store takes longer for a larger file, because the whole file is checked.
 func BenchmarkOpen(b *testing.B) {
 	for _, megabytes := range []int{0, 16} {
 		b.Run(strconv.Itoa(megabytes)+"MB", func(b *testing.B) {

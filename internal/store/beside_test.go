@@ -20,22 +20,23 @@ import (
 )
 
 const (
-	// worstAccept is the maximum duration of an accept, without the time of the disk's syncs. Slack and Discord want
-	// a response within 3 s.
+	// worstAccept is the maximum duration of an Accept, without the time of the disk's syncs. It is short because
+	// Slack and Discord want a response within 3 s.
 	worstAccept = 250 * time.Millisecond
-	// worstRacedAccept is the same limit under the race detector, which makes SQLite many times slower. With the time
-	// of all syncs it is still below 3 s.
+	// worstRacedAccept is the same limit with the race detector, which makes SQLite many times slower. Including the
+	// time of all syncs, this limit is still below 3 s.
 	worstRacedAccept = 2 * time.Second
-	// maxSyncs is how many syncs an accept may wait for: two of the previous transaction, two of a checkpoint, and two
-	// of its own. The first transaction after the log was emptied also syncs the log's header.
+	// maxSyncs is the maximum number of syncs for which an Accept may wait: two of the previous transaction, two of a
+	// checkpoint, and two of its own. The first transaction after the log was emptied also syncs the header of the
+	// log.
 	maxSyncs = 6
 )
 
 // leastTurns is the minimum number of turns in each conversation.
 const leastTurns = 4
 
-// talk stores one turn after the other until ctx ends, as the gateway does. It passes the start and end of each
-// accept to told.
+// talk stores one turn after the other until ctx ends, as the gateway does. It passes the start and the end of each
+// Accept to told.
 func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	c := private(chat.ChatID(strconv.Itoa(n)))
 	text := strings.Repeat("what the model says ", 100)
@@ -56,7 +57,7 @@ func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 			func(ctx context.Context) error { return s.Decide(ctx, turn, decision(text, text, text)) },
 			func(ctx context.Context) error { return s.End(ctx, turn, chat.Growth{}) },
 			func(ctx context.Context) error {
-				if i%3 == 2 { // one turn in three is erased
+				if i%3 == 2 { // erase every third turn
 					return s.Forget(ctx, c)
 				}
 				return nil
@@ -70,16 +71,17 @@ func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	return nil
 }
 
-// Fifty conversations continue while a hundred backups are made in sequence. No accept waits for a backup or for an
-// erasure, on a fast disk and on one where every sync takes 200 ms.
+// Fifty conversations continue while a hundred backups are made one after the other. No Accept waits for a backup or
+// for an erasure: neither on a fast disk, nor on a disk on which every sync takes 200 ms.
 func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measures time
 	for _, sync := range []time.Duration{0, 200 * time.Millisecond} {
 		t.Run("sync="+sync.String(), func(t *testing.T) { measureAccepts(t, sync) })
 	}
 }
 
-// others measures the delays of the machine itself: the longest time to sync a small file on another disk, and the
-// longest time until a goroutine runs again. The test must not blame the store for other load on the machine.
+// others measures the delays of the machine: the longest time to sync a small file on another disk, and the longest
+// time until a goroutine runs again. With these delays, the test does not blame the store for other load on the
+// machine.
 func others(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "other"))
@@ -171,8 +173,8 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	}
 }
 
-// A reader of an older state, such as a backup, keeps erased data from being overwritten. No call waits for the
-// reader. If the reader takes long, a log line says so. The data is overwritten as soon as the reader has ended.
+// While a reader, such as a backup, uses an older state, erased data can't be overwritten. No call waits for the
+// reader. If the reader takes long, the log says so. When the reader has ended, the data is overwritten at once.
 func TestErasedDataBesideAReader(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -207,8 +209,8 @@ func TestErasedDataBesideAReader(t *testing.T) {
 	}
 }
 
-// A process that ends while a reader is active leaves erased data in the write-ahead log. The next process overwrites
-// the data before it does anything else.
+// If a process ends while a reader is active, erased data stays in the write-ahead log. The next process overwrites
+// this data before it does anything else.
 func TestErasedDataIsOverwrittenAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -253,7 +255,7 @@ func TestReadsDoNotWaitForTheWriter(t *testing.T) {
 	}
 }
 
-// lines is a log whose lines a test can wait for.
+// lines is a log. A test can wait until it contains a certain line.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -18,7 +18,8 @@ import (
 	"telex/internal/store"
 )
 
-// The first bytes of every page give its type. If they are damaged on any page, the store does not open.
+// The first bytes of each page contain the page's type. If these bytes of any page are damaged, the store can't be
+// opened.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -35,8 +36,8 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// Damage at any place either causes an error that names it or does no harm. It never causes a panic or a wrong kind of
-// error.
+// Damage at any place of the file either causes an error that describes the damage, or does no harm. Damage never
+// causes a panic or an error of the wrong kind.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -92,7 +93,7 @@ func useAll(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// SQLite does not detect rows that refer to missing rows, so the check must find them.
+// SQLite does not detect a row that refers to a missing row, so Check must find such rows.
 func TestCheckFindsOrphans(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -109,7 +110,7 @@ func TestCheckFindsOrphans(t *testing.T) {
 	}
 }
 
-// SQLite can't know that a table, a column or an index is missing, so the check must find that.
+// SQLite does not detect that a table, a column or an index is missing, so Check must find this.
 func TestCheckFindsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for statement, want := range map[string][]string{

@@ -22,19 +22,20 @@ func Readers(s *Store) *sql.DB { return s.read }
 // ReadersOf returns the connections of a read-only store.
 func ReadersOf(r *Reader) *sql.DB { return r.read }
 
-// AwaitErased waits until all erased data is overwritten in the files.
+// AwaitErased waits until all erased data has been overwritten in the store's files.
 func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.erasures.Load()) }
 
-// Writer returns the writing connection. A test may use it only while it makes no other call.
+// Writer returns the connection that writes. A test may use it only while the test makes no other call.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
-// ReserveSize is the size of the reserve, a file that only occupies space for a full disk, in bytes.
+// ReserveSize is the size in bytes of the reserve, a file that only occupies space, to be deleted when the disk is
+// full.
 const ReserveSize = reserveSize
 
 // KeepEvery is the minimum time between two attempts to create the reserve file again.
 const KeepEvery = keepEvery
 
-// Stall keeps the writer busy until release is called.
+// Stall keeps the writer busy until the test calls release.
 func Stall(ctx context.Context, s *Store) (release func()) {
 	stalled, free := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -51,7 +52,7 @@ func Stall(ctx context.Context, s *Store) (release func()) {
 	}
 }
 
-// Panic panics in a transaction.
+// Panic makes a transaction panic.
 func Panic(ctx context.Context, s *Store) error {
 	return s.update(ctx, "panic", func(*tx) { panic("in a transaction") })
 }
@@ -62,7 +63,7 @@ func Commits(s *Store) int { return int(s.by.commits.Load()) }
 // Erasures returns how many transactions have erased data, as a sweep does.
 func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
 
-// Append adds entries without a turn to a history. Older versions stored such entries.
+// Append adds entries without a turn to a history, like those that older versions stored.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
 		row := TurnRow{Conversation: t.ensure(c)}
@@ -72,16 +73,16 @@ func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...strin
 	})
 }
 
-// Parts returns the stored parts of a turn's reply, even after its end.
+// Parts returns the stored parts of a turn's reply, even after the turn has ended.
 func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err error) {
 	err = r.view(ctx, "read parts", func(t *tx) { parts = t.parts(turn) })
 	return parts, err
 }
 
-// LockFile returns the descriptor of the lock.
+// LockFile returns the file descriptor of the lock file.
 func LockFile(s *Store) int { return int(s.lock.file.Fd()) }
 
-// Explain returns the error that an operator sees for an error of the operating system.
+// Explain returns the error that an operator sees if the operating system returns err.
 func Explain(ctx context.Context, path string, err error) error {
 	r := &Reader{path: path}
 	return r.explain(ctx, "open store", err)

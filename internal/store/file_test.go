@@ -36,7 +36,7 @@ func mustClose(t *testing.T, s interface{ Close() error }) {
 	}
 }
 
-// write replaces the file of a store.
+// write replaces the content of a store's file.
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -60,7 +60,8 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused fails the test unless opening the store fails with this error. It also checks that the file is unchanged.
+// refused fails the test if opening the store does not fail with the error want. It also checks that the file has not
+// changed.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)
@@ -156,7 +157,7 @@ func TestPermissions(t *testing.T) {
 	mustClose(t, s)
 }
 
-// Every connection has the settings, not only the first one of the pool.
+// Each connection of a pool has the settings, not only the first connection.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "telex.db"))
@@ -224,7 +225,7 @@ func TestLock(t *testing.T) {
 	}
 	mustClose(t, r)
 	kill()
-	_ = child.Wait() // killed
+	_ = child.Wait() // ignore the error: the child was killed
 	s := mustOpen(t, path)
 	refused(t, path, store.ErrLocked, "pid "+strconv.Itoa(os.Getpid()))
 	mustClose(t, s)
@@ -353,8 +354,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// If somebody moves only the database file away, its write-ahead log is left. SQLite would apply that log to any new
-// file with the same name.
+// If somebody moves only the database file away, its write-ahead log remains. SQLite would apply this log to any new
+// file with the same name, so the store must not be opened.
 func TestFileGoneLogLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -364,7 +365,7 @@ func TestFileGoneLogLeft(t *testing.T) {
 	refused(t, path, store.ErrCorrupt, "telex.db-wal")
 }
 
-// If a process was killed while it created the store, the next start completes the creation.
+// If a process was killed while it created the store, the next process completes the creation.
 func TestInterruptedCreation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -376,7 +377,7 @@ func TestInterruptedCreation(t *testing.T) {
 	mustClose(t, mustOpen(t, path))
 }
 
-// A message that can't be decoded does not keep the others from being answered.
+// A message that can't be decoded does not prevent other messages from being answered.
 func TestUnreadableMessage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

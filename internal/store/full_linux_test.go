@@ -16,15 +16,15 @@ import (
 	"telex/internal/store"
 )
 
-// disk is a small file system for tests.
+// disk is a small file system, which a test can fill.
 type disk struct {
 	*testing.T
 	dir string
 }
 
-// newDisk mounts a file system of the given size, if the user has the permission. Without it, TestFull and
-// TestReserve cover the same behaviour. Tests with a disk don't run in parallel with tests that start processes: a
-// child briefly holds all open files, so deleting a file might not free its space in time.
+// newDisk mounts a file system of the given size, if the user may mount file systems. If not, TestFull and TestReserve
+// test the same behaviour. Tests with a disk don't run in parallel with tests that start processes: a child briefly
+// holds all open files, so deleting a file might not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +47,8 @@ func (d disk) fill(free int) {
 	write(d.T, d.ballast(), make([]byte, max(0, int(d.free())-free)))
 }
 
-// empty removes what fill wrote. It returns when the file system reports the free space, which on some systems takes a
-// moment.
+// empty deletes what fill wrote. It returns when the file system reports the free space, which takes a moment on some
+// systems.
 func (d disk) empty() {
 	d.Helper()
 	info, err := os.Stat(d.ballast())
@@ -80,7 +80,7 @@ func (d disk) free() int64 {
 
 func (d disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// TestFullDisk is TestFull on a disk that is really full.
+// TestFullDisk runs TestFull on a disk that is really full.
 func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 16<<20)
 	if !ok {
@@ -91,7 +91,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	d.fill(1 << 20)
 	fillUp(t, path, s, func() { d.empty(); clock.advance(store.KeepEvery) })
 
-	// Without space at the start, no partial files are left.
+	// If there is no space when the store is opened, no partial files remain.
 	for _, name := range []string{path, path + "-reserve"} {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
@@ -115,8 +115,8 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	mustClose(t, s)
 }
 
-// When another program uses the last byte of the disk, all running turns still end, and the next process does not run
-// them again. New messages wait at the platform until there is space (F43).
+// When another program has used the last byte of the disk, all running turns still end, and the next process does not
+// run these turns again. New messages wait on the platform until the disk has space (F43).
 func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see newDisk
 	const crowd = 100
 	d, ok := newDisk(t, 32<<20)
@@ -149,7 +149,7 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 		f.must(f.End(t.Context(), strconv.Itoa(i), chat.Growth{}))
 	}
 	f.close()
-	d.fill(64 << 10) // there is no reserve any more, and the index of the write-ahead log needs space
+	d.fill(64 << 10) // the reserve is gone, and opening needs space for the index of the write-ahead log
 	var clock *clock
 	f.Store, clock = openTimed(t, path)
 	f.waits()
@@ -163,8 +163,8 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 	f.close()
 }
 
-// A process that starts while the disk is full frees the space of the reserve file, and ends the turns of the
-// previous process with it. Without a reserve file, the process can't start (F43).
+// If a process starts while the disk is full, it frees the space of the reserve file, and ends the turns of the
+// previous process in this space. If there is no reserve file, the process can't start (F43).
 func TestFullDiskRestart(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 32<<20)
 	if !ok {

@@ -17,7 +17,8 @@ import (
 	"telex/internal/store"
 )
 
-// A store whose file can't grow refuses new messages, keeps the stored ones, and continues when there is space.
+// If the file of a store can't grow, the store refuses new messages and keeps the stored ones. When there is space
+// again, the store accepts messages.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -43,8 +44,8 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	return s, c
 }
 
-// The reserve file is removed once, so that running turns can end. Until it exists again, no message is accepted. A
-// log line reports when messages are accepted again (F43).
+// The store deletes the reserve file once, so that running turns can end. Until the file exists again, the store
+// accepts no message. When it accepts messages again, the log says so (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -76,9 +77,9 @@ func TestReserve(t *testing.T) {
 	part := chat.Part{State: chat.PartStands, Text: strings.Repeat("text ", 5000)}
 	for range 3 {
 		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
-		stands(false) // the store removed the reserve, although that does not help against this limit
+		stands(false) // the store deleted the reserve, although this can't help against the limit of this test
 	}
-	inTheWay := filepath.Join(path+"-reserve", "x") // a directory at its path keeps the reserve from being created
+	inTheWay := filepath.Join(path+"-reserve", "x") // a directory at this path prevents the reserve file from being created
 	f.must(os.MkdirAll(inTheWay, 0o700))
 	for range 3 {
 		clock.advance(store.KeepEvery)
@@ -94,7 +95,7 @@ func TestReserve(t *testing.T) {
 	if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
 		t.Error("a message was taken before the reserve was tried again")
 	}
-	stands(false) // no attempt within KeepEvery: each attempt fills the disk
+	stands(false) // no attempt within KeepEvery, because each attempt fills the disk
 	clock.advance(1)
 	f.accept(c, "2")
 	f.accept(c, "3")
@@ -106,12 +107,13 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// While there is no space, new messages begin no transaction: the transaction would stay open while they wait.
+// While there is no space, the writer begins no transaction for new messages. Such a transaction would stay open while
+// the messages wait.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "telex.db")
-		inTheWay := filepath.Join(path+"-reserve", "x") // a directory at its path keeps the reserve from being created
+		inTheWay := filepath.Join(path+"-reserve", "x") // a directory at this path prevents the reserve file from being created
 		if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +130,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // all of them wait for the writer
+		synctest.Wait() // all calls wait for the writer
 		release()
 		wg.Wait()
 		if n := store.Commits(s) - before; n != 0 {
@@ -161,7 +163,7 @@ func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 		t.Fatalf("got %v, want %v, naming the place", err, store.ErrFull)
 	}
 	t.Logf("full after %d messages: %v", accepted, err)
-	for range 5 { // further messages are refused and do no harm
+	for range 5 { // the store refuses further messages, which do no harm
 		if fresh, err := accept(accepted); fresh || !errors.Is(err, store.ErrFull) {
 			t.Fatalf("got fresh %v, %v, want %v", fresh, err, store.ErrFull)
 		}

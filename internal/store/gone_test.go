@@ -11,7 +11,7 @@ import (
 	"telex/internal/store"
 )
 
-// Erased data can't be read in the store's files any more, even while the store is open.
+// After data was erased, it can't be read in the store's files any more, even while the store is open.
 func TestErasedDataIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -50,7 +50,8 @@ func TestErasedDataIsOverwritten(t *testing.T) {
 	}
 }
 
-// If a person's data is erased while a turn runs, the turn's data can't be read any more once the turn has ended.
+// If a person's data is erased while a turn runs, the turn's data can't be read in the store's files after the turn
+// has ended.
 func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -79,7 +80,7 @@ func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	}
 }
 
-// Deleted facts can't be read in the files either.
+// After facts were deleted, they can't be read in the store's files any more.
 func TestDeletedFactsAreOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"

@@ -10,8 +10,8 @@ import (
 	"telex/internal/store"
 )
 
-// A store that is not in WAL mode keeps a journal if its process dies in a transaction; a restored backup is such a
-// store until its first start. The next start rolls the transaction back.
+// If a process dies in a transaction, a store that is not in WAL mode keeps a journal. A restored backup is such a
+// store until its first start. The next process rolls the transaction back.
 func TestHotJournalIsRolledBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ import (
 	"telex/internal/store"
 )
 
-// work runs in the process that is killed. It finishes the turns of the previous process. Then it accepts and answers
-// messages, numbered from first on. It prints each step after the step is on the disk.
+// work runs in the process that the test kills. It finishes the turns of the previous process. Then it accepts and
+// answers messages, numbered from first on. It prints each step when the step is on the disk.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -71,7 +71,7 @@ func work(ctx context.Context, path string, first int) error {
 	}
 }
 
-// said contains the steps that killed processes printed, by message.
+// said contains the steps that the killed processes have printed, by message.
 type said map[string]map[string]bool
 
 func (s said) add(line string) {
@@ -85,17 +85,19 @@ func (s said) add(line string) {
 	s[id][what] = true
 }
 
-// F43: a process that is killed at any moment loses nothing that it acknowledged, and stores nothing twice.
+// If a process is killed at any moment, the store has lost nothing that it acknowledged, and contains nothing twice
+// (F43).
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 30
-	if raced { // under the race detector, the test is shorter
+	if raced { // with the race detector, the test is shorter
 		kills = 5
 	}
 	path := filepath.Join(t.TempDir(), "telex.db")
 	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
 	for range kills {
-		// Half of the processes die some steps after the first one. The others die at any time, even during the start.
+		// Half of the processes die some steps after the first step. The others die at any time, even while they
+		// start.
 		wait, steps := 2*time.Minute, 1+random.IntN(60)
 		if random.IntN(2) == 0 {
 			wait, steps = time.Duration(random.IntN(120))*time.Millisecond, 1<<30
@@ -109,7 +111,7 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills, %d messages acknowledged", kills, len(heard))
 }
 
-// runAndKill runs the worker, and kills it after the given time or number of steps.
+// runAndKill runs the worker process, and kills it after the given time or number of steps.
 func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps int, heard said) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait) // kills the process at its deadline
@@ -130,7 +132,7 @@ func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps 
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			break // an incomplete last line does not count
+			break // ignore an incomplete last line
 		}
 		if strings.HasPrefix(line, "error:") {
 			t.Errorf("worker from message %d: %s", first, line)
@@ -140,7 +142,7 @@ func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps 
 			cancel()
 		}
 	}
-	_ = child.Wait() // killed
+	_ = child.Wait() // ignore the error: the child was killed
 }
 
 func verify(t *testing.T, path string, heard said) {

@@ -38,7 +38,7 @@ func testSessionsAndTranscript(t *testing.T, new newKept) {
 	}
 }
 
-// Listing a store with an older schema fails with a clear error instead of one from SQLite.
+// Listing the sessions of a store with an older schema fails with ErrOlder, not with an error of SQLite.
 func TestOlderStoreIsNotListed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -136,7 +136,8 @@ func testDeletePerson(t *testing.T, new newKept) {
 	}
 }
 
-// Entries from older versions have no turn. A user's message then counts as the start of a turn.
+// Entries that older versions stored have no turn. In this case, each message of a user counts as the beginning of a
+// turn.
 func TestUndoOfOldEntries(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -189,8 +190,8 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// The usage of a deleted person stays in the totals for 400 days, but without the ids of chats that only this person
-// used.
+// The usage of a deleted person stays in the totals for 400 days. It does not contain the ids of chats that only this
+// person used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)

@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// A starting child process shares the lock file until it runs its own program. The next owner can still lock the store
-// after Close.
+// A child process that is just starting shares the lock file until it runs its own program. After Close, another
+// process can lock the store nevertheless.
 func TestLockWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

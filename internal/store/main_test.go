@@ -13,7 +13,8 @@ import (
 	"telex/internal/store"
 )
 
-// If this variable is set, the test binary runs as a second process, and the variable's value says what it does.
+// If roleVariable is set, the test binary runs as a second process. The value of the variable says what this process
+// does.
 const (
 	roleVariable  = "TELEX_TEST_ROLE"
 	pathVariable  = "TELEX_TEST_PATH"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		if err = installDisk(); err != nil {
 			break
 		}
-		if raced { // under the race detector, TestModel runs fewer times
+		if raced { // with the race detector, TestModel runs fewer times
 			if err = flag.Set("rapid.checks", "10"); err != nil {
 				break
 			}
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// hold keeps a store open until it is killed.
+// hold keeps a store open until the process is killed.
 func hold(path string) error {
 	if _, err := store.Open(context.Background(), store.Options{Path: path}); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// modelPeople is the model of a store's data about people, without their messages.
+// modelPeople is the part of the model with data about people, except their messages.
 type modelPeople struct {
 	consents []modelConsent
 	facts    map[chat.Person][]chat.Fact
@@ -95,7 +95,7 @@ func (p *player) remember(*rapid.T) {
 	}
 }
 
-// forgetFacts deletes one fact or, sometimes, all.
+// forgetFacts deletes one fact of a person or, sometimes, all facts.
 func (p *player) forgetFacts(*rapid.T) {
 	who := p.person()
 	if rapid.IntRange(0, 4).Draw(p.T, "all") == 0 {

@@ -18,20 +18,21 @@ import (
 	"telex/internal/store"
 )
 
-// model is the simplest implementation of a store: lists that are searched. A store must return the same as the model.
+// model is the simplest implementation of a store: it searches lists. Each store must return the same results as the
+// model.
 type model struct {
 	inbox  []*modelMessage
 	turns  []*modelTurn
 	said   []modelEntry
 	resume map[chat.EndpointID]string
-	moves  map[chat.ChatID]chat.ChatID // of endpoint tg, the only one whose chats move
-	blocks map[chat.Block]time.Time    // when the block ends, by all other fields of the block
+	moves  map[chat.ChatID]chat.ChatID // new ids of chats of the endpoint tg; other chats don't move
+	blocks map[chat.Block]time.Time    // when each block ends; the key contains all other fields of the block
 	kept   map[chat.Conversation]modelSession
 	usage  []modelUsage
 	modelPeople
 }
 
-// modelSession is a session. It needs no entry numbers, because each entry knows whether a summary covers it.
+// modelSession is a session. It needs no entry ids, because each entry records whether a summary covers it.
 type modelSession struct {
 	model, summary string
 	folds          int
@@ -58,7 +59,7 @@ type modelMessage struct {
 
 type modelTurn struct {
 	record chat.Turn
-	stale  bool // the history with which the turn began was changed since
+	stale  bool // the history has changed since the turn began
 	begun  time.Time
 	ended  time.Time
 }
@@ -69,7 +70,7 @@ type modelEntry struct {
 	user   chat.UserID
 	body   string
 	at     time.Time
-	folded bool // a summary covers it
+	folded bool // a summary covers the entry
 }
 
 func newModel() *model {
@@ -97,7 +98,7 @@ func (m *model) accept(c chat.Conversation, id chat.MessageID, resume string, at
 	return true
 }
 
-// find returns the unfinished message with an id. A waiting message takes precedence over one that belongs to a turn.
+// find returns the unfinished message with an id. It prefers a message that waits to a message that belongs to a turn.
 func (m *model) find(c chat.Conversation, id chat.MessageID) *modelMessage {
 	for _, state := range []string{"pending", "running"} {
 		for _, x := range m.inbox {
@@ -237,7 +238,7 @@ func (m *model) record(id string, p chat.Part) bool {
 	}
 	p.Steps = len(t.record.Steps)
 	if i := slices.IndexFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index && x.Source == p.Source }); i >= 0 {
-		p.Steps = t.record.Parts[i].Steps // the part's text has not changed, so its number of steps stays
+		p.Steps = t.record.Parts[i].Steps // the text of the part has not changed, so its number of steps stays
 	}
 	parts := slices.DeleteFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index })
 	t.record.Parts = append(parts, p)
@@ -265,7 +266,7 @@ func (m *model) move(from, to chat.ChatID) {
 	if now, ok := m.moves[to]; ok && now != from {
 		to = now
 	}
-	if now, ok := m.moves[from]; from == to || ok && now == to { // the move is already known
+	if now, ok := m.moves[from]; from == to || ok && now == to { // this move is already stored
 		return
 	}
 	delete(m.moves, to)
@@ -318,7 +319,7 @@ func (m *model) sweep(now time.Time, retention time.Duration) {
 	}
 }
 
-// pending, unfinished and history return what the store must return.
+// pending, unfinished and history return what a store must return.
 func (m *model) pending() (list []string) {
 	for _, x := range m.inbox {
 		if x.state == "pending" {
@@ -346,7 +347,8 @@ func (m *model) unfinished() (list []chat.Turn) {
 	return list
 }
 
-// TestModel does the same random things to a store and to the model, with restarts in between (F37, F41, F43, F54).
+// TestModel makes the same random calls on a store and on the model, and sometimes reopens the store (F37, F41, F43,
+// F54).
 func TestModel(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -368,7 +370,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// checkModel compares stores with the model. place returns a function that opens a new store.
+// checkModel compares stores with the model. place returns a function that opens an empty store.
 func checkModel(t *testing.T, place func(*testing.T, *rapid.T) opener) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -409,7 +411,7 @@ type player struct {
 	s     gateway.Store
 	open  opener
 	m     *model
-	count int // number in each text, so that all texts differ
+	count int // number in each text, which makes all texts different
 	steps int
 }
 
@@ -425,7 +427,7 @@ func (p *player) message() chat.MessageID {
 	return chat.MessageID(rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(p.T, "message"))
 }
 
-// turn returns the id of a turn: usually of an unfinished one, sometimes any id.
+// turn returns the id of a turn: usually of an unfinished turn, sometimes any id.
 func (p *player) turn() string {
 	var ids []string
 	for _, t := range p.m.unfinished() {
@@ -462,7 +464,7 @@ func (p *player) drop(*rapid.T) {
 	p.m.drop(c, id, time.Now())
 }
 
-// begin starts a turn with some of the waiting messages. It is drawn most often, so that there are enough turns.
+// begin starts a turn with some of the waiting messages. rapid draws it most often, so that there are enough turns.
 func (p *player) begin(*rapid.T) {
 	c, ids := p.conversation(), []chat.MessageID{}
 	for range rapid.IntRange(1, 2).Draw(p.T, "messages") {
@@ -535,7 +537,7 @@ func (p *player) block(*rapid.T) {
 	}
 }
 
-// sweep waits, and deletes expired rows in stores that support it.
+// sweep lets time pass, and deletes expired rows in stores that support this.
 func (p *player) sweep(*rapid.T) {
 	time.Sleep(time.Duration(rapid.IntRange(0, 96).Draw(p.T, "hours")) * time.Hour)
 	retention := time.Duration(rapid.IntRange(0, 5).Draw(p.T, "retention")) * 24 * time.Hour
@@ -560,7 +562,7 @@ func (p *player) restart(*rapid.T) {
 	p.compareAll()
 }
 
-// compare reads everything back, but not after every step, because reading takes most of this test's time.
+// compare reads all data back, but only after every fourth step, because reading takes most of the time of this test.
 func (p *player) compare(*rapid.T) {
 	if p.steps++; p.steps%4 == 0 {
 		p.compareAll()

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// group and thread are conversations of one chat, which later moves to the chat of supergroup.
+// group and thread are conversations of a chat that later gets the id of supergroup.
 func group() chat.Conversation { return private("-1") }
 
 func thread() chat.Conversation     { return chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "9"} }
@@ -28,7 +28,7 @@ func testMove(f *fixture) {
 	ref := chat.MessageRef{ID: "55", Target: chat.Target{Chat: "-1"}}
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Ref: ref}))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
-	f.must(f.Move(ctx, "tg", "-1", "-1001")) // repeated: the failed call and the update both report the move
+	f.must(f.Move(ctx, "tg", "-1", "-1001")) // called again, because both the failed call and the update report the move
 	f.must(f.Move(ctx, "other", "-1", "-2"))
 	f.reopen()
 
@@ -47,7 +47,7 @@ func testMove(f *fixture) {
 	}
 	f.remembers(supergroup(), "said")
 
-	// Calls with the old id apply to the new chat.
+	// A call with the old id applies to the new chat.
 	f.must(f.Decide(ctx, "t", decision("x", "answered")))
 	f.remember(group(), "more")
 	f.remembers(group(), "said", "answered", "more")
@@ -69,8 +69,8 @@ func testMove(f *fixture) {
 	}
 }
 
-// testBlocksMove checks that a chat's rate limit also applies under the chat's new id. Of two limits for the same
-// calls, the longer one remains.
+// testBlocksMove checks that the rate-limit block of a chat also applies under the chat's new id. If both ids have a
+// block for the same calls, the longer one remains.
 func testBlocksMove(f *fixture) {
 	ctx := f.Context()
 	now := time.Now().Truncate(time.Millisecond).UTC()
@@ -121,7 +121,7 @@ func testMoveMerges(f *fixture) {
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.waits("tg:-1001/11", "tg:-1001/10!", "tg:-1001/20!")
 	f.remembers(supergroup(), "1", "2", "3")
-	f.must(f.Decide(ctx, "old", decision("x", "4"))) // both turns were current in the chats in which they began
+	f.must(f.Decide(ctx, "old", decision("x", "4"))) // each turn was current in the chat in which it began
 	f.must(f.Decide(ctx, "new", decision("x", "5")))
 	f.remembers(group(), "1", "2", "3", "4", "5")
 	f.begin("next", group(), "11")
@@ -139,7 +139,7 @@ func testMoveChain(f *fixture) {
 	f.remember(private("b"), "by b")
 	f.reopen()
 	f.remembers(private("c"), "by a", "by b")
-	f.must(f.Move(ctx, "tg", "c", "a")) // the id a is used again
+	f.must(f.Move(ctx, "tg", "c", "a")) // the platform uses the id a again
 	f.waits("tg:a/1")
 	for _, old := range []chat.ChatID{"a", "b", "c"} {
 		f.remembers(private(old), "by a", "by b")
@@ -148,7 +148,7 @@ func testMoveChain(f *fixture) {
 	f.waits("tg:a/1", "tg:a/2")
 }
 
-// A supergroup has its own message ids, so equal ids belong to different messages.
+// A supergroup has its own message ids, so the same id means different messages in the old and the new chat.
 func testMoveEqualIDs(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -167,8 +167,8 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1")
 }
 
-// A message is accepted under the old chat id, and a turn in the new chat answers it. The message is then not pending
-// any more.
+// A message is accepted under the old id of a chat, and a turn under the new id answers it. After that, the message is
+// not pending any more.
 func testMoveWaiting(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1")
@@ -182,7 +182,8 @@ func testMoveWaiting(f *fixture) {
 	f.remembers(supergroup(), "answered")
 }
 
-// A turn that may no longer decide may not decide in the new chat either. Any other turn may still decide.
+// A turn that may not decide any more may not decide under the new id of its chat either. Other turns may still
+// decide.
 func testMoveFences(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -196,7 +197,7 @@ func testMoveFences(f *fixture) {
 	f.remembers(supergroup(), "current")
 }
 
-// The numbers of these constants are stored in users' files, so they must not change.
+// Users' files contain the values of these constants, so the values must not change.
 func TestStoredNumbers(t *testing.T) {
 	t.Parallel()
 	got := []int{

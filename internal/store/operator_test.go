@@ -8,7 +8,7 @@ import (
 	"telex/internal/store"
 )
 
-// operable is a store with the calls that operators need.
+// operable is a store with the methods that operators' commands use.
 type operable interface {
 	durable
 	Sessions(ctx context.Context) ([]store.SessionInfo, error)
@@ -18,8 +18,8 @@ type operable interface {
 	Check(ctx context.Context) (store.Report, error)
 }
 
-// kept is a persistent store. old adds entries to a history that have neither a turn nor a person, as older versions
-// did.
+// kept is a persistent store. old adds entries without a turn and a person to a history, like those that older
+// versions stored.
 type kept struct {
 	operable
 	old func(c chat.Conversation, entries ...string) error
@@ -28,7 +28,8 @@ type kept struct {
 // newKept creates an empty store with a clock.
 type newKept func(*testing.T) (*fixture, kept, *clock)
 
-// operatorTests returns the tests of the calls that operators need. Every persistent store must pass them.
+// operatorTests returns the tests of the methods that operators' commands use. Each persistent store must pass these
+// tests.
 func operatorTests() map[string]func(*testing.T, newKept) {
 	return map[string]func(*testing.T, newKept){
 		"SessionsAndTranscript": testSessionsAndTranscript, "DeletePerson": testDeletePerson, "Account": testAccount,

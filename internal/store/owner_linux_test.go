@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// If root creates files in another user's directory, they belong to that user: the store, its log, the lock, the
-// reserve, and the files of a restore. Only root can run this test.
+// If root creates files in the directory of another user, the files belong to that user: the store, its log, the lock,
+// the reserve, and the files of a restore. Only root can run this test.
 func TestFilesGetTheOwnerOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	const uid, gid = 61234, 61235

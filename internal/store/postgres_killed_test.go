@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// persistent repeats a call as the gateway does, until it succeeds or fails permanently.
+// persistent repeats a call until it succeeds or fails permanently, as the gateway does.
 func persistent(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -28,8 +28,8 @@ func persistent(ctx context.Context, do func() error) error {
 	}
 }
 
-// A server is killed with SIGKILL at random moments and restarted. Everything that was acknowledged is stored once.
-// If a call was repeated after an unknown outcome, its data is also stored once.
+// PostgreSQL is killed with SIGKILL at random moments and restarted. Then all acknowledged data is stored once, even
+// the data of calls that were repeated after an unknown outcome.
 func TestPostgreSQLKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills = 8, 60, 5

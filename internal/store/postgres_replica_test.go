@@ -15,7 +15,7 @@ import (
 
 var _ shared = (*postgres.Store)(nil)
 
-// TestPostgreSQLReplicas runs the suite for processes that share a database.
+// TestPostgreSQLReplicas runs the suite of tests for processes that share a database.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -26,8 +26,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	})
 }
 
-// databaseCluster returns a cluster of processes on a database. To let time pass, it moves all stored times into the
-// past.
+// databaseCluster returns a cluster of processes that share a database. Its function sleep moves all times in the
+// database into the past, so no test has to wait.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,
@@ -47,7 +47,7 @@ func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *clu
 	}
 }
 
-// The clocks of two processes differ by a minute. Each process reads times as its own clock shows them.
+// The clocks of two processes differ by a minute. Each process reads stored times in the time of its own clock.
 func TestPostgreSQLClocks(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -66,7 +66,7 @@ func TestPostgreSQLClocks(t *testing.T) {
 	right, ahead := open(0), open(time.Minute)
 	near := func(what string, got, want time.Time) {
 		t.Helper()
-		if off := got.Sub(want).Abs(); off > 20*time.Second { // a slow machine must not fail the test
+		if off := got.Sub(want).Abs(); off > 20*time.Second { // on a slow machine, the test must not fail
 			t.Errorf("%s is off by %v", what, off)
 		}
 	}
@@ -85,7 +85,7 @@ func TestPostgreSQLClocks(t *testing.T) {
 	}
 }
 
-// If a newer program only added something to the database, this program still works with it.
+// If a newer program has only added something to the database, this program can still use the database.
 func TestPostgreSQLOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// worker is a process that answers messages in the simplest way: it takes work and completes it while its lease lasts.
+// worker is a process that answers messages in the simplest way: while it has a lease, it takes work and completes it.
 type worker struct {
 	*testing.T
 	store *postgres.Store
@@ -41,7 +41,7 @@ func (worker) self() chat.Replica {
 	return chat.Replica{Name: "worker", Endpoints: []chat.EndpointID{"tg"}}
 }
 
-// live works until the lease is lost or ctx ends.
+// live takes and completes work until the lease is lost or ctx ends.
 func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	ctx, lose := context.WithCancel(ctx)
 	var loops sync.WaitGroup
@@ -50,7 +50,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	heard := make(chan chat.Signal, 1)
 	loops.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.store.Listen(ctx, func(s chat.Signal) { // if listening fails, the ticks replace the signals
+			_ = w.store.Listen(ctx, func(s chat.Signal) { // if Listen fails, the ticks replace the signals
 				select {
 				case heard <- s:
 				default:
@@ -88,7 +88,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 		for _, answers := range w.plan(ctx, taken) {
 			answering.Go(func() {
 				for _, answer := range answers {
-					if answer() != nil { // after a failure, the next owner does the remaining work
+					if answer() != nil { // after a failure, the next owner of the chat does the remaining work
 						return
 					}
 				}
@@ -111,7 +111,7 @@ func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversatio
 	return plan
 }
 
-// finish brings a turn from its current state to its end.
+// finish completes a turn, whatever its current state is.
 func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	steps := []func() error{
 		func() error { return w.store.Begin(ctx, t) },
@@ -137,8 +137,8 @@ func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	return nil
 }
 
-// Three processes share a database that is killed again and again. One of the processes is also replaced. Every
-// message is answered once and in order, regardless of which process accepted it.
+// Three processes share a database that is killed again and again. One of the processes is also replaced. Each message
+// is answered once and in order, regardless of which process accepted it.
 func TestPostgreSQLReplicasKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills, replicas = 8, 40, 4, 3
@@ -173,7 +173,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 			c := private(chat.ChatID(fmt.Sprint(n)))
 			for i := range messages {
 				in := message(c, chat.MessageID(fmt.Sprintf("%d-%d", n, i)))
-				for at := 1; ; at++ { // try another replica while this one refuses
+				for at := 1; ; at++ { // if this replica refuses, try another one
 					_, err := stores[1+at%(replicas-1)].Accept(ctx, c, in)
 					if err == nil || ctx.Err() != nil {
 						break
@@ -196,7 +196,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 		server.Kill(t)
 		server.Restart(t)
 	}
-	ends[0]() // ends a process as a kill does: it releases nothing
+	ends[0]() // end a process without releasing anything, as a kill does
 	start(open())
 	talking.Wait()
 

@@ -22,7 +22,7 @@ import (
 
 var _ gateway.Store = (*postgres.Store)(nil)
 
-// postgresOpener returns an opener of the store in a database.
+// postgresOpener returns an opener of a store in a database.
 func postgresOpener(dsn string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
@@ -94,7 +94,7 @@ func TestPostgreSQLForOperators(t *testing.T) {
 	})
 }
 
-// A copy of a SQLite store returns the same data as the original.
+// A copy of an SQLite store returns the same data as the original store.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -132,7 +132,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, postgres.ErrNotEmpty) {
 		t.Errorf("a second copy: got %v, want %v", err, postgres.ErrNotEmpty)
 	}
-	// New data comes after the copied data.
+	// Data that is stored after the copy comes after the copied data.
 	g := &fixture{T: t, Store: to}
 	g.ask("new", private("old"), "u", growth("new"))
 	for _, want := range []int{1, 1, 2, 0} {
@@ -144,7 +144,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	}
 }
 
-// answers returns everything that a copy must contain.
+// answers returns all data that a copy must contain.
 func answers(f *fixture, s operable) map[string]string {
 	f.Helper()
 	ctx, list := f.Context(), make(map[string]string)
@@ -167,7 +167,7 @@ func answers(f *fixture, s operable) map[string]string {
 	for _, i := range sessions {
 		session, entries, err := s.Transcript(ctx, i.Conversation)
 		for k := range entries {
-			entries[k].Turn = "" // old entries get a turn
+			entries[k].Turn = "" // copying gives old entries a turn
 		}
 		note("transcript of "+i.Conversation.String(), err, session, entries)
 	}
@@ -180,7 +180,7 @@ func answers(f *fixture, s operable) map[string]string {
 	moves, err := s.Moves(ctx)
 	note("moves", err, moves)
 	resume, err := s.Resume(ctx, "tg")
-	resume.Received = nil // a SQLite store is not shared, so it returns none
+	resume.Received = nil // an SQLite store is not shared, so it returns no received messages
 	note("resume", err, resume)
 	facts, err := s.Facts(ctx, ada())
 	note("facts", err, facts)
@@ -205,8 +205,8 @@ func BenchmarkPostgreSQLRecord(b *testing.B) {
 	})
 }
 
-// benchmarkPostgres makes calls first in 1 conversation, then in 50 conversations at once. The server syncs to the
-// disk.
+// benchmarkPostgres calls do first in 1 conversation, then in 50 conversations at the same time. The server syncs to
+// the disk.
 func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
 	server := pgtest.Start(b, true)
 	_, dsn := server.Create(b, "")

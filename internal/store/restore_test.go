@@ -27,8 +27,8 @@ func restoreAt() store.Options {
 	return store.Options{Now: func() time.Time { return now }}
 }
 
-// A backup replaces the store. The replaced store is kept with its write-ahead log, and a second restore does not
-// replace it.
+// A backup replaces the store. The replaced store is kept with its write-ahead log. A second restore does not
+// overwrite the kept store.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t), t.TempDir()
@@ -144,14 +144,14 @@ func TestRestoreRefuses(t *testing.T) {
 			if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 				t.Errorf("the store was changed (%v)", err)
 			}
-			if names, err := filepath.Glob(path + ".*"); err != nil || len(names) > 1 { // only the lock file
+			if names, err := filepath.Glob(path + ".*"); err != nil || len(names) > 1 { // only the lock file may exist
 				t.Errorf("got %q, %v, want nothing new", names, err)
 			}
 		})
 	}
 }
 
-// Reading a closed store, or the store of a killed process, creates no files beside it.
+// Reading a store creates no files beside it, whether the store was closed or its process was killed.
 func TestReadingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// slowDisk is SQLite's file access, with slower syncs for the files of some directories.
+// slowDisk replaces SQLite's access to files: syncing the files in some directories takes longer.
 // https://www.sqlite.org/vfs.html
 type slowDisk struct {
 	open uintptr // SQLite's own xOpen
@@ -20,7 +20,7 @@ type slowDisk struct {
 	mu     sync.Mutex
 	dirs   map[string]*slowDir
 	files  map[uintptr]slowFile // by SQLite's file handle
-	tables map[uintptr]uintptr  // original method tables of files, and the slow versions
+	tables map[uintptr]uintptr  // SQLite's method tables of files, with the slow version of each
 }
 
 // slowFile is an open file in a slow directory.
@@ -39,12 +39,12 @@ type slowDir struct {
 // span is the time from the beginning to the end of something.
 type span struct{ from, to time.Time }
 
-// slowed is the file access of every store in these tests. Only installDisk sets it, before the tests run.
+// slowed is the access to files that all stores in these tests use. Only installDisk sets it, before the tests run.
 var slowed = &slowDisk{
 	dirs: map[string]*slowDir{}, files: map[uintptr]slowFile{}, tables: map[uintptr]uintptr{},
 }
 
-// installDisk makes slowed the file access that SQLite uses by default.
+// installDisk makes SQLite use slowed for all files.
 func installDisk() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -66,10 +66,11 @@ func installDisk() error {
 	return nil
 }
 
-// pointer returns a pointer to an address from SQLite. The garbage collector does not move SQLite's memory.
+// pointer converts an address in SQLite's memory to a pointer. The garbage collector does not move this memory.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// address returns the address of f at which SQLite calls it. SQLite is translated to Go here.
+// address returns the address under which SQLite can call f. The SQLite in these tests is C code that was translated
+// to Go.
 func address(f any) uintptr {
 	type iface [2]uintptr
 	return (*iface)(unsafe.Pointer(&f))[1]
@@ -114,7 +115,7 @@ func syncSlowly(tls *libc.TLS, file uintptr, flags int32) int32 {
 	return rc
 }
 
-// slowDirOf makes each sync of the files in a directory take the given time.
+// slowDirOf makes each sync of a file in a directory take the given time.
 func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(dir)
@@ -135,12 +136,12 @@ func (d *slowDir) wait(began time.Time) {
 	d.done = append(d.done, span{began, time.Now()})
 }
 
-// beside returns the part of a call's duration during which no sync was running.
+// beside returns for how long a call took while no sync was running.
 func (d *slowDir) beside(call span) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rest, at := call.to.Sub(call.from), call.from
-	for _, s := range d.done { // ordered by the time at which they ended
+	for _, s := range d.done { // ordered by the end of the syncs
 		from, to := later(s.from, at), s.to
 		if call.to.Before(to) {
 			to = call.to

@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// Texts are deleted when they are no longer needed. Only the history keeps them.
+// The store deletes texts that are no longer needed. Only the history keeps texts.
 func TestTextsAreRemoved(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -96,7 +96,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("got %+v, want one of each but unfinished turns, no problems", rep)
 	}
 	clock.advance(1000 * 24 * time.Hour)
-	sweep(0, store.Swept{}) // 0 keeps the history
+	sweep(0, store.Swept{}) // with 0 as retention, the history is kept
 }
 
 func TestBackupIsAStore(t *testing.T) {
@@ -114,7 +114,7 @@ func TestBackupIsAStore(t *testing.T) {
 	f.fails(s.Backup(t.Context(), filepath.Join(file, "no directory")))
 }
 
-// The copy for a backup overwrites no file, is readable only by its owner, and is removed if the backup fails.
+// Backup overwrites no file. Only the owner can read the copy. If the backup fails, the copy is deleted.
 func TestBackupBesideOthers(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -158,7 +158,7 @@ func TestCancelledContext(t *testing.T) {
 	f.waits()
 }
 
-// Calls that wait for the disk share one sync. A call that fails or is cancelled does not affect the others.
+// Calls that wait for the disk share one sync. A call that fails or is canceled does not affect the other calls.
 func TestCallsThatWaitShareASync(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 				}
 			})
 		}
-		synctest.Wait() // all of them wait for the writer
+		synctest.Wait() // all calls wait for the writer
 		leave()
 		synctest.Wait()
 		release()
@@ -206,7 +206,7 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 	})
 }
 
-// A call that breaks a shared transaction does not break the other calls in it.
+// If one call makes a shared transaction fail, the other calls in this transaction succeed nevertheless.
 func TestBrokenCallAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -234,7 +234,7 @@ func TestBrokenCallAffectsNoOther(t *testing.T) {
 	f.waits("tg:1/2", "tg:1/1!")
 }
 
-// newFixture returns a store with a clock. It is closed at the end of the test.
+// newFixture returns a store with a clock that the test sets. The store is closed at the end of the test.
 func newFixture(t *testing.T) (*fixture, *store.Store, *clock) {
 	t.Helper()
 	c := &clock{}
@@ -251,7 +251,7 @@ func newFixture(t *testing.T) (*fixture, *store.Store, *clock) {
 	return &fixture{T: t, Store: s}, s, c
 }
 
-// clock is a clock that a test sets. The zero value shows a fixed time.
+// clock is a clock that a test sets. A clock with the zero value shows a fixed time.
 type clock struct {
 	mu      sync.Mutex
 	elapsed time.Duration

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// exchanges is the part of a store that the API server uses.
+// exchanges contains the methods of a store that the API server uses.
 type exchanges interface {
 	SaveExchange(ctx context.Context, x chat.Exchange) error
 	Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error)
@@ -42,7 +42,7 @@ func testExchanges(f *fixture) {
 	newest := entries[1].ID
 	save("b", newest, "three")
 	f.keeps(c, "", "a laptop: one", "a laptop: two", "b laptop: three")
-	// If data is erased while a turn runs, the turn does not store it again. The turn's usage counts.
+	// If the history is erased while a turn runs, the turn's entries are not stored. The turn's usage is counted.
 	f.must(f.Forget(f.Context(), c))
 	save("c", newest, "four")
 	f.keeps(c, "")

@@ -48,7 +48,7 @@ func testParts(f *fixture) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
 	f.must(f.Note(f.Context(), "t", step(chat.StepAnswered, "d", "z")))
-	first.Cursor = false // the part's text has not changed, so its number of steps stays
+	first.Cursor = false // the text of the part has not changed, so its number of steps stays
 	f.must(f.Record(f.Context(), "t", first))
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
@@ -60,8 +60,8 @@ func testParts(f *fixture) {
 	}
 }
 
-// An edited message either waits or belongs to a turn. The turn then loses its steps and its parts' source for the
-// old text.
+// An edited message either waits or belongs to a turn. The steps and the source of the parts of this turn are about
+// the old text, so they are deleted.
 func testRevise(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -141,7 +141,7 @@ func testBlocks(f *fixture) {
 	}
 }
 
-// Callers may change arguments and results after a call.
+// After a call, the caller may change the arguments and the results without changing the store.
 func testCopies(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.accept(c, "1")

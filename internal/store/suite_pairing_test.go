@@ -37,7 +37,7 @@ func testPairingRequests(f *fixture) {
 	f.must(f.Admit(ctx, chat.Admission{Person: ada(), At: start}))
 	check(same)
 
-	// The number of waiting people with valid codes is limited for each endpoint.
+	// The number of people with valid codes is limited for each endpoint.
 	late := func(n int) chat.PairingRequest {
 		user := chat.UserID(fmt.Sprint("late", n))
 		return chat.PairingRequest{Person: chat.Person{Endpoint: "tg", User: user}, Code: string(user), At: start.Add(chat.PairingLife + time.Duration(n)*time.Second)}

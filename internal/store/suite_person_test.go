@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// plainSteps returns a journal in which empty and missing values are equal.
+// plainSteps returns a journal in which an empty body and a missing body are equal.
 func plainSteps(steps []chat.Step) (list []chat.Step) {
 	for _, s := range steps {
 		if len(s.Body) == 0 {
@@ -22,7 +22,7 @@ func plainSteps(steps []chat.Step) (list []chat.Step) {
 	return list
 }
 
-// notes compares the journal of the only unfinished turn.
+// notes checks the journal of the only unfinished turn.
 func (f *fixture) notes(want ...chat.Step) {
 	f.Helper()
 	if got := plainSteps(f.unfinished().Steps); !reflect.DeepEqual(got, want) {
@@ -108,7 +108,7 @@ func testNotesFenced(f *fixture) {
 	f.fails(f.Note(ctx, "2"))
 	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
-	f.must(f.Note(ctx, "2", used)) // the usage counts nevertheless
+	f.must(f.Note(ctx, "2", used)) // usage is accepted nevertheless
 	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }
@@ -160,7 +160,8 @@ func testConsents(f *fixture) {
 	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
 		f.Errorf("got %v, %v, want no other tool", may, err)
 	}
-	// The approval has no expiry, and keeps its conversation even if nothing else is stored there.
+	// A permanent approval does not expire. It prevents its conversation from being deleted, even if nothing else is
+	// stored there.
 	time.Sleep(1000 * 24 * time.Hour)
 	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
@@ -198,7 +199,7 @@ func testConsentsMove(f *fixture) {
 	ctx := f.Context()
 	thread := chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "t"}
 	f.must(f.Consent(ctx, group(), "ada", "buy"))
-	f.must(f.Consent(ctx, thread, "eve", "buy")) // there is no such approval in the other conversation
+	f.must(f.Consent(ctx, thread, "eve", "buy")) // the other conversation has no such approval
 	f.must(f.Consent(ctx, supergroup(), "ada", "buy"))
 	f.must(f.Consent(ctx, supergroup(), "eve", "buy"))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
@@ -213,7 +214,7 @@ func testConsentsMove(f *fixture) {
 	f.consents(thread, "eve")
 }
 
-// knows compares a person's facts, as "ID text".
+// knows checks the facts of a person, given as "ID text".
 func (f *fixture) knows(p chat.Person, want ...string) {
 	f.Helper()
 	facts, err := f.Facts(f.Context(), p)
@@ -239,8 +240,8 @@ func (f *fixture) rememberAll(p chat.Person, texts ...string) {
 	}
 }
 
-// A fact is stored once, even if it is added repeatedly or in different case. The number of a person's facts is
-// limited, also for concurrent calls.
+// A fact is stored once, even if it is added again, or with other upper-case and lower-case letters. The number of
+// facts of a person is limited, even if calls run at the same time.
 func testFactsOnce(f *fixture) {
 	ctx := f.Context()
 	remembers := func(text string, want chat.Remembered) {
@@ -268,7 +269,8 @@ func testFactsOnce(f *fixture) {
 	f.rememberAtOnce(f.Store)
 }
 
-// rememberAtOnce makes several stores add the same facts at the same time. The facts are more than a person may have.
+// rememberAtOnce makes several stores add the same facts at the same time. These are more facts than a person may
+// have.
 func (f *fixture) rememberAtOnce(stores ...gateway.Facts) {
 	f.Helper()
 	const most, told = 4, 6
@@ -365,7 +367,7 @@ func testFactNumbers(f *fixture) {
 	f.knows(eve(), want...)
 }
 
-// A fact applies to the person in all conversations, and it has no expiry.
+// The facts of a person apply in all conversations, and they do not expire.
 func testFactsStay(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, ada().User, growth("said"))

@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// shared is the store as one of several processes uses it.
+// shared is a store that several processes share, as one of these processes uses it.
 type shared interface {
 	gateway.Store
 	gateway.Replicas
@@ -24,14 +24,14 @@ type shared interface {
 
 var _ shared = (*memory.Store)(nil)
 
-// cluster is the store of one test with several processes.
+// cluster is a store of a test in which several processes share the store.
 type cluster struct {
 	*testing.T
 	open  func(context.Context) (shared, error) // opens the store for another process
 	sleep func(time.Duration)                   // lets time pass on the store's clock
 }
 
-// TestMemoryReplicas runs the suite for processes that share the store in memory.
+// TestMemoryReplicas runs the suite of tests for processes that share a store in memory.
 func TestMemoryReplicas(t *testing.T) {
 	t.Parallel()
 	replicaSuite(t, func(t *testing.T, run func(*cluster)) {
@@ -42,7 +42,7 @@ func TestMemoryReplicas(t *testing.T) {
 	})
 }
 
-// replicaSuite runs the tests of every store that several processes can share. place runs a test with an empty store.
+// replicaSuite runs the tests for stores that several processes can share. place runs a test with an empty store.
 func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 	for _, test := range []struct {
 		name string
@@ -105,7 +105,7 @@ func (p *process) renew() []chat.Replica {
 	return list
 }
 
-// take takes all work, and returns the ids of the messages and of the turns.
+// take takes all work, and returns the ids of the taken messages and turns.
 func (p *process) take() (messages, turns []string) {
 	p.Helper()
 	p.call++
@@ -126,7 +126,7 @@ func (p *process) taken(orphans int) chat.Taken {
 	return taken
 }
 
-// takes takes all work and compares it.
+// takes takes all work and checks it.
 func (p *process) takes(messages, turns []string) {
 	p.Helper()
 	if m, t := p.take(); !slices.Equal(m, messages) || !slices.Equal(t, turns) {
@@ -143,7 +143,7 @@ func (p *process) receives(want bool) {
 	}
 }
 
-// hears starts listening. The returned function returns the signals since its last call.
+// hears starts listening. It returns a function that returns the signals since the last call of this function.
 func (p *process) hears() func() chat.Signal {
 	p.Helper()
 	heard := make(chan chat.Signal, 100)
@@ -237,7 +237,7 @@ func testReplicaChats(c *cluster) {
 		a.accept(private(id), "m"+chat.MessageID(id))
 	}
 	b.takes([]string{"m5", "m6", "m7"}, nil)
-	a.accept(private(chat.ChatID(mine[0][1:])), "more") // the owner of the chat is alive
+	a.accept(private(chat.ChatID(mine[0][1:])), "more") // the owner of this chat is alive
 	a.takes([]string{"more"}, nil)
 }
 
@@ -246,7 +246,7 @@ func testReplicaTake(c *cluster) {
 	to := private("1")
 	a.accept(to, "1", "2")
 	a.call = 1
-	for range 2 { // the response may have been lost
+	for range 2 { // call again, as if the response was lost
 		if got := a.taken(0); len(got.Messages) != 2 || got.Messages[0].Message.ID != "1" || got.Messages[1].Message.ID != "2" || got.Messages[0].Conversation != to {
 			c.Fatalf("got %+v", got)
 		}
@@ -270,7 +270,7 @@ func testReplicaOrphans(c *cluster) {
 	a.begin("t", to, "1")
 	a.must(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")))
 	a.must(a.Record(a.Context(), "t", chat.Part{State: chat.PartStands, Ref: chat.MessageRef{ID: "9"}, Key: "t-0", Text: "x"}))
-	b.accept(waits, "2") // the chat belongs to b, because a already has one
+	b.accept(waits, "2") // b owns this chat, because a already owns one
 	b.takes([]string{"2"}, nil)
 	for range 2 {
 		c.sleep(chat.LeaseTime - time.Second)
@@ -280,7 +280,7 @@ func testReplicaOrphans(c *cluster) {
 	if got := b.taken(0); len(got.Turns) > 0 {
 		c.Fatalf("took %+v without room for orphans", got)
 	}
-	for range 2 { // the response may have been lost
+	for range 2 { // call again, as if the response was lost
 		got := b.taken(1)
 		if len(got.Turns) != 1 || len(got.Messages) > 0 || !reflect.DeepEqual(got.Chats, []chat.Conversation{to}) {
 			c.Fatalf("got %+v", got)
@@ -291,12 +291,12 @@ func testReplicaOrphans(c *cluster) {
 	}
 	b.takes(nil, nil)
 	b.must(b.Release(b.Context(), "t"))
-	b.takes(nil, nil) // Take returned these messages before, as part of the turn
+	b.takes(nil, nil) // Take has already returned these messages, as part of the turn
 	b.waits("tg:1/1", "tg:2/2")
 }
 
-// writes returns the results of the writes that need ownership of a conversation. The conversation has the unfinished
-// turn t and the waiting message 2.
+// writes makes all writes that only the owner of a conversation may make, and returns their results. The conversation
+// has the unfinished turn t and the waiting message 2.
 func writes(p *process, to chat.Conversation) map[string]error {
 	ctx := p.Context()
 	out := map[string]error{
@@ -375,7 +375,7 @@ func testReplicaFree(c *cluster) {
 	}
 	b.accept(to, "2")
 	b.takes([]string{"2"}, nil)
-	a.must(a.Free(a.Context(), true, to)) // changes nothing, because the chat does not belong to a
+	a.must(a.Free(a.Context(), true, to)) // changes nothing, because a does not own the chat
 	b.begin("u", to, "2")
 	b.must(b.Free(b.Context(), true, to))
 	a.call++
@@ -421,7 +421,7 @@ func testReplicaForward(c *cluster) {
 	b.must(b.Free(b.Context(), false, to))
 	forward(false)
 
-	// If no replica runs the endpoint of a chat, Forward refuses the message: nobody would handle it.
+	// If no replica runs the endpoint of a chat, Forward refuses the message, because no replica would handle it.
 	b.accept(to, "3")
 	forward(true)
 	other := c.process("dc")
@@ -451,7 +451,7 @@ func testReplicaReceive(c *cluster) {
 	if err != nil || from.Cursor != "c1" {
 		c.Fatalf("got %+v, %v", from, err)
 	}
-	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // another replica's search needs these
+	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // another replica needs these messages for its search
 		c.Fatalf("got %+v", got)
 	}
 	b.must(b.Yield(b.Context(), "tg")) // b is not the receiver
@@ -526,8 +526,8 @@ func testReplicaSignals(c *cluster) {
 	}
 }
 
-// Many people send pairing requests at the same time to different replicas. The number of waiting requests stays within
-// the endpoint's limit.
+// Many people send pairing requests to different replicas at the same time. The number of waiting requests does not
+// exceed the endpoint's limit.
 func testReplicaPairing(c *cluster) {
 	replicas := []*process{c.process("tg"), c.process("tg"), c.process("tg")}
 	refused := make(chan error, 12)
@@ -583,7 +583,7 @@ func testReplicaClaims(c *cluster) {
 	a.must(a.Unregister(a.Context()))
 	want[0].Dead, want[1].Dead = true, true
 	sees(want...)
-	for range 3 { // longer than the Window of second, but not of minute
+	for range 3 { // longer than the window of the limit second, but not of minute
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -608,7 +608,7 @@ func testReplicaMove(c *cluster) {
 	a.is(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 }
 
-// The turns of a person within a minute are counted over all replicas.
+// The turns of a person within a minute are counted across all replicas.
 func testReplicaTurns(c *cluster) {
 	a, b := c.process(), c.process()
 	ann, ben := chat.Person{Endpoint: "tg", User: "ann"}, chat.Person{Endpoint: "tg", User: "ben"}

@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// ask runs a turn of a person that adds a growth.
+// ask runs a turn that a person asked, and adds a growth to its session.
 func (f *fixture) ask(id string, c chat.Conversation, u chat.UserID, g chat.Growth) {
 	f.Helper()
 	f.run(id, c, u, "")
 	f.must(f.End(f.Context(), id, g))
 }
 
-// run begins a turn with its own message.
+// run begins a turn for a message of its own.
 func (f *fixture) run(id string, c chat.Conversation, u chat.UserID, replaces string) {
 	f.Helper()
 	m := chat.MessageID("of " + id)
@@ -42,7 +42,7 @@ func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 	return s, list
 }
 
-// keeps compares the summary and the entries of a session.
+// keeps checks the summary and the entries of a session.
 func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	f.Helper()
 	s, got := f.session(c)
@@ -51,7 +51,8 @@ func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	}
 }
 
-// upto returns a summary of all entries except the newest ones; but says how many it leaves out.
+// upto returns a summary that covers all entries except the newest ones. but is the number of entries that it does not
+// cover.
 func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Compaction {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -105,7 +106,7 @@ func testJoin(f *fixture) {
 	f.waits("tg:1/5", "tg:2/2", "tg:1/3!", "tg:1/1!", "tg:1/2!")
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
-	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // the usage counts anyway, once
+	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // the usage is counted once, although the turn was released
 	pending, err := f.Pending(ctx)
 	f.must(err)
 	if len(pending) != 4 || pending[1].Message.ID != "2" || pending[1].Begun != 0 {
@@ -162,7 +163,7 @@ func testCompaction(f *fixture) {
 	if s, _ := f.session(c); s.Compactions != 2 || !s.At.Equal(start.Add(time.Second)) {
 		f.Errorf("got %+v, want two compactions", s)
 	}
-	f.ask("4", c, "u", chat.Growth{Compaction: less}) // the summary covers fewer entries than the stored one
+	f.ask("4", c, "u", chat.Growth{Compaction: less}) // this summary covers fewer entries than the stored one
 	f.keeps(c, "abc", "3 u: d")
 	f.ask("5", c, "u", chat.Growth{Compaction: f.upto(c, "all", 0)})
 	f.keeps(c, "all")
@@ -197,19 +198,19 @@ func testUndo(f *fixture) {
 	f.must(f.End(ctx, "beside", growth("f")))
 	f.run("late", c, "u", "")
 	undoes("beside: d", "beside: f")
-	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // the late summary contains undone messages
+	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // this summary contains messages that were undone
 	undoes("3: e")
 	f.reopen()
 	undoes("2: c")
 	f.keeps(c, "a", "1 u: b")
-	undoes("1: b") // the summarized turn is not undone
+	undoes("1: b") // a turn that is summarized can't be undone
 	undoes()
 	f.keeps(c, "a")
 	f.keeps(private("2"), "", "other u: x")
 }
 
-// testUndoSays checks that an undo and the answer to its command are stored together, so that the command is not
-// executed twice.
+// testUndoSays checks that an undo and the answer to its command are stored in one transaction. So the command can't
+// be executed twice.
 func testUndoSays(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, "u", growth("a"))
@@ -243,7 +244,7 @@ func testReplaces(f *fixture) {
 	f.run("nothing", c, "u", "first")
 	f.must(f.Decide(ctx, "nothing", decision("x")))
 	f.must(f.End(ctx, "nothing", chat.Growth{}))
-	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // no turn replaced it
+	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // no turn replaced this turn
 	f.run("not here", c, "u", "elsewhere")
 	f.must(f.End(ctx, "not here", growth("d")))
 	f.run("again", c, "u", "first")
@@ -287,15 +288,15 @@ func testErase(f *fixture) {
 	f.fails(f.Decide(ctx, "hers", chat.Decision{Growth: late}))
 	f.must(f.End(ctx, "hers", late))
 	f.must(f.End(ctx, "eve's", late))
-	f.keeps(c, "", "2 eve: c", "eve's eve: late") // the summary may mention the erased entries
+	f.keeps(c, "", "2 eve: c", "eve's eve: late") // this summary may mention the erased entries
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
-	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // the usage stays after an erasure
+	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // an erasure does not delete usage
 	if s, _ := f.session(c); s.Model != "m" || s.Compactions != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}
 }
 
-// uses compares the numbers of prompt tokens and turns.
+// uses checks the numbers of prompt tokens and of turns.
 func (f *fixture) uses(of chat.UsageOf, prompt, turns int) {
 	f.Helper()
 	u, err := f.Used(f.Context(), of)
@@ -325,7 +326,7 @@ func testUsed(f *fixture) {
 	time.Sleep(24 * time.Hour)
 	ten := []chat.Usage{{Prompt: 10, Calls: 1}}
 	f.run("2", c, "ada", "")
-	for range 2 { // neither repeated call is counted again
+	for range 2 { // the repeated calls are not counted again
 		f.must(f.Decide(ctx, "2", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	}
 	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // the turn's decision already contained this usage
@@ -335,7 +336,7 @@ func testUsed(f *fixture) {
 	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
 	f.ask("5", slack, "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("6", c, "ada", "")
-	f.must(f.Forget(ctx, c)) // the tokens count anyway
+	f.must(f.Forget(ctx, c)) // the tokens are counted nevertheless
 	f.fails(f.Decide(ctx, "6", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	f.must(f.End(ctx, "6", chat.Growth{Undecided: ten}))
 	f.reopen()
@@ -354,7 +355,7 @@ func testUsed(f *fixture) {
 	f.uses(chat.UsageOf{From: today.Add(time.Millisecond)}, 0, 0)
 }
 
-// Two sessions with summaries are merged. Each entry is then either in the history or covered by a summary.
+// If two sessions with summaries are merged, each entry is either in the history or covered by a summary.
 func testMoveSessions(f *fixture) {
 	ctx := f.Context()
 	f.ask("a1", group(), "u", growth("1"))
@@ -375,7 +376,7 @@ func testMoveSessions(f *fixture) {
 	f.keeps(supergroup(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5")
 	f.must(f.End(ctx, "knows a", chat.Growth{Compaction: fold}))
 	f.must(f.End(ctx, "knows b", chat.Growth{Compaction: f.upto(group(), "to 5", 0)}))
-	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // neither summary covers both
+	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // neither of the two summaries covers both chats
 	f.ask("c1", group(), "u", chat.Growth{Compaction: f.upto(group(), "to 4", 1), Usage: used})
 	f.keeps(group(), "to 4", "a4 u: 5")
 	f.uses(chat.UsageOf{Conversation: group()}, 2, 2)
@@ -390,7 +391,7 @@ func testMoveSessions(f *fixture) {
 	if s, _ := f.session(private("3")); s.Model != "mine" || s.Compactions != 3 {
 		f.Errorf("got %+v, want the model of the chat that was there, and all compactions", s)
 	}
-	// The summarized entries are part of the history again, each once.
+	// The summarized entries are part of the history again, each of them once.
 	_, err := f.Erase(ctx, private("3"), "nobody")
 	f.must(err)
 	_, got := f.session(private("3"))

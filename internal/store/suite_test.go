@@ -21,10 +21,10 @@ var (
 	_ gateway.Store = (*memory.Store)(nil)
 )
 
-// opener opens the same store each time.
+// opener opens the same store each time that it is called.
 type opener func(context.Context) (gateway.Store, error)
 
-// sqliteOpener returns an opener of the store in dir.
+// sqliteOpener returns an opener of the store in the directory dir.
 func sqliteOpener(dir string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
@@ -35,13 +35,14 @@ func sqliteOpener(dir string) opener {
 	}
 }
 
-// memoryOpener returns a function that opens the same data in memory each time, like a store that survives a restart.
+// memoryOpener returns an opener that returns the same store in memory each time, as if the store had survived a
+// restart.
 func memoryOpener() opener {
 	m := memory.New()
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 
-// SQLite and the store in memory must behave equally, because the simulation uses the store in memory.
+// The SQLite store and the store in memory must behave equally, because the simulation uses the store in memory.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -57,7 +58,7 @@ func TestMemory(t *testing.T) {
 	suite(t, func(*testing.T) opener { return memoryOpener() })
 }
 
-// fixture is the store of one test.
+// fixture is the store of a test, with methods that check it.
 type fixture struct {
 	*testing.T
 	gateway.Store
@@ -80,7 +81,7 @@ func (f *fixture) close() {
 	}
 }
 
-// durable is a store that can be closed and opened again, and that deletes expired data.
+// durable is a store that can be closed and opened again, and that can delete expired data.
 type durable interface {
 	gateway.Store
 	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
@@ -94,7 +95,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// fails checks that a call failed. Each store has its own errors.
+// fails checks that a call has failed. It accepts any error, because the stores return different errors.
 func (f *fixture) fails(err error) {
 	f.Helper()
 	if err == nil {
@@ -109,7 +110,7 @@ func (f *fixture) is(err, want error) {
 	}
 }
 
-// accept stores new messages.
+// accept stores new messages with these ids.
 func (f *fixture) accept(c chat.Conversation, ids ...chat.MessageID) {
 	f.Helper()
 	for _, id := range ids {
@@ -121,7 +122,8 @@ func (f *fixture) accept(c chat.Conversation, ids ...chat.MessageID) {
 	}
 }
 
-// waiting returns "conversation/message" for all unfinished messages, with "!" after those of an unfinished turn.
+// waiting returns the ids of all unfinished messages as "conversation/message". A "!" follows if the message belongs
+// to an unfinished turn.
 func (f *fixture) waiting() []string {
 	f.Helper()
 	list := []string{}
@@ -154,7 +156,7 @@ func (f *fixture) begin(id string, c chat.Conversation, ids ...chat.MessageID) {
 	f.must(f.Begin(f.Context(), turnOf(id, c, ids...)))
 }
 
-// remember adds entries to a history, with a turn of their own.
+// remember adds entries to a history, in a turn of their own.
 func (f *fixture) remember(c chat.Conversation, entries ...string) {
 	f.Helper()
 	id := chat.MessageID("remember " + entries[0])
@@ -163,7 +165,7 @@ func (f *fixture) remember(c chat.Conversation, entries ...string) {
 	f.must(f.End(f.Context(), string(id), growth(entries...)))
 }
 
-// remembers checks that a history consists of these entries.
+// remembers checks that a history consists of exactly these entries.
 func (f *fixture) remembers(c chat.Conversation, want ...string) {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -214,7 +216,7 @@ func growth(history ...string) (g chat.Growth) {
 
 func private(id chat.ChatID) chat.Conversation { return chat.Conversation{Endpoint: "tg", Chat: id} }
 
-// plain returns a turn in which empty and missing values are equal, with comparable times.
+// plain returns a turn in which empty and missing values are equal, and times are comparable.
 func plain(t chat.Turn) chat.Turn {
 	t.Began = t.Began.UTC().Truncate(time.Millisecond)
 	if len(t.Ending) == 0 {
@@ -227,8 +229,8 @@ func plain(t chat.Turn) chat.Turn {
 	return t
 }
 
-// suite runs the tests of every store. place returns a function that opens a test's store. The tests run in virtual
-// time.
+// suite runs the tests that every store must pass, in virtual time. place returns a function that opens a test's
+// store.
 func suite(t *testing.T, place func(*testing.T) opener) {
 	for _, test := range []struct {
 		name string
@@ -398,8 +400,8 @@ func testResume(f *fixture) {
 	}
 }
 
-// testPlaces checks the places in which turns began: each place once, the newest first, even after the turns have
-// ended.
+// testPlaces checks the list of places in which turns began. Each place is listed once, the newest first, even after
+// the turns have ended.
 func testPlaces(f *fixture) {
 	one, two := private("1"), chat.Conversation{Endpoint: "tg", Chat: "2", Thread: "t"}
 	for i, c := range []chat.Conversation{one, two, one, {Endpoint: "other", Chat: "3"}} {
@@ -456,7 +458,7 @@ func testTurn(f *fixture) {
 	}
 }
 
-// The answer to a command is known when its turn begins, so the model is never called for it.
+// When the turn for a command begins, the answer is already known, so the model is not called for this turn.
 func testDecidedFromTheStart(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -477,7 +479,7 @@ func testDecidedFromTheStart(f *fixture) {
 	f.waits()
 }
 
-// A message that crashes the process three times is not answered again.
+// A message during whose turn the process has crashed three times is not answered again.
 func testRerun(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -491,7 +493,7 @@ func testRerun(f *fixture) {
 	f.must(f.Release(f.Context(), "t"))
 	pending, err := f.Pending(f.Context())
 	f.must(err)
-	if len(pending) != 1 || pending[0].Begun != 2 { // Begun is 2, not 3: a release does not count as a crash
+	if len(pending) != 1 || pending[0].Begun != 2 { // 2, not 3, because a release does not count as a crash
 		f.Fatalf("got %+v, want message 1, begun twice", pending)
 	}
 	f.begin("t2", c, "1")
@@ -517,7 +519,7 @@ func testBeginUnknown(f *fixture) {
 	f.waits("tg:1/1")
 }
 
-// A command is answered while a model's turn runs. Neither turn takes messages from the other.
+// A command is answered while a turn of the model runs. Neither of the two turns takes messages from the other.
 func testSideBySide(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2")
@@ -539,8 +541,8 @@ func testSideBySide(f *fixture) {
 	f.remembers(c, "command", "model")
 }
 
-// testTaken checks a new turn that answers a running turn's messages together with others. These messages then belong
-// to the new turn, and the old turn may still decide.
+// testTaken checks a new turn that answers the messages of a running turn together with other messages. The messages
+// then belong to the new turn. The old turn may still decide.
 func testTaken(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2", "3")
@@ -549,7 +551,7 @@ func testTaken(f *fixture) {
 	f.begin("new", c, "1", "3") // "new" answers message 1 together with a newer one
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
 	f.must(f.End(f.Context(), "old", growth("begun")))
-	f.waits("tg:1/1!", "tg:1/3!") // the other messages of "old" are finished; the one that "new" took is not
+	f.waits("tg:1/1!", "tg:1/3!") // the other messages of "old" are finished; "new" has taken this one
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
 	}
@@ -558,8 +560,8 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// If other turns have taken all messages of a turn, it answers nothing. It only cleans up the messages that it has
-// shown.
+// If other turns have taken all messages of a turn, the turn answers nothing. It only cleans up the messages that it
+// has shown.
 func testRobbed(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -589,7 +591,7 @@ func testEndHistory(f *fixture) {
 	f.accept(c, "1", "2", "3", "4")
 	for _, end := range []struct {
 		message chat.MessageID
-		forget  bool // the history is erased while the turn runs
+		forget  bool // the history is deleted while the turn runs
 		decide  bool
 		history []string
 		want    []string // the whole history afterwards
@@ -607,7 +609,7 @@ func testEndHistory(f *fixture) {
 		if end.forget {
 			f.must(f.Forget(f.Context(), c))
 		}
-		for range 2 { // a call with an unknown outcome is repeated
+		for range 2 { // call again, as after an unknown outcome
 			f.must(f.End(f.Context(), turn, growth(end.history...)))
 		}
 		f.reopen()

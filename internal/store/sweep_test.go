@@ -11,8 +11,8 @@ import (
 	"telex/internal/store"
 )
 
-// A sweep deletes thousands of expired rows in many transactions. Other writes run between these transactions and
-// wait for at most one of them.
+// A sweep deletes thousands of expired rows in many transactions. Between these transactions, other writes run. Each
+// of them waits for at most one transaction of the sweep.
 func TestSweepOfMuch(t *testing.T) {
 	t.Parallel()
 	messages := 3000
@@ -21,7 +21,7 @@ func TestSweepOfMuch(t *testing.T) {
 	}
 	f, s, clock := newFixture(t)
 	var writing sync.WaitGroup
-	for n := range 30 { // concurrently, because each one alone needs a sync
+	for n := range 30 { // in parallel, because each write alone would need a sync
 		writing.Go(func() {
 			c := private(chat.ChatID(strconv.Itoa(n)))
 			for i := range messages / 30 {

@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// trips counts the round trips to the server.
+// trips counts the round trips of a connection to the server.
 type trips struct{ n int }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -32,7 +32,7 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (*trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (*trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// cost is what a call costs the database: round trips, and rows that were read.
+// cost is the cost of a call to the database: the number of round trips, and the number of rows that the server read.
 type cost struct{ trips, rows int }
 
 // meter measures the cost of calls.
@@ -67,7 +67,7 @@ func (m *meter) read() (rows int) {
 	return rows
 }
 
-// of returns the average cost of n calls.
+// of returns the average cost of n calls of do.
 func (m *meter) of(n int, do func(i int) error) cost {
 	m.Helper()
 	_, err := m.pool.Exec(m.Context(), "UPDATE replica SET expires = clock_timestamp() + interval '1 hour'")
@@ -81,7 +81,8 @@ func (m *meter) of(n int, do func(i int) error) cost {
 	return cost{trips / n, (m.read() - rows) / n}
 }
 
-// fill runs statements on the metered connection. Later measurements don't count the rows that they read.
+// fill runs statements on the metered connection. The rows that these statements read are not counted in later
+// measurements.
 func (m *meter) fill(statements ...string) {
 	m.Helper()
 	for _, one := range statements {
@@ -141,7 +142,7 @@ func (m *meter) costs(round string) map[string]cost {
 	return costs
 }
 
-// The cost of a call grows neither with the number of conversations nor with the number of finished turns and
+// The cost of a call does not grow with the number of conversations, nor with the number of finished turns and
 // messages.
 func TestPostgreSQLCallsAreFlat(t *testing.T) {
 	t.Parallel()
@@ -161,8 +162,8 @@ func TestPostgreSQLCallsAreFlat(t *testing.T) {
 		SELECT 'tg', c.chat, '', 'm' || i, c.id, '', now(), now() FROM generate_series(1, 100000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`,
 		"ANALYZE")
 	m.costs("planned again")
-	// These waiting messages arrive after the database has collected its statistics, so the statistics don't know
-	// them.
+	// These waiting messages arrive after PostgreSQL has collected its statistics, so the statistics don't include
+	// these messages.
 	m.fill(
 		`INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, accepted_at, given, body)
 		SELECT 'tg', c.chat, '', 'w' || i, c.id, '', now(), 1, '{}' FROM generate_series(1, 5000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`)

@@ -31,7 +31,7 @@ func TestPostgreSQLRefusesParameters(t *testing.T) {
 	}
 }
 
-// An error is one line, even if several hosts were tried.
+// An error of the database is on one line, even if the driver tried several hosts.
 func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -45,8 +45,8 @@ func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// An unused database is reported as empty, not as one of an older telex. A database of another program stays
-// unchanged.
+// A database without tables is reported as empty, not as a database of an older telex. The database of another program
+// is not changed.
 func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

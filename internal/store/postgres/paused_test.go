@@ -11,8 +11,8 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// A process that is paused in a transaction keeps the row of a chat locked. When its lease has ended, another process
-// soon gets the chat.
+// If a process is paused during a transaction, it keeps the row of a chat locked. When the process's lease has ended,
+// another process soon becomes the chat's owner.
 func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -46,7 +46,7 @@ func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	}
 }
 
-// A lease is renewed even while all other connections are in use.
+// A replica can renew its lease even while all other connections are in use.
 func TestPostgreSQLRenewsWhileBusy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

@@ -18,14 +18,14 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// program is a build of this package that knows its own list of migrations.
+// program is a release of telex that knows its own list of migrations.
 type program struct {
 	*testing.T
 	dsn   string
 	knows schemas
 }
 
-// newProgram returns the build with the current migrations.
+// newProgram returns the release with the current migrations.
 func newProgram(t *testing.T, dsn string) program {
 	knows, err := known()
 	p := program{t, dsn, knows}
@@ -33,7 +33,7 @@ func newProgram(t *testing.T, dsn string) program {
 	return p
 }
 
-// after returns the build of the next release, which has one more migration.
+// after returns the release after p, which has one more migration.
 func (p program) after(oldest int64, migration string) program {
 	files := fstest.MapFS{}
 	list, err := fs.ReadDir(p.knows.files, ".")
@@ -109,8 +109,8 @@ func (p program) fails(err, want error, text string) {
 	}
 }
 
-// Rolling upgrade: two consecutive releases run at the same time. A migration is refused while an older program runs
-// that could not work with the new schema.
+// In a rolling upgrade, two consecutive releases run at the same time. While an older program runs that could not use
+// the new schema, the migration is refused.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true) // Check would report a server without syncs as a risk
@@ -122,7 +122,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	first := old.runs("old")
 	old.answers(first, 1, "m1")
 	next := expand.runs("next")
-	old.answers(first, 2, "m2") // the old program continues to work
+	old.answers(first, 2, "m2") // the old program continues to answer messages
 	expand.answers(next, 1, "m3")
 	again, err := old.open(true) // the old program may also start again
 	old.must(err)
@@ -141,7 +141,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	contract.must(err)
 	_, err = old.open(true)
 	old.fails(err, store.ErrNewer, "a telex must know schema 3 or newer to use it, and this one knows 2: upgrade this one")
-	_, err = first.Register(t.Context(), chat.Replica{}) // the old process was disconnected in the meantime
+	_, err = first.Register(t.Context(), chat.Replica{}) // this process was not connected during the migration
 	old.fails(err, store.ErrNewer, "upgrade this one")
 	_, err = expand.open(true)
 	expand.must(err)
@@ -150,8 +150,8 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	}
 }
 
-// A program that could not use the new schema can't start between the check and the end of a migration. If the
-// migration loses the lock that ensures this, it does not go on.
+// No program that could not use the new schema can start between the check and the end of a migration. If the
+// migration loses the lock that prevents this, the migration stops.
 func TestPostgreSQLMigrationAlone(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -210,8 +210,9 @@ func awaitRows(t *testing.T, server *pgtest.Server, name, query string) (rows []
 	return rows
 }
 
-// A program with schema 1 assumes that it is alone. The migration to schema 2 waits for its end and takes over its
-// work. If such a program was only disconnected, it can't come back.
+// A program that knows only schema 1 assumes that no other process uses the database. The migration to schema 2 waits
+// until such a program has ended, and takes over its work. If the program was only disconnected, it can't connect
+// again.
 func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -253,7 +254,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	}
 }
 
-// The server notices within about 15 seconds that the machine of a migrating process has died.
+// When the machine of a migrating process has died, the server notices this within about 15 seconds.
 func TestPostgreSQLMigrationOfADeadMachine(t *testing.T) {
 	t.Parallel()
 	_, dsn := pgtest.Start(t, false).Create(t, "")
