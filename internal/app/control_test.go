@@ -38,8 +38,8 @@ func (c *clerk) delete(_ context.Context, d Deletion) (Deleted, error) {
 	return Deleted{Messages: 3}, nil
 }
 
-// listening serves a control socket until the test ends. It returns the socket's path and the clerk that executes the
-// operations.
+// listening serves a control socket until the test ends. listening returns the socket's path and the clerk that
+// executes the operations.
 func listening(t *testing.T, attach func(context.Context, net.Conn) error) (string, *clerk) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), strings.Repeat("d", 120), "x.sock")

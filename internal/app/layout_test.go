@@ -137,8 +137,8 @@ func testLibraries() []string {
 	}
 }
 
-// bagNames returns package names that are forbidden. Such a name does not say what belongs in the package, so
-// unrelated code collects there.
+// bagNames returns package names that are forbidden. A forbidden name does not say what belongs in the package, so
+// unrelated code collects in such a package.
 func bagNames() []string {
 	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
 }
@@ -158,7 +158,7 @@ type violation struct {
 
 func (v violation) String() string { return fmt.Sprintf("%s: %s: %s", v.At, v.What, v.Why) }
 
-// check applies every rule to pkgs. It returns the violations in the order of file names and lines.
+// check applies every rule to pkgs. check returns the violations in the order of file names and lines.
 func check(table []row, pkgs []pkg) []violation {
 	var found []violation
 	for _, p := range pkgs {
@@ -288,7 +288,7 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// stateVars returns those variables of d that could hold state. It leaves out blank variables, errors, compiled
+// stateVars returns those variables of d that could hold state. stateVars leaves out blank variables, errors, compiled
 // expressions, embedded files, and the version that the linker writes into main.
 func stateVars(packageName string, d *ast.GenDecl) []*ast.Ident {
 	var found []*ast.Ident

@@ -11,8 +11,8 @@ import (
 	"telex/internal/config"
 )
 
-// placeEnv returns the name of the variable that contains a chat of a platform. It returns "" if the platform has only
-// one chat.
+// placeEnv returns the name of the variable that contains a chat of a platform. placeEnv returns "" if the platform
+// has only one chat.
 func placeEnv(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "TELEX_LIVE_TELEGRAM_CHAT", config.KindDiscord: "TELEX_LIVE_DISCORD_CHANNEL",

@@ -45,8 +45,8 @@ func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	return to, func(chat.MessageID) chat.Target { return to }
 }
 
-// liveKeys returns the keys of a platform with their values in the environment. It also returns the variables that are
-// missing.
+// liveKeys returns the keys of a platform with their values in the environment. liveKeys also returns the variables
+// that are missing.
 func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []string) {
 	for _, k := range kind.keys {
 		value := env.Value(k.env)

@@ -76,9 +76,9 @@ func isTest(d *ast.FuncDecl) bool {
 	})
 }
 
-// make test runs every test. It tests packages with concurrent code with the race detector. It tests files that
-// exclude the race detector without it. It tests packages that read the whole environment a second time, with
-// streaming switched off by the environment.
+// make test runs every test. make test uses the race detector for packages with concurrent code, but not for files
+// that exclude it. Packages that read the whole environment are tested a second time, with streaming switched off by
+// the environment.
 func TestLayoutRunsWhatItMust(t *testing.T) {
 	t.Parallel()
 	raced, unraced, environment := packagesOf(t, "raced"), packagesOf(t, "unraced"), packagesOf(t, "environment")

@@ -57,8 +57,8 @@ func replicaApp(t *testing.T, s *farStore, version string) *App {
 	return a
 }
 
-// A daemon is ready while it has a lease. While it can't renew its lease, it is not ready. The health check succeeds
-// all the time.
+// A daemon is ready while it has a lease. While a daemon can't renew its lease, it is not ready. The health check
+// succeeds all the time.
 func TestReadyWithALease(t *testing.T) {
 	states := heard(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// setUp runs Setup in a directory of its own. It returns the directory and what Setup wrote to its outputs.
+// setUp runs Setup in a directory of its own. setUp returns the directory and what Setup wrote to its outputs.
 func (p *patient) setUp(o SetupOptions, answers string, env map[string]string) (dir, results, remarks string, err error) {
 	p.Helper()
 	dir = p.TempDir()
@@ -166,7 +166,7 @@ func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
 	}
 }
 
-// Setup needs no API key for a local model. It needs one for the default provider.
+// Setup needs no API key for a local model. Setup needs an API key for the default provider.
 func TestSetupWithoutAKey(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// If a bundle is parsed, a relative path of a secret file names a file in the bundle. It never names a file in a
+// If a bundle is parsed, a relative path of a secret file names a file in the bundle. The path never names a file in a
 // folder of the process that parses the bundle.
 func TestPassed(t *testing.T) {
 	t.Parallel()

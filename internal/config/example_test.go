@@ -144,8 +144,8 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether line i continues a sentence of the comment above it. In this case, the line before i does not
-// end with a full stop.
+// prose reports whether line i continues a sentence of the comment above it. The last line of an unfinished sentence
+// does not end with a full stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])
 	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")

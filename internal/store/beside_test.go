@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// worstAccept is the maximum duration of an Accept, without the time of the disk's syncs. It is short because
-	// Slack and Discord want a response within 3 s.
+	// worstAccept is the maximum duration of an Accept, without the time of the disk's syncs. The maximum is short
+	// because Slack and Discord want a response within 3 s.
 	worstAccept = 250 * time.Millisecond
 	// worstRacedAccept is the same limit with the race detector, which makes SQLite many times slower. Including the
 	// time of all syncs, this limit is still below 3 s.
@@ -35,7 +35,7 @@ const (
 // leastTurns is the minimum number of turns in each conversation.
 const leastTurns = 4
 
-// talk stores one turn after the other until ctx ends, as the gateway does. It passes the start and the end of each
+// talk stores one turn after the other until ctx ends, as the gateway does. talk passes the start and the end of each
 // Accept to told.
 func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	c := private(chat.ChatID(strconv.Itoa(n)))

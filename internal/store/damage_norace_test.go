@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// The first bytes of each page contain the page's type. If these bytes of any page are damaged, the store can't be
+// The first bytes of each page contain the page's type. If the first bytes of any page are damaged, the store can't be
 // opened.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()

@@ -60,8 +60,8 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused fails the test if opening the store does not fail with the error want. It also checks that the file has not
-// changed.
+// refused fails the test if opening the store does not fail with the error want. refused also checks that the file has
+// not changed.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)

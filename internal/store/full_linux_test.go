@@ -22,9 +22,9 @@ type disk struct {
 	dir string
 }
 
-// newDisk mounts a file system of the given size, if the user may mount file systems. If not, TestFull and TestReserve
-// test the same behaviour. Tests with a disk don't run in parallel with tests that start processes: a child briefly
-// holds all open files, so deleting a file might not free its space in time.
+// newDisk mounts a file system of the given size, if the user may mount file systems. Without permission to mount,
+// TestFull and TestReserve test the same behaviour. Tests with a disk don't run in parallel with tests that start
+// processes: a child briefly holds all open files, so deleting a file might not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +47,8 @@ func (d disk) fill(free int) {
 	write(d.T, d.ballast(), make([]byte, max(0, int(d.free())-free)))
 }
 
-// empty deletes what fill wrote. It returns when the file system reports the free space, which takes a moment on some
-// systems.
+// empty deletes what fill wrote. empty returns when the file system reports the free space, which takes a moment on
+// some systems.
 func (d disk) empty() {
 	d.Helper()
 	info, err := os.Stat(d.ballast())

@@ -45,7 +45,7 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 }
 
 // The store deletes the reserve file once, so that running turns can end. Until the file exists again, the store
-// accepts no message. When it accepts messages again, the log says so (F43).
+// accepts no message. When the store accepts messages again, the log says so (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -107,8 +107,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// While there is no space, the writer begins no transaction for new messages. Such a transaction would stay open while
-// the messages wait.
+// While there is no space, the writer begins no transaction for new messages. If a transaction began, it would stay
+// open while the messages wait.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

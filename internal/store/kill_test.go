@@ -18,8 +18,8 @@ import (
 	"telex/internal/store"
 )
 
-// work runs in the process that the test kills. It finishes the turns of the previous process. Then it accepts and
-// answers messages, numbered from first on. It prints each step when the step is on the disk.
+// work runs in the process that the test kills. work first finishes the turns of the previous process. After that,
+// work accepts and answers messages, numbered from first on. work prints each step when the step is on the disk.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -96,8 +96,8 @@ func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "telex.db")
 	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
 	for range kills {
-		// Half of the processes die some steps after the first step. The others die at any time, even while they
-		// start.
+		// Half of the processes die some steps after the first step. The other processes die at any time, even while
+		// they start.
 		wait, steps := 2*time.Minute, 1+random.IntN(60)
 		if random.IntN(2) == 0 {
 			wait, steps = time.Duration(random.IntN(120))*time.Millisecond, 1<<30

@@ -136,8 +136,8 @@ func testDeletePerson(t *testing.T, new newKept) {
 	}
 }
 
-// Entries that older versions stored have no turn. In this case, each message of a user counts as the beginning of a
-// turn.
+// Entries that older versions stored have no turn. In a history of such entries, each message of a user counts as the
+// beginning of a turn.
 func TestUndoOfOldEntries(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -190,8 +190,8 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// The usage of a deleted person stays in the totals for 400 days. It does not contain the ids of chats that only this
-// person used.
+// The usage of a deleted person stays in the totals for 400 days. The usage of a deleted person does not contain the
+// ids of chats that only this person used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)

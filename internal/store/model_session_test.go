@@ -132,8 +132,8 @@ func (p *player) user() chat.UserID {
 	return chat.UserID(rapid.SampledFrom([]string{"ada", "eve"}).Draw(p.T, "user"))
 }
 
-// growth draws the data that a turn adds to its session. If it draws a summary, the summary covers all entries that no
-// earlier summary covers.
+// growth draws the data that a turn adds to its session. If growth draws a summary, the summary covers all entries
+// that no earlier summary covers.
 func (p *player) growth(id string) (g chat.Growth) {
 	for range rapid.IntRange(0, 2).Draw(p.T, "entries") {
 		p.count++

@@ -32,7 +32,8 @@ type model struct {
 	modelPeople
 }
 
-// modelSession is a session. It needs no entry ids, because each entry records whether a summary covers it.
+// modelSession is a session. A modelSession needs no entry ids, because each entry records whether a summary covers
+// it.
 type modelSession struct {
 	model, summary string
 	folds          int
@@ -98,7 +99,8 @@ func (m *model) accept(c chat.Conversation, id chat.MessageID, resume string, at
 	return true
 }
 
-// find returns the unfinished message with an id. It prefers a message that waits to a message that belongs to a turn.
+// find returns the unfinished message with an id. find prefers a message that waits to a message that belongs to a
+// turn.
 func (m *model) find(c chat.Conversation, id chat.MessageID) *modelMessage {
 	for _, state := range []string{"pending", "running"} {
 		for _, x := range m.inbox {

@@ -167,8 +167,8 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1")
 }
 
-// A message is accepted under the old id of a chat, and a turn under the new id answers it. After that, the message is
-// not pending any more.
+// If a message was accepted under the old id of a chat, a turn under the new id can answer the message. Then the
+// message is not pending any more.
 func testMoveWaiting(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1")

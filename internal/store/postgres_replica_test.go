@@ -26,8 +26,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	})
 }
 
-// databaseCluster returns a cluster of processes that share a database. Its function sleep moves all times in the
-// database into the past, so no test has to wait.
+// databaseCluster returns a cluster of processes that share a database. The cluster's function sleep moves all times
+// in the database into the past, so no test has to wait.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,

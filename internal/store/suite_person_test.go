@@ -160,8 +160,8 @@ func testConsents(f *fixture) {
 	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
 		f.Errorf("got %v, %v, want no other tool", may, err)
 	}
-	// A permanent approval does not expire. It prevents its conversation from being deleted, even if nothing else is
-	// stored there.
+	// A permanent approval does not expire. The approval prevents its conversation from being deleted, even if nothing
+	// else is stored there.
 	time.Sleep(1000 * 24 * time.Hour)
 	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)

@@ -143,7 +143,7 @@ func (p *process) receives(want bool) {
 	}
 }
 
-// hears starts listening. It returns a function that returns the signals since the last call of this function.
+// hears starts listening for signals. hears returns a function, which returns the signals since its last call.
 func (p *process) hears() func() chat.Signal {
 	p.Helper()
 	heard := make(chan chat.Signal, 100)

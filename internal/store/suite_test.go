@@ -95,7 +95,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// fails checks that a call has failed. It accepts any error, because the stores return different errors.
+// fails checks that a call has failed. fails accepts any error, because the stores return different errors.
 func (f *fixture) fails(err error) {
 	f.Helper()
 	if err == nil {
@@ -560,8 +560,8 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// If other turns have taken all messages of a turn, the turn answers nothing. It only cleans up the messages that it
-// has shown.
+// If other turns have taken all messages of a turn, the turn answers nothing. Such a turn only cleans up the messages
+// that it has shown.
 func testRobbed(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
