@@ -51,8 +51,8 @@ func (s *Server) personOf(c *client) chat.Person {
 }
 
 // authenticate returns the client whose key the request contains. If the server has no keys, authenticate refuses
-// requests from web pages. Otherwise, any page in a browser on this machine could use the server, because the page can
-// reach a loopback address, even under the page's own host name.
+// requests from web pages. If authenticate accepted them, any page in a browser on this machine could use the server,
+// because the page can reach a loopback address, even under the page's own host name.
 func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	if len(s.clients) == 0 {
 		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||
@@ -92,8 +92,8 @@ func isLocal(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// countTurn counts a new turn of a client. It returns an error if the client has reached its limit of turns or tokens,
-// or if the daemon has reached its limit of tokens.
+// countTurn counts a new turn of a client. countTurn returns an error if the client has reached its limit of turns or
+// tokens, or if the daemon has reached its limit of tokens.
 func (s *Server) countTurn(ctx context.Context, c *client) *apiError {
 	if wait := c.takeTurn(time.Now()); wait > 0 {
 		return &apiError{

@@ -65,8 +65,8 @@ type item struct {
 	id, name string          // only for a call
 }
 
-// add adds the content of an event to the answer. It returns the index of the item that contains the event, and whether
-// the item is new. If the event belongs to no item, the index is -1.
+// add adds the content of an event to the answer. add returns the index of the item that contains the event, and
+// whether the item is new. If the event belongs to no item, the index is -1.
 func (a *answer) add(e agent.Event) (index int, isNew bool) {
 	switch e := e.(type) {
 	case agent.Text:

@@ -8,8 +8,9 @@ import (
 	"telex/agent"
 )
 
-// chunk is one event of a Chat Completions stream. If the client requests the usage, Usage is null in every chunk
-// except the last, which contains the usage of the whole answer. Otherwise, Usage is absent.
+// chunk is one event of a Chat Completions stream. If the client does not request the usage, chunks have no field
+// usage. If the client requests it, the field is null in every chunk except the last, which contains the usage of the
+// whole answer.
 type chunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object"`

@@ -10,15 +10,16 @@ import (
 	"telex/agent"
 )
 
-// Documents extracts the text of documents, for models that can't read them. *attachment.Reader implements it.
+// Documents extracts the text of documents, because many models can't read document files. *attachment.Reader
+// implements it.
 type Documents interface {
 	// DocumentText returns the text of a document, between marks that contain the file's name. DocumentText returns
 	// false if it can't read the document.
 	DocumentText(ctx context.Context, f agent.File) (text string, ok bool)
 }
 
-// maxDocuments is the maximum number of documents that the server reads for one request. It reads the documents of the
-// newest messages first. maxKnownBytes limits the total size of the remembered texts in bytes.
+// maxDocuments is the maximum number of documents that the server reads for one request. The server reads the documents
+// of the newest messages first. maxKnownBytes limits the total size of the remembered texts in bytes.
 const (
 	maxDocuments  = 10
 	maxKnownBytes = 4 << 20
@@ -56,7 +57,7 @@ func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 		return t.text, t.ok
 	}
 	t.text, t.ok = d.reader.DocumentText(ctx, f)
-	if ctx.Err() == nil { // if ctx has ended, the result may be wrong, so do not remember it
+	if ctx.Err() == nil { // if ctx has ended, the text may be missing only for this reason, so do not remember the result
 		d.remember(key, t)
 	}
 	return t.text, t.ok
@@ -78,9 +79,9 @@ func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 	}
 }
 
-// replace replaces the documents in messages with the texts of the documents. It keeps a file that the server can't
-// read, because some models can read the file. But providers accept files only in users' messages. In the result of a
-// tool, replace therefore replaces an unreadable file with a line that names it.
+// replace replaces the documents in messages with the texts of the documents. If the server can't read a file, replace
+// keeps the file, because some models can read it. But providers accept files only in users' messages. In the result of
+// a tool, replace therefore replaces an unreadable file with a line that names the file.
 func (d *documents) replace(ctx context.Context, messages []agent.Message) {
 	left := maxDocuments
 	for i := range slices.Backward(messages) {

@@ -127,6 +127,6 @@ func errTooLong(param string) *apiError {
 	}
 }
 
-// clip shortens a text to one line of limited length, so that an error message can quote it. The text may come from a
-// client or a provider.
+// clip shortens a text from a client or a provider to one line of limited length, so that an error message can quote
+// the text.
 func clip(s string) string { return agent.Clip(agent.OneLine(s), 300) }

@@ -54,8 +54,8 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	return s.runOnce(r, c, key, body, x)
 }
 
-// readBody reads the body of a request. It returns an error if the client takes longer than bodyTimeout to send the
-// body.
+// readBody reads the body of a request. readBody returns an error if the client takes longer than bodyTimeout to send
+// the body.
 func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // an error means that there are no deadlines, as with the writers of some tests
 	body, err := io.ReadAll(http.MaxBytesReader(rp.w, r.Body, maxBody))
@@ -77,7 +77,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 
 func byteCount(n int64) string { return strconv.FormatInt(n>>20, 10) + " MB" }
 
-// exchange is one request for an answer of a model, while the server handles it.
+// exchange is the state of one request for an answer of a model, while the server handles the request.
 type exchange struct {
 	*Server
 	answerHead
@@ -237,7 +237,8 @@ func (x *exchange) startStream() {
 	}
 }
 
-// send completes the reply. It sends the end of the stream, or the whole answer if the client did not request a stream.
+// send completes the reply: send writes the end of the stream, or the whole answer if the client did not request a
+// stream.
 func (x *exchange) send(o outcome) {
 	if x.streamer == nil {
 		x.reply.document(http.StatusOK, x.api.document(x.answerHead, &x.answer, o))

@@ -16,7 +16,7 @@ const (
 )
 
 // idempotencyCache keeps the answers to requests with an Idempotency-Key in memory, so that the server can answer a
-// repeated request with the same answer. It drops the oldest answers first.
+// repeated request with the same answer. When the cache is full, it drops the oldest answers first.
 type idempotencyCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedAnswer

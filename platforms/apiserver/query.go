@@ -42,8 +42,8 @@ const (
 	maxAddress = 8 << 10
 )
 
-// decodeJSON decodes the body of a request. It ignores unknown fields, because clients also send fields that only other
-// providers use.
+// decodeJSON decodes the body of a request. decodeJSON ignores unknown fields, because clients also send fields that
+// only other providers use.
 func decodeJSON(body []byte, into any) *apiError {
 	if nestingDepth(body) > maxNesting {
 		return badRequest("", "The request body is nested too deeply.")
@@ -126,7 +126,7 @@ func (p *parts) UnmarshalJSON(data []byte) error {
 	return badRequest("content", "Invalid type for content: want a string or a list of parts.")
 }
 
-// text returns the text of the parts. It returns an error if a part is not text.
+// text returns the text of the parts. If a part is not text, text returns an error.
 func (p parts) text(param string) (string, *apiError) {
 	var texts []string
 	for i, one := range p {
@@ -142,8 +142,8 @@ func (p parts) text(param string) (string, *apiError) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// userMessage converts the parts of a user's message. It marks the text as typed by the asker, and pictures and files
-// as outside content (ADR 11).
+// userMessage converts the parts of a user's message. userMessage marks the text as typed by the asker, and pictures
+// and files as outside content (ADR 11).
 func userMessage(p parts, param string) (agent.Message, *apiError) {
 	m := agent.Message{Role: agent.User}
 	var texts []string
@@ -356,7 +356,7 @@ func (q *query) setTypedBy(person string) {
 // addContext adds the text of a system or developer message to the query.
 func (q *query) addContext(text string) { q.context = paragraphs(q.context, text) }
 
-// paragraphs joins texts with an empty line between them. It omits empty texts.
+// paragraphs joins the texts that are not empty, with an empty line between two texts.
 func paragraphs(texts ...string) string {
 	var out []string
 	for _, t := range texts {

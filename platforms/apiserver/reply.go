@@ -68,7 +68,8 @@ func (p *reply) flush() {
 	p.write()
 }
 
-// comment writes a comment if the reply wrote nothing for commentInterval. It also sets the timer for its next call.
+// comment writes a comment if the reply wrote nothing for commentInterval. comment also sets the timer for the next
+// call of comment.
 func (p *reply) comment() {
 	if !p.mu.TryLock() { // a write is in progress
 		p.commentTimer.Reset(commentInterval)

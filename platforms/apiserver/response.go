@@ -7,7 +7,8 @@ import (
 	"telex/agent"
 )
 
-// response is the response object of the Responses API. It describes a complete answer, or an answer in progress.
+// response is the response object of the Responses API. A response describes a complete answer, or an answer in
+// progress.
 type response struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"`

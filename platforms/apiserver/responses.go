@@ -125,9 +125,9 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 	return q, q.chooseTool(r.ToolChoice, !left)
 }
 
-// addResponseTools adds the tools of type function to the query. It omits tools that OpenAI itself runs, such as
-// web_search, because telex can't run them. This is not an error, because some clients always offer these tools. left
-// says whether it omitted any tool.
+// addResponseTools adds the tools of type function to the query. addResponseTools omits tools that OpenAI itself runs,
+// such as web_search, because telex can't run such tools. Omitting a tool is not an error, because some clients always
+// offer these tools. left says whether addResponseTools omitted any tool.
 func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiError) {
 	for i, raw := range tools {
 		var t struct {
@@ -211,7 +211,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 			return nil
 		}
 		q.messages = append(q.messages, agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{call}})
-	case it.Type == "reasoning": // omitted, because only the provider that wrote the reasoning could read it
+	case it.Type == "reasoning": // omit reasoning, because only the provider that wrote it can read it
 	case it.Type != "" && it.Type != "message":
 		return badRequest(param+".type", "Invalid value: %q. Supported are messages, function calls and their outputs.", clip(it.Type))
 	case it.Role == "user":

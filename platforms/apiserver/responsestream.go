@@ -25,7 +25,7 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event that reports an error in a stream. It contains the fields of the error twice: OpenAI
+// errorEvent is the event that reports an error in a stream. errorEvent contains the fields of the error twice: OpenAI
 // documents them at the top level, but sends them inside the field error, where the official SDKs read them
 // (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
@@ -37,9 +37,9 @@ type errorEvent struct {
 	Error    errorBody `json:"error"`
 }
 
-// responseStream writes an answer as events of the Responses API. It sends an event that announces an item before the
-// first piece of the item. It ends a text or reasoning item when the next item begins. It ends tool calls only at the
-// end of the answer, because pieces of several calls may alternate.
+// responseStream writes an answer as events of the Responses API. Before the first piece of an item, responseStream
+// sends an event that announces the item. responseStream ends a text or reasoning item when the next item begins.
+// responseStream ends tool calls only at the end of the answer, because pieces of several calls may alternate.
 type responseStream struct {
 	answerHead
 	out      *reply

@@ -62,8 +62,7 @@ type Options struct {
 	Log            *slog.Logger
 }
 
-// These are the limits of connections. They limit how long a client that sends slowly or does not read can occupy a
-// connection.
+// These constants limit how long a client that sends slowly or does not read can occupy a connection.
 const (
 	headerTimeout = 10 * time.Second // to read the headers of a request
 	bodyTimeout   = time.Minute      // to read the body
@@ -86,7 +85,7 @@ type Server struct {
 	clients   []*client
 	listener  net.Listener
 	models    map[string]bool
-	successor atomic.Pointer[Server] // after Reload: the Server that answers new requests; nil: this Server answers them
+	successor atomic.Pointer[Server] // the Server that answers new requests after Reload; nil: this Server answers all requests
 }
 
 // sharedState is the state that survives a Reload.
@@ -147,7 +146,7 @@ func (s *Server) Abandon() { _ = s.listener.Close() } // nothing depends on the 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends. It then closes the address, and lets running requests continue for at most
+// Serve answers requests until ctx ends. Then Serve closes the address, and lets running requests continue for at most
 // Options.Grace.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -90,8 +90,8 @@ func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *api
 	return h, nil
 }
 
-// compaction converts a turn's compaction, which replaces old messages with a summary, to its stored form. It returns
-// nil if the turn replaced no stored entries.
+// compaction converts a turn's compaction, which replaces old messages with a summary, to its stored form. If the turn
+// replaced no stored entries, compaction returns nil.
 func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
 		return nil

@@ -30,7 +30,7 @@ var (
 	_ markup.Dialect = Text{}
 )
 
-// Shape returns the symbols of plain text. It also requests the cells of tables and the items of lists, because Home
+// Shape returns the symbols of plain text. Shape also requests the cells of tables and the items of lists, because Home
 // Assistant can show tables and lists.
 func (Markdown) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()

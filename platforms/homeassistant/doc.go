@@ -1,5 +1,5 @@
-// Package homeassistant connects telex to Home Assistant. It reports changes of watched entities to the gateway, and shows
-// the model's answers as notifications.
+// Package homeassistant connects telex to Home Assistant. The package reports changes of watched entities to the gateway,
+// and shows the model's answers as notifications.
 //
 //	socket.go    the WebSocket: authentication, subscription, pings
 //	receive.go   Run: one connection, and the messages about changes
@@ -12,8 +12,8 @@
 // # One message at a time
 //
 // A house can report a thousand changes per second, but each message to the gateway costs a turn of a model. The bot
-// therefore collects changes, and reports them in one conversation as one message that lists them. It sends the next
-// message only after the answer to the previous message is complete. The next message contains the newest state of
+// therefore collects changes, and reports all collected changes in one message. The bot sends the next message to the
+// gateway only after the answer to the previous message is complete. The next message contains the newest state of
 // every entity that changed meanwhile. The memory that the bot needs therefore depends only on the number of entities.
 //
 // # No person writes events
@@ -22,7 +22,7 @@
 // outside content (chat.Reported). While the model answers such a message, nobody is present who could approve a tool
 // call (chat.Inbound.Unattended). telex therefore refuses a tool call that needs approval.
 //
-// The package reports the limits in [Bot.Profile], and the gateway enforces them. The package itself never repeats,
-// throttles or splits a call, and keeps no state of a notification after a call has returned. Every failed call returns
-// a [chat.SendError]. No error and no log contains the token.
+// The package reports its limits in [Bot.Profile], and the gateway enforces these limits. The package itself never
+// repeats, throttles or splits a call, and keeps no state of a notification after a call has returned. Every failed
+// call returns a [chat.SendError]. No error and no log contains the token.
 package homeassistant

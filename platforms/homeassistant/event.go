@@ -23,7 +23,7 @@ const (
 	stateChanged     = "state_changed"
 )
 
-// frame is a WebSocket message from Home Assistant. It contains only the fields that this package uses.
+// frame is a WebSocket message from Home Assistant, with only those fields that this package uses.
 type frame struct {
 	ID      int64  `json:"id"`
 	Type    string `json:"type"`
@@ -67,11 +67,11 @@ func (t *lenientText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeFrame decodes a frame. Its errors do not contain the frame's content, because they are logged.
+// decodeFrame decodes a frame. The caller logs the errors of decodeFrame, so they do not contain the frame's content.
 func decodeFrame(data []byte) (*frame, error) { return receiving.Decode[frame](data) }
 
-// change returns the state change that a frame reports. It ignores the addition and the removal of an entity, because a
-// restart of Home Assistant removes and adds all entities.
+// change returns the state change that a frame reports. change ignores frames that report the addition or removal of an
+// entity, because a restart of Home Assistant removes and adds all entities.
 func (f *frame) change() (from, to state, ok bool) {
 	d := f.Event.Data
 	if f.Type != typeEvent || f.Event.Type != stateChanged || d.Old == nil || d.New == nil || !entityID.MatchString(d.New.EntityID) {

@@ -12,7 +12,8 @@ import (
 )
 
 // Examine returns the name and version of the installation, and which configured names are wrong. Examine neither
-// receives nor sends messages. Its errors are *chat.SendError. https://developers.home-assistant.io/docs/api/rest
+// receives nor sends messages. The errors of Examine are *chat.SendError.
+// https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	o, err := b.call(ctx, http.MethodGet, "config", nil)
 	if err != nil {

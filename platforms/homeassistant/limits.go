@@ -18,9 +18,8 @@ const (
 	textLimit = 3000
 )
 
-// keyLifetime is how long the gateway may repeat a create whose outcome is unknown. Within this time, Home Assistant
-// usually still has the notification of the first attempt and replaces it. Home Assistant keeps notifications until it
-// restarts.
+// keyLifetime is how long the gateway may repeat a create whose outcome is unknown. Home Assistant keeps a notification
+// until Home Assistant restarts, so within this time it usually replaces the notification of the first attempt.
 const keyLifetime = 24 * time.Hour
 
 // idleConnections is the maximum number of idle connections to Home Assistant.

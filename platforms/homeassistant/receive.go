@@ -13,8 +13,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// answerTimeout is how long the bot waits for an answer to be complete. Then it sends the next message anyway. Answers
-// normally take less time, because agent.limits and the deadline for delivering a final limit the time of an answer.
+// answerTimeout is how long the bot waits for an answer to be complete. After answerTimeout, the bot sends the next
+// message even if the answer is not complete. Answers normally take less time, because agent.limits and the deadline
+// for delivering a final limit the time of an answer.
 const answerTimeout = time.Hour
 
 // Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does not
@@ -59,7 +60,7 @@ func (b *Bot) readChanges(ctx context.Context, s *socket) error {
 	}
 }
 
-// handleFrame handles one frame. Its errors do not contain the frame's content, because they are logged.
+// handleFrame handles one frame. The caller logs the errors of handleFrame, so they do not contain the frame's content.
 func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err error) {
 	defer receiving.Recover("read message", &err)
 	f, err := decodeFrame(data)

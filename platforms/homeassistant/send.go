@@ -21,7 +21,7 @@ import (
 const title = "telex"
 
 // defaultRetryAfter is the wait after a rate limit without Retry-After. Home Assistant has no rate limit, but a proxy
-// before it may have one.
+// in front of Home Assistant may have one.
 const defaultRetryAfter = 30 * time.Second
 
 var errTooLong = errors.New("the text is too long")
@@ -72,7 +72,7 @@ func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 	return true, nil
 }
 
-// call makes one call of the REST API, and blocks until the response arrives or ctx ends. Its errors are
+// call makes one call of the REST API, and blocks until the response arrives or ctx ends. The errors of call are
 // *chat.SendError. https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Outcome, error) {
 	var payload []byte
@@ -105,7 +105,7 @@ func classify(o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: chat.ScopeEndpoint}
-	case o.Status == http.StatusBadRequest: // no such action, or invalid data for it
+	case o.Status == http.StatusBadRequest: // the action does not exist, or the data is invalid
 		return &chat.SendError{Kind: chat.Rejected}
 	case o.Status == http.StatusUnauthorized:
 		return &chat.SendError{Kind: chat.Auth}
@@ -119,8 +119,8 @@ func classify(o calls.Outcome) *chat.SendError {
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// errorText returns the error message in the body of a response, which is JSON or plain text. It returns "" for an HTML
-// page, because the page comes from a proxy.
+// errorText returns the error message in the body of a response, which is JSON or plain text. For an HTML page,
+// errorText returns "", because the page comes from a proxy.
 func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`

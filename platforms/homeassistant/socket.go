@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxFrame is the maximum size of a frame in bytes. The bot skips a larger frame. Such frames occur, because an
-	// attribute may contain a picture.
+	// maxFrame is the maximum size of a frame in bytes. The bot skips larger frames, which occur because an attribute
+	// may contain a picture.
 	maxFrame = 1 << 20
 	// handshakeTimeout limits the time from dialing to the subscription.
 	handshakeTimeout = 30 * time.Second
@@ -118,8 +118,8 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	return f, nil
 }
 
-// read returns the next frame. It blocks until one arrives, the connection is lost, or ctx ends. The error errLarge
-// means that read skipped a frame that was too large. The caller can then call read again.
+// read returns the next frame. read blocks until a frame arrives, the connection is lost, or ctx ends. The error
+// errLarge means that read skipped a frame that was too large. The caller can then call read again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// subscribe subscribes to changes. It first ends an earlier subscription. Otherwise, Home Assistant would send every
-// change twice.
+// subscribe subscribes to state changes. If there is an earlier subscription, subscribe first ends it, because with two
+// subscriptions Home Assistant would send every change twice.
 func (s *socket) subscribe(ctx context.Context) error {
 	if earlier := s.subscription.Load(); earlier != 0 {
 		if _, err := s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier}); err != nil {

@@ -33,8 +33,8 @@ type Watch struct {
 // Any reports whether anything is watched.
 func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
 
-// includes reports whether an entity is watched. Notifications are never included, because each answer of the bot
-// changes them.
+// includes reports whether an entity is watched. includes returns false for notifications, because each answer of the
+// bot changes them.
 func (w Watch) includes(entity string) bool {
 	domain, _, _ := strings.Cut(entity, ".")
 	switch {
@@ -59,7 +59,7 @@ type entity struct {
 	pending     *change   // the change to report; nil: none
 }
 
-// watcher collects changes until they are reported. It is not safe for concurrent use.
+// watcher collects changes until they are reported. A watcher is not safe for concurrent use.
 type watcher struct {
 	Watch
 	entities map[string]*entity
@@ -69,7 +69,7 @@ type watcher struct {
 
 func newWatcher(w Watch) *watcher { return &watcher{Watch: w, entities: map[string]*entity{}} }
 
-// add adds a change if its entity is watched. It returns false if the change will not be reported.
+// add adds a change if its entity is watched. If the bot will not report the change, add returns false.
 func (w *watcher) add(now time.Time, from, to state) bool {
 	if from.State == to.State || !w.includes(to.EntityID) {
 		return false
@@ -97,8 +97,8 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any. It
-// does nothing if the last removal was less than a second ago, because it must look at all entities.
+// removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any. If
+// the last call was less than a second ago, removeOld does nothing, because it must check all entities.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false

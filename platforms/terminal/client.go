@@ -61,7 +61,7 @@ func (c *Client) Say(id, text string, files ...File) error {
 }
 
 // Ask is like Say, for a client that sends no further input until the answer is complete. The bot asks such a client no
-// questions, because the client could not answer them.
+// questions, because the client could not send an answer to a question.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})

@@ -9,9 +9,9 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with ANSI escape sequences. If Colour is false, Dialect writes no styles, because the variable
-// NO_COLOR forbids them (https://no-color.org) or the terminal can't show them. The zero Dialect writes plain text. The
-// length of a text is measured in terminal cells.
+// Dialect writes text with ANSI escape sequences. If Colour is false, Dialect writes no styles. For sets Colour to
+// false if the variable NO_COLOR is set (https://no-color.org) or the terminal can't show styles. The zero Dialect
+// writes plain text. The length of a text is measured in terminal cells.
 type Dialect struct {
 	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)
 	Links  bool `json:"links,omitempty"`  // clickable links (OSC 8); false: the URL follows the link's text in brackets

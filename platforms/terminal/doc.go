@@ -1,5 +1,5 @@
 // Package terminal connects terminals with the gateway. A [Hub] is the daemon's side and a [Client] is the side of one
-// terminal. They exchange JSON lines over a pipe in memory or over the daemon's socket.
+// terminal. Hub and client exchange JSON lines over a pipe in memory or over the daemon's socket.
 //
 // A chat is a session with a name that the person chooses. At most one client is attached to a session. If no client is
 // attached, a call to send or edit a message succeeds and shows nothing; the next client gets the answer from the
@@ -10,6 +10,6 @@
 // process. Messages keep their ids across the restart. If a client sends an input again, the hub accepts the input only
 // once.
 //
-// The dialect formats text with ANSI escape sequences. It removes all escape sequences from a model's text, so that a
-// model can't control the terminal.
+// The dialect formats text with ANSI escape sequences. The dialect removes all escape sequences from a model's text, so
+// that a model can't control the terminal.
 package terminal

@@ -10,17 +10,17 @@ import (
 )
 
 // Version is the version of the protocol. A hub refuses clients with another version. The client and the daemon are the
-// same program. If their versions differ, the daemon was not restarted after an update, and the hub's refusal tells the
-// person to restart it.
+// same program. If the versions of client and daemon differ, the daemon was not restarted after an update, and the
+// hub's refusal tells the person to restart the daemon.
 //
 // Hub and client ignore unknown fields, so version 1 could get further fields later. An older program of version 1 does
-// not send these: Hello.Client and Welcome.Once for reconnecting clients, Line.ID, Welcome.Commands, Welcome.Config,
-// Input.Files and Welcome.Files.
+// not send these fields: Hello.Client and Welcome.Once for reconnecting clients, Line.ID, Welcome.Commands,
+// Welcome.Config, Input.Files and Welcome.Files.
 const Version = 1
 
-// maxFrame is the length in bytes of the longest line that hub and client accept. Such a line can contain the longest
-// message both as text and as Markdown source. It can also contain the files of an input, which the base64 encoding
-// makes a third longer.
+// maxFrame is the length in bytes of the longest line that hub and client accept. A line of this length can contain the
+// longest message both as text and as Markdown source. A line can also contain the files of an input, which the base64
+// encoding makes a third longer.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
 // These errors report an invalid frame.
@@ -45,7 +45,8 @@ type Frame struct {
 	Closed  *Closed  `json:"closed,omitempty"`
 }
 
-// Hello attaches a client to a session. It does not contain the terminal's width, because the client wraps lines itself.
+// Hello attaches a client to a session. Hello does not contain the terminal's width, because the client itself wraps
+// lines.
 type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
@@ -168,8 +169,8 @@ func (r reader) next() (Frame, error) {
 	return decodeFrame(r.lines.Bytes())
 }
 
-// decodeFrame decodes a line. It ignores unknown fields. It returns an error for a frame of an unknown kind, because
-// ignoring such a frame could lose content.
+// decodeFrame decodes a line. decodeFrame ignores unknown fields, but returns an error for a frame of an unknown kind,
+// because ignoring such a frame could lose content.
 func decodeFrame(line []byte) (Frame, error) {
 	var f Frame
 	if err := json.Unmarshal(line, &f); err != nil {

@@ -90,8 +90,8 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform. It returns the attached client's dialect. If no client is attached, it returns
-// the most common dialect, because the client that reconnects probably has this dialect.
+// Dialect implements gateway.Platform. Dialect returns the attached client's dialect. If no client is attached, it
+// returns the most common dialect, because the client that reconnects probably has this dialect.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,7 +126,7 @@ func (h *Hub) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// Edit implements preview.Editor. It can also edit a message that an earlier process sent.
+// Edit implements preview.Editor. Edit can also edit a message that an earlier process sent.
 func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	if err := h.await(ctx, ref.Target); err != nil {
 		return chat.Receipt{}, err
@@ -134,8 +134,8 @@ func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// await waits for a client of an earlier process to reconnect to a session. It returns immediately if a client of the
-// session has already attached to this process, or if this process has received for longer than returnsIn.
+// await waits for a client of an earlier process to reconnect to a session. await returns immediately if a client of
+// the session has already attached to this process, or if this process has received for longer than returnsIn.
 func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	h.mu.Lock()
 	came := h.arrival(to.Chat)
@@ -251,7 +251,7 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// These errors are the reasons for which the hub refuses an input. The person sees them.
+// These errors are the reasons for which the hub refuses an input. The person sees the text of the error.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
@@ -259,7 +259,7 @@ var (
 	errNotReceiving = errors.New("telex takes nothing just now: it stops, or it can't reach its database")
 )
 
-// take passes a client's input to the gateway. It returns when the gateway has stored the input.
+// take passes a client's input to the gateway, and returns when the gateway has stored the input.
 func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, in Input) error {
 	text := strings.TrimSpace(in.Text)
 	switch {
@@ -295,7 +295,7 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, 
 	return accept(ctx, m)
 }
 
-// attach makes c the client of its session. It returns false if the session already has a client.
+// attach makes c the client of its session. If the session already has a client, attach returns false.
 func (h *Hub) attach(session chat.ChatID, c *attachedClient) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,7 +13,7 @@ const maxWaiting = 1000
 // errSlow means that a client does not read the frames that the hub sends.
 var errSlow = errors.New("the terminal does not keep up")
 
-// outbox is the queue of frames that the hub will send to a client. Only its method take blocks.
+// outbox is the queue of frames that the hub will send to a client. Of outbox's methods, only take blocks.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame

@@ -53,8 +53,8 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	return h.listen(ctx, session, c, frames)
 }
 
-// greet reads the client's first frame and returns its Hello. It returns nil if it refused the client or if the client
-// disconnected.
+// greet reads the client's first frame and returns its Hello. If greet refused the client, or if the client
+// disconnected, greet returns nil.
 func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, error) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	_ = conn.SetReadDeadline(time.Now().Add(helloTimeout)) // if this call fails, reading fails too

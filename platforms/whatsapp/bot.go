@@ -24,7 +24,7 @@ const (
 )
 
 // Options contains the credentials of one phone number, and the addresses of WhatsApp and of the webhook. Package
-// internal/config has already validated them.
+// internal/config has already validated the options.
 type Options struct {
 	AccessToken   string            // token of a system user, with the permission whatsapp_business_messaging
 	PhoneNumberID string            // Meta's id of the number, not the number
@@ -107,7 +107,8 @@ func textKey(in chat.ChatID, id chat.MessageID) string { return string(in) + " "
 // Close closes idle connections. The bot stays usable, because each later call opens a new connection if necessary.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities implements gateway.Platform. It names neither edits nor deletions, because the Cloud API has none.
+// Capabilities implements gateway.Platform. The result contains neither Edit nor Delete, because the Cloud API can
+// neither edit nor delete messages.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{Typing: true, File: true, Fetch: true, Buttons: true}
 }
@@ -115,7 +116,7 @@ func (b *Bot) Capabilities() chat.Capabilities {
 // Dialect returns the dialect, which is the same in all chats.
 func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
 
-// Name implements gateway.Named. It returns the verified name of the phone number, or "" until Meta has reported the
+// Name implements gateway.Named. Name returns the verified name of the phone number, or "" until Meta has reported the
 // name.
 func (b *Bot) Name() string {
 	if name := b.name.Load(); name != nil {

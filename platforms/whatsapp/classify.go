@@ -30,7 +30,7 @@ const (
 	codePair       = 131056
 	codeWindow     = 131047
 
-	// subcodeMissing means that an object does not exist or that the token may not see it.
+	// subcodeMissing means that an object does not exist, or that the token gives no access to the object.
 	subcodeMissing = 33
 )
 
@@ -89,8 +89,8 @@ func classifyUnknown(o calls.Outcome) *chat.SendError {
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf returns the kind of an error that is not a rate limit. It returns Rejected for unlisted codes, because Meta
-// probably refused the content. But if the HTTP status says that Meta's server failed, it returns Uncertain.
+// kindOf returns the kind of an error that is not a rate limit. For an unlisted code, kindOf returns Rejected, because
+// Meta probably refused the content. But if the HTTP status says that Meta's server failed, kindOf returns Uncertain.
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
 	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:
@@ -120,7 +120,7 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 }
 
 // accountRetrySeconds returns after how many seconds the account may make calls again, according to a response header
-// of the Graph API. It returns 0 if the header is missing.
+// of the Graph API. If the header is missing, accountRetrySeconds returns 0.
 // https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
 func accountRetrySeconds(h http.Header) float64 {
 	var usage map[string][]struct {

@@ -2,7 +2,7 @@ package whatsapp
 
 import "encoding/json"
 
-// The following types are the payloads of webhooks. They contain only the fields that this package uses.
+// The following types are the payloads of webhooks, with only those fields that this package uses.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 
 // notification is the body of a webhook.
@@ -22,8 +22,8 @@ const (
 	fieldMessages = "messages"
 )
 
-// change is the value of the webhook field "messages". Its lists contain raw JSON. The package decodes each element
-// separately, so that one invalid message does not prevent the decoding of the others.
+// change is the value of the webhook field "messages". The lists of a change contain raw JSON. The package decodes each
+// element separately, so that one invalid message does not prevent the decoding of the other messages.
 type change struct {
 	Metadata struct {
 		PhoneNumberID string `json:"phone_number_id"`

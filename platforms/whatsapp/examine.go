@@ -7,7 +7,7 @@ import (
 )
 
 // Examine returns the verified name and the phone number, as Meta reports them. Examine neither receives nor sends
-// messages. Its errors are *chat.SendError.
+// messages. The errors of Examine are *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	a, err := b.account(ctx)
 	if err != nil {

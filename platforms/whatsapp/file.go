@@ -75,7 +75,8 @@ const (
 )
 
 // messageKind returns the kind of message that can contain a file, and the media type with which the file is uploaded.
-// It returns "" if WhatsApp does not accept the file's media type. Every text format is uploaded as plain text.
+// If WhatsApp does not accept the file's media type, messageKind returns "". Every text format is uploaded as plain
+// text.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 func messageKind(mediaType string) (kind, as string) {
 	as, _, err := mime.ParseMediaType(mediaType)

@@ -166,8 +166,8 @@ func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 // maxID limits the length of a message id in bytes. The ids that WhatsApp sends have less than a hundred bytes.
 const maxID = 512
 
-// decode sets the kind, text and attachments of an inbound message. It returns false if m contains nothing that the
-// gateway handles.
+// decode sets the kind, text and attachments of an inbound message. If m contains nothing that the gateway handles,
+// decode returns false.
 func (m *message) decode(in *chat.Inbound) bool {
 	if m.Context.Forwarded || m.Context.Often {
 		in.Origin = chat.Forwarded
@@ -247,8 +247,8 @@ func extension(mediaType string) string {
 // or was sent before the process started. A webhook contains only the id of the quoted message.
 const unknownText = "[an earlier message, whose text is not known]"
 
-// quotes returns the message that m replies to. It returns nil for a button press, because the reference then names the
-// question above the button.
+// quotes returns the message that m replies to. For a button press, quotes returns nil, because the press refers only
+// to the question above the button.
 func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil

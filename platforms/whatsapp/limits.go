@@ -57,8 +57,8 @@ const (
 	pairInterval = 6 * time.Second
 	pairAhead    = 45
 	pairBurst    = 10
-	// throughput is the limit of messages per second for the number. It is half of the allowed 80, because messages
-	// from people count against that limit too.
+	// throughput is the limit of messages per second for the number. telex uses only half of the 80 messages that
+	// WhatsApp allows, because messages from people count against the same limit.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	throughput = 40
 )

@@ -56,7 +56,8 @@ type acceptError struct{ error }
 // Unwrap returns accept's error.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes a message to accept, unless it was accepted before. It fails with ctx's error or with an acceptError.
+// deliver passes a message to accept, unless it was accepted before. If deliver fails, it returns ctx's error or an
+// acceptError.
 func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	b := r.bot
 	if err := b.turn.Acquire(ctx, 1); err != nil {
@@ -81,8 +82,8 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	return nil
 }
 
-// Adopt implements gateway.Adopter. It completes the quotes of a message that another process may have received. If a
-// person replies to a message that this process sent, only this process may have the text of the quoted message.
+// Adopt implements gateway.Adopter. Adopt completes the quotes of a message that another process may have received. If
+// a person replies to a message that this process sent, only this process may have the text of the quoted message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	b.remember(in)
 	in.Quotes = slices.Clone(in.Quotes)

@@ -40,7 +40,8 @@ func (b *Bot) answerChallenge(req *http.Request) (webhook.Reply, error) {
 	return webhook.Text(query.Get("hub.challenge")), nil
 }
 
-// checkSignature returns a function that checks the signature of a request's body. Only Meta can create this signature.
+// checkSignature returns a function that checks the signature of a request's body. The signature proves that Meta sent
+// the request.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#validate-payloads
 func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error) {
 	hexed, found := strings.CutPrefix(req.Header.Get("X-Hub-Signature-256"), "sha256=")
@@ -58,7 +59,8 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one webhook. It returns nil after accept has accepted all messages in the webhook, or accept's error.
+// answer handles one webhook. answer returns nil after accept has accepted all messages in the webhook. If accept
+// fails, answer returns accept's error.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	n := decode(req.Body, r.bot.opts.PhoneNumberID)
 	for _, err := range n.problems {

@@ -64,9 +64,9 @@ func (s *Screen) Resize(width, height int) {
 	s.vt.Resize(width, height)
 }
 
-// Reflow changes the size of the screen as most terminals do. It wraps lines that are longer than the new width, and
-// keeps the cursor at its position in the text. Lines for which the screen has no room move to the scrollback. Unlike a
-// real terminal, Reflow removes styles.
+// Reflow changes the size of the screen as most terminals do. Reflow wraps lines that are longer than the new width,
+// and keeps the cursor at its position in the text. Lines for which the screen has no room move to the scrollback.
+// Unlike a real terminal, Reflow removes styles.
 func (s *Screen) Reflow(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

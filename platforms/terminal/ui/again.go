@@ -98,8 +98,8 @@ func (m *model) lose(err error) {
 	}
 }
 
-// resume continues the conversation over a new connection. It sends all unanswered inputs again. This is safe, because
-// the hub accepts each input only once.
+// resume continues the conversation over a new connection. resume sends all unanswered inputs again; the hub accepts
+// each input only once, so none is answered twice.
 func (m *model) resume(c hubConn, w terminal.Welcome) {
 	if m.leaving {
 		return
@@ -119,8 +119,9 @@ func (m *model) resume(c hubConn, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that the bot completed while the client was not connected. It replaces the beginning of the
-// answer on the screen. catchUp ignores unfinished answers, because the hub itself sends their messages to the client.
+// catchUp shows an answer that the bot completed while the client was not connected. catchUp replaces the beginning of
+// the answer on the screen. catchUp ignores unfinished answers, because the hub itself sends their messages to the
+// client.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {

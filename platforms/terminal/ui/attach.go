@@ -11,8 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// attachCommand is the command that attaches a file. The client reads the file itself, with the permissions of the
-// person who runs it.
+// attachCommand is the command that attaches a file. The client itself reads the file, with the permissions of the
+// person who runs the client.
 const attachCommand = "/attach"
 
 const attachHelp = attachCommand + " PATH attaches a file to your next message (here in the terminal only)."

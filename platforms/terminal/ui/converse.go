@@ -72,7 +72,7 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 }
 
 // Reflows reports whether the terminal that the environment describes wraps lines again when its window gets narrower.
-// Most terminals do this.
+// Most terminals wrap lines again.
 func Reflows(getenv func(string) string) bool {
 	return getenv("TERM") != "linux" && getenv("XTERM_VERSION") == "" && getenv("STY") == "" // exceptions: the Linux console, xterm, screen
 }

@@ -2,7 +2,7 @@ package ui
 
 import tea "charm.land/bubbletea/v2"
 
-// key handles the press of a key. It returns a command that Bubble Tea must execute, or nil.
+// key handles the press of a key. key returns a command that Bubble Tea must execute, or nil.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch k.Keystroke() {
 	case "ctrl+c":
@@ -30,8 +30,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt handles Ctrl-C. It does the first of these that is possible: end the program if there is no connection,
-// stop the current answer, clear the input, or show how to leave.
+// interrupt handles Ctrl-C. interrupt takes the first of these actions that is possible: end the program if there is no
+// connection, stop the current answer, clear the input, or show how to leave.
 func (m *model) interrupt() {
 	switch {
 	case m.disconnected != "":

@@ -143,8 +143,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
-		// The renderer learns the position of its first row only when a line is printed above it. If the model did not
-		// print this empty line, the renderer would leave old frames on the screen.
+		// The renderer learns the position of its first row only when the program prints a line above that row. If the
+		// model did not print this empty line, the renderer would leave old frames on the screen.
 		return m, tea.Batch(tea.Println(" "), m.next())
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
@@ -189,7 +189,7 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap wraps the final lines that are not in the scrollback yet to a new width. It does not change lines that are
+// rewrap wraps the final lines that are not in the scrollback yet to a new width. rewrap does not change lines that are
 // being printed.
 func (m *model) rewrap() {
 	var lines []string
@@ -200,7 +200,7 @@ func (m *model) rewrap() {
 }
 
 // excess returns how many final lines must move to the scrollback, because the screen has no room for them. When the
-// program ends, it returns the number of all final lines, so that the shell's prompt appears below them.
+// program ends, excess returns the number of all final lines, so that the shell's prompt appears below them.
 func (m *model) excess() int {
 	if m.leaving && len(m.entries) == 0 {
 		return len(m.above)

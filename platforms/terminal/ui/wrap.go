@@ -15,13 +15,13 @@ const (
 	noLink     = "\x1b]8;;\x1b\\"
 )
 
-// lead matches the beginning of a line, which determines the indent of the rows that continue the line. It matches
+// lead matches the beginning of a line, which determines the indent of the rows that continue the line. lead matches
 // quote bars, an indent, list marks and the prompt.
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
-// wrap cuts text into lines of at most width cells. It indents a line that continues another line like the first one.
-// If a style or a link continues in the next line, wrap ends it at the end of the line and begins it again in the next
-// line. Each line can therefore be shown without the previous lines.
+// wrap cuts text into lines of at most width cells. If a line continues another line, wrap indents it like the first
+// line. If a style or a link continues in the next line, wrap ends it at the end of the line and begins it again in the
+// next line. Each line can therefore be shown without the previous lines.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
@@ -60,7 +60,8 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// cutAfter splits a line after the text begin. It ignores escape sequences in the line when it looks for this text.
+// cutAfter splits a line after the text begin. When cutAfter looks for this text, it ignores escape sequences in the
+// line.
 func cutAfter(line, begin string) (string, string) {
 	at := 0
 	for n := len(begin); n > 0; {
