@@ -13,7 +13,7 @@ import (
 //go:embed texts/*.md
 var texts embed.FS
 
-// maxAsked limits N in `words: N` and `length: N`.
+// maxAsked is the maximum of N in the questions `words: N` and `length: N`.
 const maxAsked = 4 << 20
 
 var (
@@ -25,16 +25,15 @@ var (
 	markupRE      = regexp.MustCompile("[\\\\`*_{}\\[\\]<>()#+|~!-]")
 )
 
-// said is one message of a conversation as the model reads it, without directives.
+// said is one message of a conversation in the form in which the model reads it, without directives.
 type said struct {
 	role, text string
 	images     []Image
 	documents  []Document
 }
 
-// Answer returns the server's answer to a conversation whose only message is question, if no rule and no directive
-// changes it. The same question gives the same bytes in every process. Answer removes directives from the question
-// first.
+// Answer returns the server's answer to a conversation whose only message is question. It considers neither rules nor
+// directives, which it removes from the question. The same question gives the same bytes in every process.
 func Answer(question string) string {
 	text, _, err := cutDirectives(question)
 	if err != nil {
@@ -69,7 +68,8 @@ func answer(talk []said) string {
 	return essay(question)
 }
 
-// command answers a short form "word: rest". ok is false if the text is not a short form.
+// command returns the answer to a question in a short form such as "say: x", which consists of word and rest. ok is
+// false if the question is not a short form.
 func command(word, rest string, talk []said, users []string) (text string, ok bool) {
 	switch strings.ToLower(word) {
 	case "say":
@@ -149,7 +149,7 @@ func essay(question string) string {
 	return strings.TrimSpace(text)
 }
 
-// clip shortens a line to n characters and ends it with an ellipsis if something was cut.
+// clip shortens a line to n characters. If it cuts the line, it adds an ellipsis.
 func clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -158,11 +158,11 @@ func clip(s string, n int) string {
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
 }
 
-// escape escapes a line's Markdown, so that a question can't break the text around it.
+// escape escapes the Markdown in a line, so that a quoted question can't break the format of the answer around it.
 func escape(line string) string {
 	return markupRE.ReplaceAllStringFunc(line, func(c string) string {
 		if c == "-" || c == "(" || c == ")" || c == "!" || c == "+" {
-			return c // harmless in the middle of a line, and ugly when escaped
+			return c // this character is harmless in the middle of a line, and ugly when escaped
 		}
 		return `\` + c
 	})
@@ -172,7 +172,7 @@ func escape(line string) string {
 func hashOf(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s)) // never fails, as hash.Hash guarantees
-	// The low bits of FNV are weak for short strings, so the high bits are mixed in.
+	// The low bits of FNV hashes of short strings differ little, so mix in the high bits.
 	v := h.Sum64()
 	return v ^ v>>29 ^ v>>47
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Named places at which an answer may end early. Other places are a number of tokens.
+// Named places at which an answer may end early. Any other place is a number of tokens.
 const (
 	afterText   = math.MaxInt - 2 // after the last token, before the chunk with finish_reason
 	afterFinish = math.MaxInt - 1 // after the chunk with finish_reason, before usage
@@ -19,17 +19,17 @@ const (
 	beforeAll   = -1              // before the status line
 )
 
-// ending says where and how an answer ends early.
+// ending describes where and how an answer ends early.
 type ending struct {
 	how   string // cut, eof, hang or fail; empty for a complete answer
 	after int    // a number of tokens, or one of the named places
 }
 
-// behaviour says how one request is answered. The zero value with a rate set is a provider without faults. Settings
-// change a behaviour one after the other.
+// behaviour describes how the server answers one request. Without any settings, the server answers like a provider
+// without faults. Each setting changes a field of the behaviour.
 type behaviour struct {
-	on         string // stream, plain, chat or audio: other requests are not affected
-	skip, take int    // number of requests to skip first, then of requests to affect (0: all)
+	on         string // stream, plain, chat or audio: the kind of requests to which the settings apply
+	skip, take int    // how many requests to skip, and to how many requests after them the settings apply (0: all)
 
 	rate             float64 // tokens per second; 0 or less: no pauses
 	jitter           float64 // fraction of an interval by which a token may be early or late
@@ -45,13 +45,13 @@ type behaviour struct {
 	usage            string
 	cached           int
 	context          int     // the model's context window in tokens; 0: no limit
-	tokenFactor      float64 // factor for the count of prompt tokens; 0: 1
+	tokenFactor      float64 // factor by which the number of prompt tokens is multiplied; 0 means 1
 	finish           *string
 	say              *string
 	think, refusal   string
 	thinkAs, callsAs string
 	calls            []call
-	again            bool // call tools even if the results of earlier calls exist
+	again            bool // call tools even if the request already contains results of calls
 	end              ending
 	failAs           string
 	refuse, require  []string
@@ -69,7 +69,7 @@ type behaviour struct {
 // call is a tool call that the model makes.
 type call struct{ name, arguments string }
 
-// apply applies settings in their order, so a later setting wins.
+// apply applies settings in order. If two settings have the same key, the later one takes effect.
 func (b *behaviour) apply(settings []setting) error {
 	known := b.settings()
 	for _, s := range settings {
@@ -197,7 +197,7 @@ func text(to *string) func(string) error {
 	return func(value string) error { *to = value; return nil }
 }
 
-// optional sets a text that may be empty, which is different from an unset one.
+// optional sets a text that may be empty. An empty text differs from a text that is not set.
 func optional(to **string) func(string) error {
 	return func(value string) error { *to = &value; return nil }
 }

@@ -17,7 +17,7 @@ import (
 	"telex/standin/rig"
 )
 
-// errClosed is the reason why an answer ends when the server is closed.
+// errClosed means that an answer ended early because the server was closed.
 var errClosed = errors.New("server closed")
 
 // errCut ends an answer by dropping the connection.
@@ -26,7 +26,7 @@ var errCut = errors.New("connection cut")
 // exchange is one running request.
 type exchange struct {
 	s      *Server
-	ctx    context.Context //nolint:containedctx // It lives as long as the exchange: until the client leaves or the server closes.
+	ctx    context.Context //nolint:containedctx // It ends with the exchange, or when the client or the server closes.
 	w      http.ResponseWriter
 	rec    *Request
 	epoch  int
@@ -41,7 +41,8 @@ type exchange struct {
 	begun  bool // the status line has been written
 }
 
-// api is a request of one of the APIs. Its checks need the behaviour, so they run when it is known.
+// api is a request to one of the two APIs. The server calls these checks when it has determined the behaviour for the
+// request.
 type api interface {
 	checkWindow(b behaviour)
 	checkDemands(b behaviour)
@@ -60,20 +61,20 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve reads a request, calls run to answer it, and records it. most is the maximum size of the request's body in
-// bytes.
+// serve reads a request, calls run to answer it, and records it. The parameter most is the maximum size of the
+// request's body in bytes.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run func(x *exchange, body []byte) error) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r, most)
-	// The body has been read, so the context now ends as soon as the client leaves.
+	// Because the body has been read, net/http ends the request's context as soon as the client disconnects.
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
+	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // Closing the server also ends ctx.
 
 	x := &exchange{s: s, ctx: ctx, w: w, wire: wire{w: w}}
 	rec := &Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)}
 	switch {
-	case most == maxAudio: // recordings are not stored
+	case most == maxAudio: // records do not contain recordings, which are large
 	case json.Valid(body):
 		rec.Body = body
 	default:
@@ -111,17 +112,17 @@ func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
 	return x.answer()
 }
 
-// finish completes the record and ends the response.
+// finish completes the record of the request and ends the response.
 func (x *exchange) finish(err error) {
 	end := x.end(err)
 	x.close(end, err)
 	if errors.Is(err, errCut) || end == EndServerClosed {
-		// Only this panic ends a response without its regular end.
+		// Only this panic makes net/http drop the connection without the regular end of the response.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// prepare parses the request and plans the whole answer.
+// prepare parses the request and plans the whole answer before any of it is sent.
 func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	contentType := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(contentType)
@@ -153,7 +154,8 @@ func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	x.out = x.api.encoder(x)
 }
 
-// checkDemands refuses a request that the settings forbid, or that lacks something the settings require.
+// checkDemands refuses a request with a parameter that the setting refuse names, or without data that the setting
+// require demands.
 func (x *exchange) checkDemands(body []byte) {
 	var params map[string]json.RawMessage
 	if err := json.Unmarshal(body, &params); err != nil {
@@ -201,7 +203,7 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write calls body to write an answer, and returns how the answer ended.
+// write calls body to write an answer. It returns nil if the answer is complete, or the reason why it ended early.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why
@@ -209,7 +211,8 @@ func (x *exchange) write(body func()) error {
 	return nil
 }
 
-// start waits before the status line. If the settings say so, it then breaks off or refuses the request.
+// start waits for the delay before the status line. Depending on the settings, it then drops the connection or sends an
+// error.
 func (x *exchange) start() {
 	x.pause(x.b.delay)
 	if x.b.end.how != "" && x.b.end.after == beforeAll {
@@ -233,13 +236,13 @@ func (x *exchange) begin(status int, contentType string) {
 	x.note(func(rec *Request) { rec.Status = status })
 }
 
-// sendError sends the error that the settings choose as the complete answer.
+// sendError sends an error as the whole answer. The settings determine the error.
 func (x *exchange) sendError() {
 	e := errorFor(x.b)
 	maps.Copy(x.w.Header(), x.b.headers)
 	body, form := e.body(), x.b.body
 	if form == "" && x.b.status >= http.StatusBadGateway {
-		form = "html" // proxies send these statuses with HTML pages
+		form = "html" // proxies in front of providers send these statuses with HTML pages
 	}
 	contentType := "application/json"
 	switch form {
@@ -253,7 +256,7 @@ func (x *exchange) sendError() {
 	must(e)
 }
 
-// open adds the record of a request, and names the request in the headers.
+// open adds the record of a request, and adds the request's id to the headers of the answer.
 func (x *exchange) open(rec *Request) {
 	s := x.s
 	x.rec = rec
@@ -271,14 +274,15 @@ func (x *exchange) open(rec *Request) {
 	s.notify()
 }
 
-// note changes the record.
+// note changes the record of the request.
 func (x *exchange) note(change func(*Request)) {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
 	change(x.rec)
 }
 
-// end returns how an answer ended (one of the constants End…), and sends the error body of a refused request.
+// end returns one of the constants End…, which describe how an answer ended. If the request was refused, end also sends
+// the error.
 func (x *exchange) end(err error) string {
 	var refused *apiError
 	switch {
@@ -296,14 +300,14 @@ func (x *exchange) end(err error) string {
 			x.s.refuse(x.w, refused)
 		}
 		return EndRefused
-	case x.s.ctx.Err() != nil: // closing the server also breaks the connection, so this is checked first
+	case x.s.ctx.Err() != nil: // check this first, because closing the server also breaks the connection
 		return EndServerClosed
 	default:
 		return EndClientClosed
 	}
 }
 
-// close completes the record and the counters.
+// close completes the record of the request and updates the counters.
 func (x *exchange) close(end string, err error) {
 	s := x.s
 	s.mu.Lock()

@@ -10,7 +10,8 @@ import (
 	"telex/standin/rig"
 )
 
-// The functions in this file refuse an invalid request by a panic. The function checked recovers it; see package rig.
+// The functions in this file refuse an invalid request by a panic with an apiError. The function checked recovers this
+// panic; see package rig.
 
 // checked runs checks and returns the first refusal, or nil.
 func checked(checks func()) error {
@@ -20,14 +21,15 @@ func checked(checks func()) error {
 	return nil
 }
 
-// invalidIf refuses a parameter if it breaks a rule.
+// invalidIf refuses the request because of a parameter, if broken is true.
 func invalidIf(broken bool, param, code, format string, args ...any) {
 	if broken {
 		panic(invalid(param, code, format, args...))
 	}
 }
 
-// required refuses a request in which the object at where lacks a field. where is "" for the request itself.
+// required refuses the request if a field is missing. where is the path of the object that should contain the field, or
+// "" for the request itself.
 func required(there bool, where, name string) {
 	if where != "" {
 		name = where + "." + name
@@ -35,7 +37,7 @@ func required(there bool, where, name string) {
 	invalidIf(!there, name, "missing_required_parameter", "Missing required parameter: '%s'.", name)
 }
 
-// knownFields refuses an object with fields that the API does not know.
+// knownFields refuses the request if an object contains a field that is not in known.
 func knownFields(object []byte, where, known string) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
@@ -52,7 +54,7 @@ func knownFields(object []byte, where, known string) {
 	}
 }
 
-// decode decodes a value, and refuses one of another type than want.
+// decode decodes a value. It refuses the request if the value does not have the type want.
 func decode(raw json.RawMessage, into any, param, want string) {
 	if json.Unmarshal(raw, into) != nil {
 		panic(wrongType(param, want))
@@ -63,27 +65,27 @@ func wrongType(param, want string) *apiError {
 	return invalid(param, "invalid_type", "Invalid type for '%s': expected %s.", param, want)
 }
 
-// object refuses a value that is neither an object nor null.
+// object refuses the request if a value is neither an object nor null.
 func object(raw json.RawMessage, param string) {
 	if raw = bytes.TrimSpace(raw); !isNull(raw) && raw[0] != '{' {
 		panic(wrongType(param, "an object"))
 	}
 }
 
-// notEmpty refuses an empty array.
+// notEmpty refuses the request if an array is empty. n is the number of its elements.
 func notEmpty(n int, param string) {
 	invalidIf(n == 0, param, "empty_array",
 		"Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", param)
 }
 
-// oneValue refuses a value other than the allowed ones or nil.
+// oneValue refuses the request if value is neither nil nor one of the allowed values.
 func oneValue(param string, value *string, allowed ...string) {
 	if value != nil && !slices.Contains(allowed, *value) {
 		panic(invalid(param, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", *value, strings.Join(allowed, "', '")))
 	}
 }
 
-// functionName refuses an invalid function name.
+// functionName refuses the request if a function name is invalid.
 func functionName(name, param string) {
 	invalidIf(!functionNameRE.MatchString(name), param, "invalid_value",
 		"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", param, functionNameRE)

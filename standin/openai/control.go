@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// control adds the routes by which tests in other processes control the server. They need no key, because a stand-in
-// listens only on the loopback address.
+// control adds the routes by which tests in other processes control the server. Clients of these routes need no key,
+// because a stand-in listens only on the loopback address.
 func (s *Server) control() {
 	s.mux.HandleFunc("POST /control/rule", s.controlAddRule)
 	s.mux.HandleFunc("GET /control/rule", func(w http.ResponseWriter, _ *http.Request) {
@@ -32,7 +32,7 @@ func (s *Server) control() {
 	})
 }
 
-// controlAddRule adds the rule in the body, a JSON object with the fields of Rule.
+// controlAddRule adds a rule. The request's body is a JSON object with the fields of Rule.
 func (s *Server) controlAddRule(w http.ResponseWriter, r *http.Request) {
 	var rule Rule
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
@@ -48,8 +48,8 @@ func (s *Server) controlAddRule(w http.ResponseWriter, r *http.Request) {
 	s.write(w, http.StatusCreated, "application/json", mustJSON(rule))
 }
 
-// controlRequests lists the records. ?after=ID lists only records after that id, and ?marks=1 includes the time of
-// every token.
+// controlRequests lists the records of requests. ?after=ID lists only records with greater ids, and ?marks=1 includes
+// the time of every token.
 func (s *Server) controlRequests(w http.ResponseWriter, r *http.Request) {
 	after := 0
 	if text := r.URL.Query().Get("after"); text != "" {

@@ -9,7 +9,7 @@ import (
 // directiveOpen begins a directive in a message; "}}" ends it.
 const directiveOpen = "{{standin"
 
-// setting is one key=value in a directive or a rule. value is empty if there is only a key.
+// setting is one key=value in a directive or a rule. value is empty if the setting consists only of a key.
 type setting struct{ key, value string }
 
 // cutDirectives removes the directives from a message. It returns the text for the model and the settings in their
@@ -26,7 +26,7 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 		at += from
 		rest := text[at+len(directiveOpen):]
 		if rest != "" && rest[0] != ' ' && rest[0] != '\n' && rest[0] != '\t' && !strings.HasPrefix(rest, "}}") {
-			from = at + len(directiveOpen) // not a directive, only a longer word with the same beginning
+			from = at + len(directiveOpen) // not a directive, but a longer word such as "{{standings"
 			continue
 		}
 		found, tail, closed, err := scanSettings(rest)
@@ -41,7 +41,8 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 	}
 }
 
-// join joins the texts around a removed directive, and returns where the search for the next directive continues.
+// join joins the texts before and after a removed directive. It returns the offset at which the search for the next
+// directive continues.
 func join(head, tail string) (text string, from int) {
 	switch {
 	case strings.TrimSpace(head) == "":
@@ -97,7 +98,7 @@ func scanSettings(text string) (settings []setting, tail string, closed bool, er
 	}
 }
 
-// scanValue reads one value, quoted or up to white space or "}}".
+// scanValue reads one value. The value is quoted, or ends before white space or "}}".
 func scanValue(text string) (value, rest string, err error) {
 	if strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "`") {
 		quoted, err := strconv.QuotedPrefix(text)

@@ -1,10 +1,10 @@
-// Package openai imitates a model provider that speaks the OpenAI API, for tests, demos and benchmarks of any program
-// that uses one. It is strict about requests, gives the same answer to the same question, and can fail in the ways in
-// which real providers fail.
+// Package openai imitates a model provider with the OpenAI API, for tests, demos and benchmarks of any program that
+// uses a model. The server refuses invalid requests, gives the same answer to the same question, and can fail in the
+// same ways as real providers.
 //
-// It was written from the published API and from reports about compatible providers, shares no code with the program
-// under test, and uses only the standard library. Its only sources of time are time.Now and time.NewTimer, so it runs
-// in virtual time inside a testing/synctest bubble with an in-memory listener.
+// The package was written from the documentation of the API and from reports about compatible providers. It shares no
+// code with telex's client of this API. The only sources of time are time.Now and time.NewTimer, so the server runs in
+// virtual time inside a testing/synctest bubble with an in-memory listener.
 //
 //	s := openai.New(openai.Options{Key: "sk-test", Models: []string{"gpt-5-mini"}})
 //	go func() { done <- s.Serve(listener) }()
@@ -12,22 +12,24 @@
 //
 // # API
 //
-// POST /v1/chat/completions and POST /v1/responses, streamed or not; POST /v1/audio/transcriptions; GET /v1/models and
-// /v1/models/{model}. Each path also works without /v1. A request with a wrong key, path, method, role or order of
-// messages is refused with OpenAI's status and error body. So is one with a wrong or unknown parameter. max_tokens,
-// max_completion_tokens (only one of the two) and stop have an effect. n must be 1. There is no rate limit.
+// The server answers POST /v1/chat/completions and POST /v1/responses, with and without streaming; POST
+// /v1/audio/transcriptions; GET /v1/models and /v1/models/{model}. Each path also works without /v1. The server refuses
+// a request with a wrong key, path, method, role or order of messages with OpenAI's status and error body. It also
+// refuses a wrong or unknown parameter. max_tokens, max_completion_tokens (only one of the two) and stop have an
+// effect. n must be 1. There is no rate limit.
 //
-// The input of the Responses API may contain messages, function calls with their results, and reasoning. Its tools may
-// only be functions. Nothing is stored, not even with the parameter store, so a request must contain earlier answers
-// itself. It contains reasoning as encrypted_content, which must come from this server and from the same model. The
-// items that the model wrote after the reasoning must follow it.
+// The input of the Responses API may contain messages, function calls with their results, and reasoning. All tools must
+// be functions. The server stores no answers, not even with the parameter store, so a request must contain the earlier
+// answers itself. The input contains earlier reasoning as encrypted_content, which must come from this server and from
+// the same model. After a reasoning item, the input must contain the items that the model wrote after the reasoning.
 //
 // # Answers
 //
-// The answer depends only on the last user message. A name in brackets before it ("[Ann] say: x") is ignored. The
-// function [Answer] returns it. By default it is a few hundred words of Markdown with headings, bold and italic text,
-// both kinds of lists, a table, a quote, a link, inline code and a fenced code block. A question about tides gets a
-// text on tides. These short forms request another answer:
+// The answer depends only on the last user message. The server ignores a name in brackets before the message ("[Ann]
+// say: x"). The function [Answer] returns the answer to a message. The default answer is a few hundred words of
+// Markdown with headings, bold and italic text, both kinds of lists, a table, a quote, a link, inline code and a fenced
+// code block. The answer to a question about tides is a text on tides. With these short forms, a message requests
+// another answer:
 //
 //	say: TEXT        exactly TEXT
 //	words: N         N words, all different: "one two three …"
@@ -40,45 +42,46 @@
 //	                 call, and other lines become the text beside the calls. When the results
 //	                 have come, the answer lists them as "- NAME: RESULT".
 //
-// A message that begins with "Summarize" gets a summary. The summary has each sentence or line of the conversation,
-// including the system message, that contains "remember" or "my name is": each once, in order. A last line counts the
-// sentences that it leaves out.
+// The answer to a message that begins with "Summarize" is a summary. It contains each sentence or line of the
+// conversation, including the system message, that contains "remember" or "my name is", once and in order. The last
+// line of the summary counts the sentences that the summary leaves out.
 //
-// The questions "What did I say first?" and "What did I say before?" are also answered from the conversation. "What is
-// in this picture?" is answered from the headers of the images. Images are data URLs of png, jpeg, gif or webp, up to
-// 20 MB. An image with an http URL is refused as unreachable. Files are data URLs of PDF files, up to 50 MB in a
-// request, in both APIs. A transcription is the text of an ASCII line "say: TEXT" in the recording, or else "This is a
-// recording of N bytes." The file name's extension determines the format.
+// The answers to "What did I say first?" and "What did I say before?" quote the conversation. The answer to "What is in
+// this picture?" states what the headers of the images contain. Images are data URLs of png, jpeg, gif or webp, up to
+// 20 MB. The server refuses an image with an http URL as unreachable. In both APIs, files are data URLs of PDF files,
+// up to 50 MB in a request. A transcription is the text of an ASCII line "say: TEXT" in the recording. If the recording
+// contains no such line, the transcription is "This is a recording of N bytes." The file name's extension determines
+// the format of the recording.
 //
 // A token is a short word with its leading space, a piece of a longer word, or punctuation;
 // see [Tokens].
 //
 // # Settings
 //
-// Settings change how a request is answered. They are in the Do of a [Rule], or in a directive in the user's message,
-// which is removed before the message is read:
+// Settings change how the server answers a request. A test writes settings into the field Do of a [Rule], or into a
+// directive in the user's message. The server removes the directive before it reads the message:
 //
 //	{{standin rate=20 jitter=0.3 first=2s cut=120}} Explain the tides
 //	{{standin status=429 retry_after=2 times=1}} say: better the second time
 //
-// A value with white space or braces is quoted like a Go string. A misspelt setting causes an error with status 400 and
-// the code standin_directive. Only directives in the last user message count. N is a number of tokens unless something
-// else is said, and D is a duration such as 250ms.
+// A value with white space or braces must be quoted like a Go string. A misspelt setting causes an error with status
+// 400 and the code standin_directive. Only directives in the last user message take effect. In the following lists, D
+// is a duration such as 250ms. N is a number of tokens, except where a list names another unit.
 //
-// Settings that select requests, and settings of time:
+// These settings select requests, or determine times:
 //
-//	on=KIND             stream or plain: only requests for an answer that stream, or that don't; chat:
+//	on=KIND             stream or plain: only requests with streaming, or only those without; chat:
 //	                    both; audio: only transcriptions. Without on, all requests are selected.
 //	skip=N times=N      (directive only) skip the first N requests with this question, and
 //	                    then select N; a Rule has the fields Skip and Times instead
 //	rate=R              tokens per second, instead of Options.Rate; 0: no pauses
-//	jitter=S            each token comes early or late by up to this fraction (0 to 1) of an interval
+//	jitter=S            each token is sent early or late by up to this fraction (0 to 1) of an interval
 //	delay=D             a pause before the status line, also of errors
 //	first=D             a pause after the headers, before the first token
 //	stall=N stall_for=D a pause after N tokens
 //	chunk=N             N tokens in one delta; with "length: 1048576" a line of a megabyte
 //
-// Settings of the answer:
+// These settings determine the content of the answer:
 //
 //	say=TEXT            the answer
 //	empty               no content at all
@@ -88,8 +91,8 @@
 //	refusal=TEXT        a refusal; the answer has no content unless say is set
 //	finish=REASON       the finish_reason: length, content_filter, error or any text; "" is an empty text,
 //	                    and with null it stays null
-//	call="NAME ARGS"    a tool call; repeat the setting for more calls; say sets the text beside them
-//	again               calls tools even if their results are there, like a model that never stops calling
+//	call="NAME ARGS"    a tool call; repeat the setting for more calls; say sets the text beside the calls
+//	again               calls tools even after their results have arrived, like a model that never stops calling
 //	calls_as=FORM       how calls are streamed: index (default), gemini (each call whole, without
 //	                    index, with a signature; finish_reason is stop), ollama (each call whole,
 //	                    with index 0), repeat_ids, empty_ids, null_index
@@ -101,7 +104,7 @@
 //	                    context_length_exceeded. An answer ends where the window ends.
 //	token_factor=F      multiplies the number of prompt tokens
 //
-// Errors instead of an answer:
+// With these settings, the server sends an error in place of an answer:
 //
 //	status=S            400 to 599, with OpenAI's error for it
 //	code=C message=M    in the error body; status=429 code=insufficient_quota is the error
@@ -116,9 +119,9 @@
 //	                    reasoning_content (DeepSeek; in the Responses API: without the reasoning
 //	                    items before the calls) or thought_signature (Gemini)
 //
-// Settings that end the answer early. WHERE is a number of tokens, start (before the status line; cut and hang only),
-// text (after the last token), finish (after finish_reason) or usage (before [DONE]). If the answer has fewer tokens
-// than the number, it ends at text. Of several endings, the last one counts:
+// These settings end the answer early. WHERE is a number of tokens, start (before the status line; only for cut and
+// hang), text (after the last token), finish (after finish_reason) or usage (before [DONE]). If the answer has fewer
+// tokens than the number, it ends at text. If there are several such settings, the last one takes effect:
 //
 //	cut=WHERE           the connection breaks
 //	eof=WHERE           the stream ends cleanly, but too early
@@ -128,15 +131,17 @@
 //	                    error and finish_reason "error"), event ("event: error"), nested (the same
 //	                    event in the Responses API, with the error in a member of its own)
 //
-// Without streaming, cut and eof send a part of the document, fail is status 500, and WHERE can't be finish or usage.
+// For an answer that is not streamed, cut and eof send a part of the JSON document, fail sends status 500, and WHERE
+// can't be finish or usage.
 //
-// In the Responses API, the place finish is after the last item and before the event that ends the answer, and usage is
-// after that event. By default, fail sends a response.failed. finish=length and finish=content_filter make the answer
-// incomplete. finish=error makes it a failed answer. Reasoning is sent as a summary if the request asks for one. With
-// think_as=reasoning or think_as=both, it is sent as reasoning_text. Otherwise its tokens are only counted. All forms
-// of calls_as are sent alike. noise sends events of unknown types. as=sse and as=json work as in Chat Completions.
+// In the Responses API, the place finish is after the last item and before the event that ends the answer. The place
+// usage is after that event. By default, fail sends a response.failed. finish=length and finish=content_filter make the
+// answer incomplete, and finish=error makes it a failed answer. If the request asks for a summary of the reasoning, the
+// server sends one. With think_as=reasoning or think_as=both, the server sends the reasoning as reasoning_text. In all
+// other cases, it only counts the tokens of the reasoning. calls_as has no effect. noise sends events of unknown types.
+// as=sse and as=json work as in Chat Completions.
 //
-// Settings of the wire format:
+// These settings change the wire format:
 //
 //	comment_every=N     an SSE comment after every N tokens
 //	comment_interval=D  a comment after each D of silence, also during hang; without streaming, an
@@ -153,8 +158,8 @@
 //	                    asks for
 //	content_type=TYPE   another Content-Type, with the same body
 //
-// For a transcription, Match and Regex are compared with the file name. These settings work: delay, say, empty, those
-// of errors, content_type, and cut and hang at start. Others have no effect.
+// For a transcription, the fields Match and Regex of a Rule are compared with the name of the file. The only settings
+// that affect transcriptions are delay, say, empty, the settings for errors, content_type, and cut and hang at start.
 //
 // # Control
 //
@@ -169,8 +174,9 @@
 //	GET  /control/answer    ?question=… the text of Answer
 //	POST /control/reset     removes rules, records and counters
 //
-// A record says when and how a request ended, and which images, files or recording it contained. The server notices at
-// once that a client closes its connection, also between tokens. So a test of cancellation reads:
+// A record contains the time and the kind of a request's end, and describes the images, files or recording in the
+// request. The server notices at once that a client closes its connection, also between two tokens. So a test can check
+// with this command that a client cancelled its request:
 //
 //	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'
 //	"client_closed"

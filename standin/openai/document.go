@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxDocuments is the maximum size in bytes of all files in one request together, decoded.
+// maxDocuments is the maximum size in bytes of all files in one request together, after decoding.
 // https://platform.openai.com/docs/guides/pdf-files#file-size-limitations
 const maxDocuments = 50 << 20
 
@@ -21,7 +21,7 @@ type Document struct {
 
 func (d Document) String() string { return fmt.Sprintf("%s, %s, %d bytes", d.Name, d.Type, d.Bytes) }
 
-// readDocument parses the name and the data of a file at param.
+// readDocument parses the name and the data of a file. param is the path of the file in the request.
 // https://platform.openai.com/docs/guides/pdf-files#base64-encoded-files
 func readDocument(raw json.RawMessage, param string) Document {
 	var part struct {
@@ -47,10 +47,11 @@ func readDocument(raw json.RawMessage, param string) Document {
 	return Document{Name: *part.Name, Type: media, Bytes: len(data)}
 }
 
-// tokens returns about how many tokens a document costs: a page of text and a picture of it per 100 KB.
+// tokens returns roughly how many tokens a document costs. It assumes that each 100 KB contain one page, which costs
+// the tokens of its text and of a picture of it.
 func (d Document) tokens() int { return 1000 * (1 + d.Bytes/100_000) }
 
-// documents returns all files of a request, in their order.
+// documents returns all files in a request, in order.
 func (r *chatRequest) documents() []Document {
 	var list []Document
 	for _, m := range r.Messages {
@@ -59,7 +60,7 @@ func (r *chatRequest) documents() []Document {
 	return list
 }
 
-// refuseFiles refuses a request with files, like a model that reads no files.
+// refuseFiles refuses a request that contains files, as a provider does for a model that can't read files.
 func (r *chatRequest) refuseFiles() {
 	for i, m := range r.Messages {
 		invalidIf(len(m.documents) > 0, fmt.Sprintf("messages.[%d].content", i), "",
@@ -67,7 +68,7 @@ func (r *chatRequest) refuseFiles() {
 	}
 }
 
-// listDocuments returns the answer to "files:".
+// listDocuments returns the answer to the question "files:".
 func listDocuments(documents []Document) string {
 	if len(documents) == 0 {
 		return "There is no file in this message."

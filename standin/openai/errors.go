@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// apiError is the error body of a refused request. Checks panic with an apiError. The form is that of
-// https://platform.openai.com/docs/guides/error-codes/api-errors.
+// apiError is the error body of a refused request. Checks panic with an apiError to refuse the request. The form is
+// that of https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int
 	Message string  `json:"message"`
@@ -24,7 +24,7 @@ func newError(status int, kind, param, code, message string) *apiError {
 	return &apiError{status: status, Message: message, Type: kind, Param: orNull(param), Code: orNull(code)}
 }
 
-// invalid returns the refusal of a parameter.
+// invalid returns the error for an invalid parameter.
 func invalid(param, code, format string, args ...any) *apiError {
 	return newError(http.StatusBadRequest, "invalid_request_error", param, code, fmt.Sprintf(format, args...))
 }
@@ -45,14 +45,15 @@ func (e *apiError) body() []byte {
 func mustJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // providers send < and & unescaped
+	e.SetEscapeHTML(false) // providers do not escape < and & in JSON
 	if err := e.Encode(v); err != nil {
 		panic(fmt.Sprintf("openai: marshal %T: %v", v, err))
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// errorFor returns OpenAI's usual error for a status, except for the parts that the behaviour sets.
+// errorFor returns OpenAI's usual error for the status of the behaviour. Settings such as code and message replace
+// parts of this error.
 func errorFor(b behaviour) *apiError {
 	e := newError(b.status, "server_error", "", "", "The server had an error while processing your request. Sorry about that!")
 	switch b.status {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// event is one event of a streamed answer of the Responses API, without its number.
+// event is one event of a streamed answer of the Responses API, without its sequence number.
 // https://platform.openai.com/docs/api-reference/responses-streaming
 type event struct {
 	name   string
 	fields map[string]any
 }
 
-// output is a growing answer of the Responses API. It is a list of items. Only the last item may be open.
+// output is a growing answer of the Responses API: a list of items. Only the last item may be unfinished.
 type output struct {
 	*exchange
 	r        *responsesRequest
@@ -30,7 +30,7 @@ type item struct {
 	id     string
 	status string
 	index  int
-	part   string // the kind of the open part: content or refusal
+	part   string // kind of the unfinished part: content or refusal
 	text   strings.Builder
 	parts  []any // the finished parts of a message
 	call   madeCall
@@ -74,7 +74,7 @@ func (o *output) add(u unit) (events []event) {
 	return events
 }
 
-// open returns the item that has not ended, or nil if every item has.
+// open returns the unfinished item, or nil if all items are finished.
 func (o *output) open() *item {
 	if n := len(o.items); n > 0 && o.items[n-1].status == "in_progress" {
 		return o.items[n-1]
@@ -82,7 +82,7 @@ func (o *output) open() *item {
 	return nil
 }
 
-// deltas returns the names of the events that carry a piece of text.
+// deltas returns the names of the events that send a piece of the item's text.
 func (o *output) deltas(it *item, kind string) (names []string) {
 	switch {
 	case it.kind == "function_call":
@@ -101,7 +101,7 @@ func (o *output) deltas(it *item, kind string) (names []string) {
 	return names
 }
 
-// place adds to an event the fields that identify its part.
+// place adds the fields that identify the item and the part to the fields of an event.
 func (it *item) place(name string, fields map[string]any) map[string]any {
 	switch name {
 	case "response.output_text":
@@ -133,7 +133,7 @@ func (o *output) beginReasoning(it *item) (events []event) {
 	return events
 }
 
-// shownPart returns the open part of a message.
+// shownPart returns the unfinished part of a message in the form of the API.
 func (it *item) shownPart() map[string]any {
 	if it.part == "refusal" {
 		return map[string]any{"type": "refusal", "refusal": it.text.String()}
@@ -141,7 +141,7 @@ func (it *item) shownPart() map[string]any {
 	return map[string]any{"type": "output_text", "text": it.text.String(), "annotations": []any{}, "logprobs": []any{}}
 }
 
-// endPart ends the open part of a message.
+// endPart finishes the unfinished part of a message, and returns the events that report this.
 func (it *item) endPart() []event {
 	if it.part == "" {
 		return nil
@@ -160,7 +160,7 @@ func (it *item) endPart() []event {
 	return events
 }
 
-// close ends the open item and returns its events.
+// close finishes the unfinished item, and returns the events that report this.
 func (o *output) close(status string) (events []event) {
 	it := o.open()
 	if it == nil {
@@ -186,7 +186,7 @@ func (o *output) close(status string) (events []event) {
 	return append(events, o.itemEvent("response.output_item.done", it))
 }
 
-// shown returns an item in the form that it has in the answer's document.
+// shown returns an item in the form in which the answer's JSON document contains it.
 func (o *output) shown(it *item) map[string]any {
 	begun := it.status != "in_progress"
 	switch it.kind {
@@ -230,7 +230,7 @@ func (o *output) noise(n int) {
 	}
 }
 
-// ending closes the open item and returns the event that ends the answer.
+// ending finishes the unfinished item. It returns the events for this, and the event that ends the answer.
 func (o *output) ending() []event {
 	status, unfinished := "completed", "completed"
 	switch o.p.finish {
@@ -244,7 +244,7 @@ func (o *output) ending() []event {
 }
 
 func (o *output) whole() any {
-	for left := o.p.units; len(left) > 0; { // takes all units of one kind at once, since the events are not sent
+	for left := o.p.units; len(left) > 0; { // the events are not sent, so add all units of one kind at once
 		n := 1
 		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
 			n++
@@ -258,7 +258,8 @@ func (o *output) whole() any {
 	return events[len(events)-1].fields["response"]
 }
 
-// document returns the answer in its current state. https://platform.openai.com/docs/api-reference/responses/object
+// document returns the JSON document of the answer in its current state.
+// https://platform.openai.com/docs/api-reference/responses/object
 func (o *output) document(status string) map[string]any {
 	r := o.r
 	items := []any{}
@@ -323,7 +324,8 @@ func (o *output) finish() {
 	o.endAt(afterUsage)
 }
 
-// send numbers and writes events. It adds padding to pieces of text to hide their length.
+// send numbers and writes events. Like OpenAI, it adds padding to an event with a piece of text, to hide the length of
+// the text.
 func (o *output) send(unfinished bool, events ...event) {
 	for i, e := range events {
 		o.alive()

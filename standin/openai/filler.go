@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// numberWords returns the numbers from one to n, each as one word. All words differ, so that missing, duplicate or
-// misplaced words are easy to find.
+// numberWords returns the numbers from one to n, each as one word. All words are different, so that missing, duplicate
+// or misplaced words are easy to find.
 func numberWords(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -46,8 +46,9 @@ func spell(n int) string {
 	}
 }
 
-// textOfLength returns exactly n characters of Markdown: numbered blocks of every kind, then plain text. It is ASCII,
-// so its length in bytes, code points and UTF-16 units is the same. It does not begin or end with white space.
+// textOfLength returns exactly n characters of Markdown: numbered blocks of every kind, then plain text. The text is
+// ASCII, so its length in bytes, code points and UTF-16 units is the same. The text does not begin or end with white
+// space.
 func textOfLength(n int) string {
 	if n == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// maxImage is the maximum size of an image in bytes, decoded.
+// maxImage is the maximum size of an image in bytes, after decoding the base64.
 // https://platform.openai.com/docs/guides/images-vision#image-input-requirements
 const maxImage = 20 << 20
 
@@ -41,7 +41,8 @@ const (
 	invalidImage = "You uploaded an unsupported image. Please make sure your image is valid."
 )
 
-// readImage parses the image_url of a content part at param. https://platform.openai.com/docs/guides/images-vision
+// readImage parses the field image_url of a content part. param is the path of the part in the request.
+// https://platform.openai.com/docs/guides/images-vision
 func readImage(raw json.RawMessage, param string) Image {
 	var part struct {
 		URL    string `json:"url"`
@@ -75,8 +76,8 @@ func readImage(raw json.RawMessage, param string) Image {
 	return found
 }
 
-// readImageHeader returns the size and the format of an image without decoding it. Like OpenAI, it ignores the declared
-// media type.
+// readImageHeader returns the size and the format of an image without decoding its pixels. Like OpenAI, it ignores the
+// media type that the client declared.
 func readImageHeader(data []byte) (Image, error) {
 	if config, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		if config.Width < 1 || config.Height < 1 {
@@ -120,9 +121,9 @@ func webpSize(data []byte) (width, height int, err error) {
 	return width, height, nil
 }
 
-// tokens returns how many tokens an image costs. The image is scaled to fit into 2048 by 2048 pixels, then until its
-// shorter side is at most 768 pixels. Each tile of 512 by 512 pixels costs the same.
-// https://platform.openai.com/docs/guides/images-vision#calculating-costs
+// tokens returns the number of tokens that an image costs. OpenAI scales the image down to fit into 2048 by 2048
+// pixels, and then until its shorter side has at most 768 pixels. Each tile of 512 by 512 pixels costs the same number
+// of tokens. https://platform.openai.com/docs/guides/images-vision#calculating-costs
 func (m Image) tokens() int {
 	const base, perTile = 85, 170
 	if m.low {
@@ -135,7 +136,7 @@ func (m Image) tokens() int {
 	return base + perTile*int(tiles)
 }
 
-// listImages returns the answer to "images:".
+// listImages returns the answer to the question "images:".
 func listImages(images []Image) string {
 	if len(images) == 0 {
 		return "There is no image in this message."

@@ -29,7 +29,7 @@ type inputItem struct {
 	documents []Document
 }
 
-// fieldsOf returns the allowed fields of an item type; "" for unknown types.
+// fieldsOf returns the allowed fields of a type of item, or "" if the type is unknown.
 func fieldsOf(kind string) string {
 	switch kind {
 	case "message":
@@ -44,7 +44,7 @@ func fieldsOf(kind string) string {
 	return ""
 }
 
-// checkInput parses the input and checks its order.
+// checkInput parses the items of the input and checks their order.
 func (r *responsesRequest) checkInput() {
 	invalidIf(isNull(r.Input), "", "missing_required_parameter",
 		`Missing required parameter: one of "input", "previous_response_id", "prompt" or "conversation" must be provided.`)
@@ -62,7 +62,7 @@ func (r *responsesRequest) checkInput() {
 	r.checkOrder()
 }
 
-// readItem parses an item and checks it without regard to other items.
+// readItem parses an item, and refuses the request if the item alone is invalid.
 func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inputItem) {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		panic(invalid(where, "invalid_type", "Invalid type for '%s': %v.", where, err))
@@ -91,13 +91,13 @@ func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inp
 	return item
 }
 
-// notStored returns the error for the id of an item, because the server stores no items.
+// notStored returns the error for a reference to an item by its id. The server stores no items, so it finds none.
 func notStored(id string) *apiError {
 	return newError(http.StatusNotFound, "invalid_request_error", "input", "", fmt.Sprintf("Item with id '%s' not found. Items are not "+
 		"persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id))
 }
 
-// checkID refuses an id with the prefix of another type.
+// checkID refuses an item whose id does not begin with the prefix of the item's type.
 func (m *inputItem) checkID(where, prefix string) {
 	if m.ID != nil && !strings.HasPrefix(*m.ID, prefix) {
 		panic(invalid(where+".id", "invalid_value", "Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", where, *m.ID, prefix))
@@ -131,8 +131,8 @@ func (m *inputItem) checkResult(where string) {
 	m.readParts(m.Output, where+".output", false)
 }
 
-// checkReasoning accepts only reasoning that this server wrote. It must contain its encrypted content, because the
-// server stores nothing.
+// checkReasoning refuses reasoning that this server did not write. The item must contain the encrypted content, because
+// the server does not store reasoning.
 func (m *inputItem) checkReasoning(where, model string) {
 	var parts []struct {
 		Type string  `json:"type"`
@@ -148,7 +148,7 @@ func (m *inputItem) checkReasoning(where, model string) {
 	if !isNull(m.Content) {
 		decode(m.Content, &parts, where+".content", "an array of objects")
 		if m.Encrypted == nil && len(parts) > 0 {
-			return // servers of open models accept plain reasoning
+			return // like the servers of open models, accept plain reasoning
 		}
 	}
 	if m.Encrypted == nil {
@@ -164,13 +164,14 @@ func (m *inputItem) checkReasoning(where, model string) {
 	}
 }
 
-// encrypt encodes the text of a reasoning item so that only this server can read it.
+// encrypt encodes the text of a reasoning item with a checksum, by which decrypt recognizes text that this server
+// wrote.
 func encrypt(id, model, text string) string {
 	sealed := mustJSON([]string{id, model, text})
 	return "gAAAA" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%016x%s", hashOf(string(sealed)), sealed))
 }
 
-// decrypt decodes the result of encrypt; ok is false for other texts.
+// decrypt decodes a text that encrypt returned. ok is false for any other text.
 func decrypt(encrypted string) (id, model string, ok bool) {
 	const sum = 16
 	payload, ours := strings.CutPrefix(encrypted, "gAAAA")
@@ -185,7 +186,7 @@ func decrypt(encrypted string) (id, model string, ok bool) {
 	return fields[0], fields[1], true
 }
 
-// readParts extracts text, images and files from a string or an array of parts.
+// readParts extracts the text, images and files from the content of a message, which is a string or an array of parts.
 func (m *inputItem) readParts(content json.RawMessage, where string, assistant bool) {
 	if json.Unmarshal(content, &m.text) == nil {
 		return
@@ -232,8 +233,8 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 	}
 }
 
-// checkOrder checks the order of items. Each call has one result after it, and each result belongs to an earlier call.
-// Each reasoning item is followed by the items that the model wrote after it.
+// checkOrder refuses items in a wrong order. One result must follow each call, and each result must belong to an
+// earlier call. After a reasoning item, the items must follow that the model wrote after the reasoning.
 func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string
@@ -258,7 +259,7 @@ func (r *responsesRequest) checkOrder() {
 	}
 }
 
-// leads reports whether the items after may directly follow a reasoning item.
+// leads reports whether a list of items may directly follow a reasoning item.
 func leads(after []inputItem) bool {
 	if len(after) == 0 {
 		return false
@@ -270,7 +271,8 @@ func leads(after []inputItem) bool {
 	return after[0].Type == "message" && after[0].Role == "assistant"
 }
 
-// messagesOf converts the input to messages of Chat Completions, in which calls are part of an assistant's message.
+// messagesOf converts the input to messages in the form of Chat Completions, in which tool calls are part of an
+// assistant message.
 func messagesOf(instructions *string, items []inputItem) []message {
 	var list []message
 	if instructions != nil {

@@ -35,7 +35,7 @@ func (r *chatRequest) checkMessages() {
 	answered()
 }
 
-// check checks one message without regard to others, and sets its text.
+// check refuses the request if the message alone is invalid. It also sets the text of the message.
 func (m *message) check(i int) {
 	where := fmt.Sprintf("messages[%d]", i)
 	required(m.Role != "", where, "role")
@@ -56,7 +56,8 @@ func (m *message) check(i int) {
 	m.readContent(i)
 }
 
-// readContent extracts the text from a string or an array of parts.
+// readContent extracts the text, images and files from the content of a message, which is a string or an array of
+// parts.
 func (m *message) readContent(i int) {
 	param := fmt.Sprintf("messages.[%d].content", i)
 	if isNull(m.Content) {
@@ -97,7 +98,7 @@ func (m *message) readContent(i int) {
 	m.text = text.String()
 }
 
-// images returns all images of a request, in their order.
+// images returns all images in a request, in order.
 func (r *chatRequest) images() []Image {
 	var list []Image
 	for _, m := range r.Messages {
@@ -106,7 +107,7 @@ func (r *chatRequest) images() []Image {
 	return list
 }
 
-// refuseImages refuses a request with images, like a model without image input.
+// refuseImages refuses a request that contains images, as a provider does for a model without image input.
 func (r *chatRequest) refuseImages() {
 	for i, m := range r.Messages {
 		invalidIf(len(m.images) > 0, fmt.Sprintf("messages.[%d].content", i), "",
@@ -114,7 +115,8 @@ func (r *chatRequest) refuseImages() {
 	}
 }
 
-// checkDemands refuses assistant messages whose tool calls lack the data that the setting require demands.
+// checkDemands refuses the request if the tool calls of an assistant message lack the data that the setting require
+// demands.
 func (r *chatRequest) checkDemands(b behaviour) {
 	for i, m := range r.Messages {
 		where := fmt.Sprintf("messages[%d]", i)

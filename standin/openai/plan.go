@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// plan is a complete answer, planned before the first byte is sent.
+// plan is a complete answer, which the server plans before it sends the first byte.
 type plan struct {
 	units     []unit
-	finish    string // "null" for an answer without a reason
+	finish    string // "null" if the answer has no finish_reason
 	text      string // the content
-	reasoning string // reasoning in separate fields
+	reasoning string // reasoning outside of the content
 	refusal   string
 	calls     []madeCall
 	usage     usage
 }
 
-// unit is what the model produces in one step: usually one token.
+// unit is the output of the model in one step, usually one token.
 type unit struct {
 	kind   string // content, reasoning, refusal or call.
 	text   string // for kind call: the arguments
@@ -28,7 +28,7 @@ type unit struct {
 // madeCall is a tool call with its id.
 type madeCall struct{ id, name, arguments, signature string }
 
-// usage is the count of tokens of a request.
+// usage contains the numbers of tokens of a request and its answer.
 type usage struct {
 	PromptTokens        int `json:"prompt_tokens"`
 	CompletionTokens    int `json:"completion_tokens"`
@@ -41,7 +41,7 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// makePlan plans the answer to a conversation. serial makes the ids of tool calls unique.
+// makePlan plans the answer to a conversation. The ids of tool calls contain serial, so that they are unique.
 func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	p := plan{finish: "stop", refusal: b.refusal}
 	calls, rest := wantedCalls(talk, b)
@@ -79,8 +79,8 @@ func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	return p
 }
 
-// wantedCalls returns the calls that the settings, or the lines "call: NAME ARGUMENTS" of the question, ask for. It
-// also returns the text that the answer has beside the calls.
+// wantedCalls returns the tool calls that the answer must contain, according to the settings or to lines "call: NAME
+// ARGUMENTS" in the question. It also returns the text of the answer beside the calls.
 func wantedCalls(talk []said, b behaviour) (calls []call, text string) {
 	if len(b.calls) > 0 {
 		if b.say != nil {
@@ -117,7 +117,7 @@ func makeCalls(calls []call, b behaviour, serial uint64) []madeCall {
 	return made
 }
 
-// toolResults lists the results after the last user message, as "- name: content".
+// toolResults lists the results of tool calls after the last user message, each as "- name: content".
 func (r *chatRequest) toolResults() []string {
 	var results []string
 	names := map[string]string{}
@@ -135,7 +135,7 @@ func (r *chatRequest) toolResults() []string {
 	return results
 }
 
-// cutAtStop cuts a text before the first stop sequence in it.
+// cutAtStop cuts a text before the first stop sequence that it contains.
 func cutAtStop(text string, stop []string) string {
 	for _, s := range stop {
 		text, _, _ = strings.Cut(text, s)
@@ -157,14 +157,14 @@ func (p *plan) makeUnits(b behaviour) []unit {
 	return units
 }
 
-// callUnits encodes one call as elements of tool_calls, in the form of a provider.
+// callUnits encodes a tool call as elements of tool_calls, in the form of the provider as.
 func callUnits(index int, c madeCall, as string) []unit {
 	whole := map[string]any{
 		"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": c.arguments},
 	}
 	tokens := len(Tokens(c.arguments)) + 1
 	switch as {
-	case "gemini": // no index, the whole call at once, and a signature that must be sent back
+	case "gemini": // the whole call at once, without index, with a signature that the client must send back
 		whole["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.signature}}
 		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
 	case "ollama": // every call has index 0: https://github.com/ollama/ollama/issues/15457
@@ -192,7 +192,7 @@ func callUnits(index int, c madeCall, as string) []unit {
 	return units
 }
 
-// limit cuts the answer at max_tokens or at the end of the context window. Like a model, it may cut anywhere.
+// limit cuts the answer at max_tokens or at the end of the context window. Like a model, it may cut at any token.
 func (p *plan) limit(r *chatRequest, b behaviour) {
 	most, ok := r.mostTokens(b)
 	if !ok || p.tokens() <= most {
@@ -205,7 +205,7 @@ func (p *plan) limit(r *chatRequest, b behaviour) {
 	}
 	p.units, p.finish = p.units[:n], "length"
 	p.text, p.reasoning, p.refusal = p.joined("content"), p.joined("reasoning"), p.joined("refusal")
-	p.calls = nil // an incomplete call is useless
+	p.calls = nil // drop all calls, because clients can't use an incomplete one
 }
 
 // joined returns the text of all units of a kind.
@@ -228,7 +228,7 @@ func (p *plan) tokens() int {
 	return n
 }
 
-// count fills in the usage.
+// count fills in the usage: the numbers of tokens of the request and the answer.
 func (p *plan) count(r *chatRequest, b behaviour) {
 	u := &p.usage
 	messages, functions := r.promptTokens(b)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// The ways in which a request ended, which are the values of Request.End.
+// These are the values of Request.End. They describe how a request ended.
 const (
 	EndNone         = ""              // the request is still being answered
-	EndComplete     = "complete"      // complete, as far as the request and its settings allow
-	EndRefused      = "refused"       // answered with an error status
-	EndCut          = "cut"           // the server dropped the connection, as configured
-	EndEOF          = "eof"           // the server ended the stream early, as configured
-	EndFailed       = "failed"        // the server ended the stream by an error event, as configured
-	EndClientClosed = "client_closed" // the client went away before the answer was complete
+	EndComplete     = "complete"      // the server sent the whole planned answer
+	EndRefused      = "refused"       // the server answered with an error status
+	EndCut          = "cut"           // the server dropped the connection because of the setting cut
+	EndEOF          = "eof"           // the server ended the stream early because of the setting eof
+	EndFailed       = "failed"        // the server ended the stream by an error event because of the setting fail
+	EndClientClosed = "client_closed" // the client disconnected before the answer was complete
 	EndServerClosed = "server_closed" // the server was closed before the answer was complete
 )
 
@@ -33,8 +33,8 @@ type Request struct {
 	Model    string  `json:"model,omitempty"`
 	Question string  `json:"question,omitempty"` // the last user message without directives, or the recording's file name
 	Stream   bool    `json:"stream"`
-	Rule     int     `json:"rule,omitempty"`   // number of the rule that applied, from 1; 0: none
-	Images   []Image `json:"images,omitempty"` // in all messages of the request
+	Rule     int     `json:"rule,omitempty"`   // number of the rule that applied, counted from 1; 0: no rule
+	Images   []Image `json:"images,omitempty"` // the images in all messages of the request
 	File     *File   `json:"file,omitempty"`   // the recording to transcribe
 
 	Documents []Document `json:"documents,omitempty"` // the files in all messages of the request
@@ -43,7 +43,7 @@ type Request struct {
 	Error      string    `json:"error,omitempty"` // the message of an error answer
 	Planned    string    `json:"planned"`         // the whole planned content of the answer
 	Sent       string    `json:"sent"`            // the content that was written
-	Tokens     int       `json:"tokens"`          // tokens written, including reasoning and calls
+	Tokens     int       `json:"tokens"`          // number of written tokens, including reasoning and calls
 	FirstToken time.Time `json:"first_token,omitzero"`
 	LastToken  time.Time `json:"last_token,omitzero"`
 	End        string    `json:"end"`
@@ -54,11 +54,11 @@ type Request struct {
 // File describes an uploaded recording.
 type File struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"` // as the client declared it
+	Type  string `json:"type"` // the media type that the client declared
 	Bytes int    `json:"bytes"`
 }
 
-// Mark is a time and the length of Sent at that time.
+// Mark records how long Request.Sent was at a time.
 type Mark struct {
 	Time  time.Time `json:"time"`
 	Bytes int       `json:"bytes"`
@@ -67,7 +67,7 @@ type Mark struct {
 // Stats are counters since the start or the last reset.
 type Stats struct {
 	Requests       int `json:"requests"`        // requests for an answer, including refused ones
-	Active         int `json:"active"`          // requests being answered now
+	Active         int `json:"active"`          // requests that the server is answering now
 	MaxActive      int `json:"max_active"`      // maximum number of requests that were answered at the same time
 	Complete       int `json:"complete"`        // ended with EndComplete
 	Refused        int `json:"refused"`         // ended with EndRefused
@@ -78,14 +78,14 @@ type Stats struct {
 	MaxConnections int `json:"max_connections"` // maximum number of connections that were open at the same time
 }
 
-// Limits on the memory that records need. Beyond them, the oldest records are dropped.
+// These constants limit the memory that records need. The server drops the oldest records to stay within the limits.
 const (
 	maxRecords = 5000
 	// maxBodies limits the size in bytes of the bodies of all records together. Images make bodies large.
 	maxBodies = 256 << 20
 )
 
-// remember adds a record, and drops old ones if there are too many. s.mu must be held.
+// remember adds the record of a request, and drops old records if there are too many. s.mu must be held.
 func (s *Server) remember(rec *Request) {
 	if len(s.records) == maxRecords {
 		s.forget(maxRecords / 10)
@@ -97,7 +97,7 @@ func (s *Server) remember(rec *Request) {
 	s.records = append(s.records, rec)
 }
 
-// forget drops the n oldest records. s.mu must be held.
+// forget drops the n oldest records of requests. s.mu must be held.
 func (s *Server) forget(n int) {
 	for _, r := range s.records[:n] {
 		s.bodies -= r.size()
@@ -108,8 +108,8 @@ func (s *Server) forget(n int) {
 // size returns the size of a request's body in bytes.
 func (r *Request) size() int { return len(r.Body) + len(r.Invalid) }
 
-// Requests returns copies of the records of the last 5,000 requests, oldest first. If the bodies are large, there are
-// fewer records.
+// Requests returns copies of the records of the last 5,000 requests, oldest first. If the bodies of the requests are
+// large, it returns fewer records.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) Requests() []Request {
 	return list
 }
 
-// sentBytes returns how many bytes of Planned were written.
+// sentBytes returns the number of bytes of Planned that the server has written.
 func (r *Request) sentBytes() int {
 	if len(r.Marks) == 0 {
 		return 0
@@ -137,8 +137,8 @@ func (s *Server) Stats() Stats {
 	return s.stats
 }
 
-// Wait blocks until the counters satisfy ok, and returns true. It returns false if the context or the server ends
-// first. It calls ok after every change, and ok must not call the server.
+// Wait blocks until ok returns true for the counters, and then returns true. It returns false if ctx ends or the server
+// is closed before. Wait calls ok after every change. ok must not call the server.
 func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	for {
 		s.mu.Lock()
@@ -160,7 +160,8 @@ func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	}
 }
 
-// Reset forgets rules, records and counters. Running answers continue and are counted from zero.
+// Reset removes rules and records, and sets the counters to zero. Running answers continue, and the new counters count
+// them.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +172,7 @@ func (s *Server) Reset() {
 	s.notify()
 }
 
-// notify wakes waiters after a change. s.mu must be held.
+// notify wakes the callers of Wait after a change. s.mu must be held.
 func (s *Server) notify() {
 	if s.changed != nil {
 		close(s.changed)
@@ -179,7 +180,7 @@ func (s *Server) notify() {
 	}
 }
 
-// mask hides secrets in a copy of the header.
+// mask returns a copy of the header in which secrets are hidden.
 func mask(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-Api-Key", "Cookie"} {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// chatRequest has the fields of a chat completion request that are checked.
+// chatRequest contains the fields of a chat completion request that the server checks or uses.
 // https://platform.openai.com/docs/api-reference/chat/create
 type chatRequest struct {
 	Model               string          `json:"model"`
@@ -82,7 +82,7 @@ type part struct {
 	File     json.RawMessage `json:"file"`
 }
 
-// knownParams are the parameters of the API. Other parameters are refused, as OpenAI does.
+// knownParams are the parameters of Chat Completions. Like OpenAI, the server refuses any other parameter.
 const knownParams = " audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens " +
 	"messages metadata modalities model moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key " +
 	"prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream " +
@@ -107,7 +107,7 @@ func parseRequest(body []byte, models []string) *chatRequest {
 	return r
 }
 
-// parse decodes a request body into r. Unknown fields are refused.
+// parse decodes a request body into r. It refuses the request if the body contains an unknown field.
 func parse(body []byte, known string, r any) {
 	knownFields(body, "", known)
 	err := json.Unmarshal(body, r)
@@ -138,7 +138,7 @@ func (r *chatRequest) checkNumbers() {
 		"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 }
 
-// maxTokens returns the limit of the answer in tokens, and whether there is one.
+// maxTokens returns the request's limit on the tokens of the answer, and whether the request contains one.
 func (r *chatRequest) maxTokens() (int, bool) {
 	switch {
 	case r.MaxTokens != nil:
@@ -181,8 +181,8 @@ func (r *chatRequest) checkTools() {
 // speaker matches the speaker's name, such as "[Ann] ", that telex writes before each message of a group chat.
 var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
 
-// said returns the messages of the conversation without speakers and without directives, which the package comment
-// describes. It also returns the settings in the directives of the last user message.
+// said returns the messages of the conversation without the names of speakers and without directives; see the package
+// comment. It also returns the settings in the directives of the last user message.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text

@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// responsesRequest has the fields of a request of the Responses API that are checked.
+// responsesRequest contains the fields of a request to the Responses API that the server checks or uses.
 // https://platform.openai.com/docs/api-reference/responses/create
 type responsesRequest struct {
 	Model              string                  `json:"model"`
@@ -58,7 +58,7 @@ type responsesTool struct {
 	Strict      *bool           `json:"strict"`
 }
 
-// The fields that the API knows. Other fields are refused, as OpenAI does.
+// These are the fields of the Responses API. Like OpenAI, the server refuses any other field.
 const (
 	knownResponsesParams = " background context_management conversation include input instructions max_output_tokens max_tool_calls " +
 		"metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options " +
@@ -72,8 +72,8 @@ const (
 // minOutputTokens is the smallest allowed max_output_tokens.
 const minOutputTokens = 16
 
-// serveResponses answers a request of the Responses API. Nothing is stored, so references to earlier answers are not
-// found.
+// serveResponses answers a request to the Responses API. The server stores no answers, so it refuses references to
+// earlier answers.
 func (s *Server) serveResponses(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, maxBody, func(x *exchange, body []byte) error {
 		return x.converse(r, body, func() {
@@ -105,7 +105,7 @@ func parseResponses(body []byte, models []string) *responsesRequest {
 	return r
 }
 
-// checkState refuses references to stored data.
+// checkState refuses a request that refers to stored data, such as an earlier answer, because the server stores none.
 func (r *responsesRequest) checkState() {
 	if r.PreviousResponseID != nil {
 		panic(invalid("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", *r.PreviousResponseID))
@@ -137,7 +137,7 @@ func (r *responsesRequest) checkTools() {
 		var t responsesTool
 		decode(raw, &t, where, "an object")
 		invalidIf(t.Type != "function", where+".type", "invalid_value", "Invalid value: '%s'. This stand-in knows 'function'.", t.Type)
-		required(t.Name != "", where, "name") // clients often send the form of Chat Completions by mistake
+		required(t.Name != "", where, "name") // a client that sends the form of Chat Completions by mistake fails here
 		knownFields(raw, where, " type name description parameters strict ")
 		functionName(t.Name, where+".name")
 		object(t.Parameters, where+".parameters")
@@ -169,15 +169,16 @@ func (t responsesTool) checkSchema(param string) {
 	}
 }
 
-// checkWindow refuses an input that does not fit into the context window. The length of the answer does not matter
-// here, because an answer ends where the window ends.
+// checkWindow refuses an input that does not fit into the context window. It ignores the length of the answer, because
+// the answer ends where the window ends.
 func (r *responsesRequest) checkWindow(b behaviour) {
 	messages, functions := r.chat.promptTokens(b)
 	invalidIf(b.context != 0 && messages+functions > b.context, "input", "context_length_exceeded",
 		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
-// checkDemands refuses calls in the input that lack the reasoning before them, if the setting require demands it.
+// checkDemands refuses an input in which the reasoning before a call is missing, if the setting require demands the
+// reasoning.
 func (r *responsesRequest) checkDemands(b behaviour) {
 	if !slices.Contains(b.require, "reasoning_content") {
 		return
@@ -195,7 +196,7 @@ func (r *responsesRequest) checkDemands(b behaviour) {
 	}
 }
 
-// wants reports whether the request includes a kind of output.
+// wants reports whether the request asks for a kind of additional output in its field include.
 func (r *responsesRequest) wants(include string) bool { return slices.Contains(r.Include, include) }
 
 // summarizes reports whether the request asks for summaries of the reasoning.

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Rule changes the answers to matching requests. If several rules match, the oldest one applies, except rules that have
-// already applied Times times. Settings in the question take precedence.
+// Rule changes the answers to matching requests. If several rules match, the oldest one applies. A rule no longer
+// applies after Times requests. Settings in the question take precedence over a rule.
 type Rule struct {
-	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty matches all
+	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty: any text
 	Regex string `json:"regex,omitempty"` // a regular expression (RE2) for the same texts
-	Model string `json:"model,omitempty"` // the exact name of the model; empty matches all
+	Model string `json:"model,omitempty"` // the exact name of the model; empty: any model
 	Skip  int    `json:"skip,omitempty"`  // number of matching requests before the rule applies
-	Times int    `json:"times,omitempty"` // number of requests to which the rule then applies; 0: all
+	Times int    `json:"times,omitempty"` // number of requests after these to which the rule applies; 0: all
 	Do    string `json:"do"`              // settings, as in a directive: `rate=20 cut=120`
 }
 
@@ -24,8 +24,8 @@ type activeRule struct {
 	regex    *regexp.Regexp
 	settings []setting
 	on       string
-	seen     int // number of requests that matched
-	number   int // number of the rule, from 1
+	seen     int // number of matching requests so far
+	number   int // number of the rule, counted from 1
 }
 
 // Rule adds a rule. It returns an error if the settings or the expression are invalid.
@@ -53,14 +53,14 @@ func (s *Server) Rule(r Rule) error {
 	return nil
 }
 
-// ask has the properties of a request that rules match.
+// ask contains the properties of a request with which rules are compared.
 type ask struct {
 	model    string
 	question string // the last user message, or a recording's file name
 	kind     string // stream, plain or audio
 }
 
-// behave returns the behaviour for a request, and the number of the rule that applied. settings are the settings in its
+// behave returns the behaviour for a request, and the number of the rule that applied. settings are the settings in the
 // question.
 func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	s.mu.Lock()
@@ -91,7 +91,8 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	return b, rule
 }
 
-// takeOwn counts a request with settings in its question. It reports whether skip and times let the settings apply.
+// takeOwn counts a request with settings in its question. It reports whether the settings apply to this request
+// according to skip and times.
 func (s *Server) takeOwn(own behaviour, question string, settings []setting) bool {
 	if own.skip == 0 && own.take == 0 {
 		return true
@@ -107,7 +108,7 @@ func (a *activeRule) matches(r ask) bool {
 		strings.Contains(r.question, a.Match) && a.regex.MatchString(r.question)
 }
 
-// take counts a matching request and reports whether skip and times let the rule apply.
+// take counts a matching request. It reports whether the rule applies to this request according to Skip and Times.
 func (a *activeRule) take() bool {
 	n := a.seen - a.Skip
 	if a.Times > 0 && n >= a.Times {
@@ -117,7 +118,7 @@ func (a *activeRule) take() bool {
 	return n >= 0
 }
 
-// meant reports whether settings with on=… are for requests of this kind.
+// meant reports whether settings with the given value of on apply to requests of this kind.
 func meant(on, kind string) bool {
 	return on == "" || on == kind || on == "chat" && kind != "audio"
 }

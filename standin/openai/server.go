@@ -25,43 +25,43 @@ const (
 
 // Options configure a Server. The zero value is usable: it needs no key and has one model, "standin".
 type Options struct {
-	Key    string       // the Bearer token of clients; empty: clients need none
-	Models []string     // the existing models, in their order; "*" stands for any name
+	Key    string       // the Bearer token that clients must send; empty: no token needed
+	Models []string     // the names of the models; "*" stands for any name
 	Log    *slog.Logger // gets one line for each request; nil: no log
 	Rate   float64      // tokens per second; 0 means 50, less than 0 sends without pauses
-	// Context is the size of the models' context window in tokens, as the server counts tokens; 0: no limit. Contexts sets
-	// the size for single models, by name.
+	// Context is the size of the models' context window, in tokens as the server counts them; 0 means no limit. Contexts
+	// sets the size for single models, by name.
 	Context  int
 	Contexts map[string]int
-	Seed     uint64 // changes jitter and ids, never the texts
+	Seed     uint64 // seed for jitter and ids; the texts of answers do not depend on it
 }
 
 // Server imitates a model provider. It is an http.Handler, and Serve lets it answer on a listener. Both may be used at
-// the same time. Use New.
+// the same time. New creates a Server.
 type Server struct {
 	opts    Options
 	log     *slog.Logger
 	mux     *http.ServeMux
 	http    *http.Server
 	started time.Time
-	ctx     context.Context //nolint:containedctx // Close ends it, since the server owns this lifetime.
+	ctx     context.Context //nolint:containedctx // Close ends this context.
 	stop    context.CancelFunc
 	active  sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
 	rules   []*activeRule
-	used    map[string]int // how often the settings in a question were used, by settings and question
+	used    map[string]int // number of requests with the same settings and question, for skip and times
 	records []*Request
 	bodies  int // total bytes of the bodies in records
 	serial  int
-	epoch   int // grows with every reset
+	epoch   int // number of resets
 	stats   Stats
 	conns   map[net.Conn]bool
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed chan struct{} // closed at the next change; nil if no goroutine waits
 }
 
-// New returns a server. It starts no goroutine. Close ends running answers.
+// New returns a server. It starts no goroutine. The caller should call Close, which ends running answers.
 func New(o Options) *Server {
 	if len(o.Models) == 0 {
 		o.Models = []string{"standin"}
@@ -96,8 +96,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers on a listener until Close, or until the listener fails. It blocks, closes the
-// listener, and returns nil after Close.
+// Serve answers requests on a listener until Close is called or the listener fails. Serve blocks, and closes the
+// listener before it returns. After Close, it returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
@@ -163,7 +163,7 @@ func (s *Server) authorize(r *http.Request) {
 		"invalid_request_error", "", "invalid_api_key", "Incorrect API key provided: "+maskKey(token)+"."))
 }
 
-// maskKey hides the middle of a key, as OpenAI does in its errors.
+// maskKey hides the middle of a key. OpenAI's errors show keys in this form.
 func maskKey(key string) string {
 	if len(key) < 12 {
 		return strings.Repeat("*", len(key))
@@ -171,7 +171,7 @@ func maskKey(key string) string {
 	return key[:4] + strings.Repeat("*", len(key)-8) + key[len(key)-4:]
 }
 
-// refuse writes an error body.
+// refuse writes an error as the response to a request.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok {
@@ -180,7 +180,8 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	s.write(w, e.status, "application/json", e.body())
 }
 
-// write sends a whole answer. It ignores errors, because the request's context tells when the client has left.
+// write sends a whole answer. It ignores errors, because the end of the request's context shows that the client has
+// disconnected.
 func (s *Server) write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
@@ -217,7 +218,7 @@ func (s *Server) serveModel(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// answer writes the result of a method, or its refusal.
+// answer runs a method and writes its result, or the error with which the method refused the request.
 func (s *Server) answer(w http.ResponseWriter, method func() any) {
 	result, refused := rig.Run[apiError](method)
 	if refused != nil {

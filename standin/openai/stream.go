@@ -14,11 +14,11 @@ var (
 	errFailed = errors.New("stream failed")
 )
 
-// over ends an answer early. The code that writes an answer panics with an over, and exchange.write recovers it. So the
-// writing code needs no error handling.
+// over ends an answer early. The code that writes an answer panics with an over, and exchange.write recovers the panic.
+// So the writing code needs no error handling.
 type over struct{ why error }
 
-// must ends the answer if an operation failed.
+// must ends the answer early if err is not nil.
 func must(err error) {
 	if err != nil {
 		panic(&over{err})
@@ -27,13 +27,13 @@ func must(err error) {
 
 // encoder writes an answer in the form of an API.
 type encoder interface {
-	// begin sends the part before the first token, and waits until the first token is due.
+	// begin sends the part of the answer before the first token, and waits until the first token is due.
 	begin()
-	// unit sends one unit.
+	// unit sends one unit. If unfinished is set, the end of the event is left out.
 	unit(u unit, unfinished bool)
-	// noise sends meaningless data. n selects its kind.
+	// noise sends data without meaning. n selects the kind of data.
 	noise(n int)
-	// finish sends the part after the last token.
+	// finish sends the part of the answer after the last token.
 	finish()
 	// fail sends an error in the middle of a stream.
 	fail(code, text string)
@@ -54,7 +54,8 @@ func (x *exchange) stream() {
 	x.out.finish()
 }
 
-// sendUnits sends each token when it is due, and the data that the settings insert between them.
+// sendUnits sends each token when it is due. Between tokens, it sends the comments and meaningless data that the
+// settings request.
 func (x *exchange) sendUnits() {
 	start, sent, noise := time.Now(), 0, 0
 	for left := x.p.units; len(left) > 0; {
@@ -82,11 +83,11 @@ func (x *exchange) sendUnits() {
 	x.endAt(sent)
 }
 
-// every reports whether there is a multiple of n that is greater than before and at most after.
+// every reports whether a multiple of n is greater than before and at most after.
 func every(n, before, after int) bool { return n > 0 && before/n != after/n }
 
-// group returns how many of the units left form one delta. A delta ends after chunk units, before a unit of another
-// kind, and at a token where the answer ends or pauses.
+// group returns the number of units at the start of left that form one delta. A delta ends after chunk units, before a
+// unit of another kind, and at a token at which the answer ends or pauses.
 func (x *exchange) group(left []unit, sent int) int {
 	n := 1
 	for ; n < x.b.chunk && n < len(left) && left[n].kind == left[0].kind && left[0].kind != "call"; n++ {
@@ -97,7 +98,7 @@ func (x *exchange) group(left []unit, sent int) int {
 	return n
 }
 
-// merge joins units of the same kind.
+// merge joins several units of the same kind to one.
 func merge(units []unit) unit {
 	if len(units) == 1 {
 		return units[0]
@@ -106,7 +107,7 @@ func merge(units []unit) unit {
 	return unit{kind: units[0].kind, text: whole.joined(units[0].kind), tokens: whole.tokens()}
 }
 
-// due returns the time at which the token after the first n tokens must be sent.
+// due returns the time at which the server must send the token after the first n tokens.
 func (x *exchange) due(start time.Time, n int) time.Time {
 	if x.b.rate <= 0 {
 		return start
@@ -118,7 +119,8 @@ func (x *exchange) due(start time.Time, n int) time.Time {
 	return start.Add(time.Duration(at / x.b.rate * float64(time.Second)))
 }
 
-// pause waits, and sends comments if the settings ask for them. If the client leaves, the answer ends.
+// pause waits for d. Meanwhile, it sends comments if the settings request them. If the client disconnects, pause ends
+// the answer.
 func (x *exchange) pause(d time.Duration) {
 	for until := time.Now().Add(d); ; {
 		x.alive()
@@ -139,7 +141,7 @@ func (x *exchange) pause(d time.Duration) {
 		x.alive()
 		switch {
 		case !comment:
-		case x.rec.isPlain(x.b): // JSON allows empty lines
+		case x.rec.isPlain(x.b): // in JSON, an empty line takes the place of a comment
 			x.wire.raw([]byte("\n"))
 		default:
 			x.wire.comment(x.b.comment)
@@ -147,14 +149,14 @@ func (x *exchange) pause(d time.Duration) {
 	}
 }
 
-// alive ends the answer if the client has left or the server is closed.
+// alive ends the answer if the client has disconnected or the server is closed.
 func (x *exchange) alive() {
 	if err := x.ctx.Err(); err != nil {
 		panic(&over{fmt.Errorf("answer: %w", err)})
 	}
 }
 
-// ends reports whether the settings end the stream cleanly right after a chunk, without the chunk's line end. next is
+// ends reports whether the settings end the stream right after a chunk and leave out the line end of the chunk. next is
 // the named place that follows the chunk.
 func (x *exchange) ends(sent, next int) bool {
 	if x.b.end.how != "eof" || !x.b.noLastNewline {
@@ -163,23 +165,23 @@ func (x *exchange) ends(sent, next int) bool {
 	return x.b.end.after == sent || next == afterText && sent >= x.p.tokens() && x.b.end.after <= afterText
 }
 
-// endAt ends the answer if the settings name this place, which is a number of tokens or a named place.
+// endAt ends the answer early if the settings name the place at, which is a number of tokens or a named place.
 func (x *exchange) endAt(at int) {
-	// If the number is greater than the answer's tokens, the answer ends after its text.
+	// If the settings name more tokens than the answer has, the answer ends after its text.
 	reached := x.b.end.after == at || at == afterText && x.b.end.after < afterText
 	if x.b.end.how != "" && reached {
 		x.breakOff()
 	}
 }
 
-// breakOff ends the answer as the settings say.
+// breakOff ends the answer in the way that the settings name, such as cut.
 func (x *exchange) breakOff() {
 	switch x.b.end.how {
 	case "cut":
 		must(errCut)
 	case "eof":
 		must(errEOF)
-	case "hang": // send only comments until the client leaves
+	case "hang": // send only comments until the client disconnects
 		for {
 			x.pause(1000 * time.Hour)
 		}
@@ -188,7 +190,7 @@ func (x *exchange) breakOff() {
 	must(errFailed)
 }
 
-// completions writes an answer of Chat Completions.
+// completions writes an answer in the form of Chat Completions.
 type completions struct{ *exchange }
 
 func (x completions) begin() {
@@ -266,7 +268,7 @@ func (x completions) delta(fields map[string]any) chunk {
 	return c
 }
 
-// soFar returns the current usage, which some providers send with every chunk.
+// soFar returns the usage up to now, which some providers send with every chunk.
 func (x completions) soFar() usage {
 	u := x.p.usage
 	x.note(func(rec *Request) { u.CompletionTokens = rec.Tokens })
@@ -275,7 +277,7 @@ func (x completions) soFar() usage {
 	return u
 }
 
-// fields returns the fields of the delta for a unit.
+// fields returns the fields of the delta that sends a unit.
 func (x completions) fields(u unit) map[string]any {
 	switch u.kind {
 	case "call":
@@ -287,7 +289,7 @@ func (x completions) fields(u unit) map[string]any {
 	}
 }
 
-// reasoningFields returns reasoning text in the fields that a kind of provider uses.
+// reasoningFields returns a piece of reasoning in the fields that a kind of provider uses.
 func reasoningFields(text, as string) map[string]any {
 	switch as {
 	case "reasoning": // vLLM, OpenRouter, Ollama
@@ -299,7 +301,7 @@ func reasoningFields(text, as string) map[string]any {
 	}
 }
 
-// send writes a chunk with padding that hides the length of its text, as OpenAI does.
+// send writes a chunk. Like OpenAI, it adds padding that hides the length of the chunk's text.
 func (x completions) send(c chunk, unfinished bool) {
 	x.alive()
 	if o := x.req.StreamOptions; o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation {
@@ -308,7 +310,7 @@ func (x completions) send(c chunk, unfinished bool) {
 	x.wire.event("", mustJSON(c), unfinished)
 }
 
-// wantsUsage reports whether a usage chunk is sent at the end.
+// wantsUsage reports whether the server must send a chunk with the usage at the end of the stream.
 func (x completions) wantsUsage() bool {
 	switch x.b.usage {
 	case "off":
@@ -320,7 +322,7 @@ func (x completions) wantsUsage() bool {
 	}
 }
 
-// mark records a unit that was written.
+// mark records that the server has written a unit.
 func (x *exchange) mark(u unit) {
 	now := time.Now()
 	x.s.mu.Lock()

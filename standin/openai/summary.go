@@ -13,8 +13,9 @@ var (
 	bulletRE    = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s+`)
 )
 
-// summary returns the answer to "Summarize …". It has the sentences of the whole conversation that keepRE matches, each
-// once and in their order. A last line counts the other sentences. A summary of this summary keeps the same sentences.
+// summary returns the answer to a question that begins with "Summarize". It contains the sentences of the whole
+// conversation that keepRE matches, each once and in order. The last line counts the other sentences. A summary of a
+// summary contains the same sentences.
 func summary(talk []said) string {
 	var kept []string
 	seen := map[string]bool{}

@@ -6,9 +6,9 @@ import (
 )
 
 // Tokens splits text like a model's tokenizer. A token is a short word with its leading space, a piece of a long word,
-// up to three digits, a run of white space, or punctuation. As in real streams, Markdown markers and characters of
-// several code points are sometimes split. A code point is never split. The joined tokens are the text. If the text is
-// valid UTF-8, each token is.
+// up to three digits, a run of white space, or punctuation. As in real streams, some tokens end within a Markdown
+// marker, or within a character that has several code points. No token ends within a code point. The joined tokens are
+// the text. If the text is valid UTF-8, each token is valid, too.
 func Tokens(text string) []string {
 	tokens := make([]string, 0, len(text)/4+1)
 	roll := uint64(14695981039346656037)
@@ -23,18 +23,19 @@ func Tokens(text string) []string {
 	return tokens
 }
 
-// tokenLen returns the length in bytes of the first token of a non-empty text. roll decides between possible splits.
+// tokenLen returns the length in bytes of the first token of a text that is not empty. If several splits are possible,
+// the pseudo-random number roll selects one.
 func tokenLen(text string, roll uint64) int {
 	dice := roll >> 33
 	start := 0
 	if text[0] == ' ' && len(text) > 1 && text[1] != ' ' && text[1] != '\n' {
-		start = 1 // the leading space belongs to the token after it
+		start = 1 // a single space belongs to the token after it
 	}
 	r, size := utf8.DecodeRuneInString(text[start:])
 	switch {
 	case isBlank(r):
 		n := runLen(text, 64, isBlank)
-		// The last space of a run goes with the word after it.
+		// The last space of a run belongs to the token after it.
 		if n > 1 && n < len(text) && text[n-1] == ' ' {
 			n--
 		}
@@ -52,14 +53,14 @@ func tokenLen(text string, roll uint64) int {
 	default:
 		n := runLen(text[start:], 3, func(c rune) bool { return c == r })
 		if n > size && dice%3 == 0 {
-			n = size // "**" arrives as "*" and "*"
+			n = size // split "**" into the tokens "*" and "*"
 		}
 		return start + n
 	}
 }
 
-// runLen returns the length in bytes of the longest prefix whose code points all satisfy belongs; at most limit code
-// points.
+// runLen returns the length in bytes of the longest prefix of at most limit code points for all of which belongs
+// returns true.
 func runLen(text string, limit int, belongs func(rune) bool) int {
 	n := 0
 	for range limit {
@@ -78,7 +79,7 @@ func isBlank(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == '\
 // isWordLetter reports whether r is a letter of a script that puts spaces between words.
 func isWordLetter(r rune) bool { return unicode.IsLetter(r) && !isWide(r) }
 
-// isWide reports whether r belongs to a script of which a token holds one or two characters.
+// isWide reports whether r belongs to a script in which a token consists of only one or two characters.
 func isWide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
 }

@@ -35,7 +35,7 @@ func (s *Server) serveTranscription(w http.ResponseWriter, r *http.Request) {
 func (x *exchange) transcribe(contentType string, body []byte) error {
 	rec, rule := recording{fields: map[string]string{}}, 0
 	err := checked(func() { rec.parse(contentType, body) })
-	if rec.file != nil { // record the readable part even if the rest is invalid
+	if rec.file != nil { // record the file even if another part of the request is invalid
 		x.note(func(r *Request) { r.Model, r.Question, r.File = rec.fields["model"], rec.file.Name, rec.file })
 	}
 	if err == nil {
@@ -64,7 +64,7 @@ func (x *exchange) transcribe(contentType string, body []byte) error {
 	})
 }
 
-// parse reads the form.
+// parse reads the multipart form of the request.
 func (rec *recording) parse(contentType string, body []byte) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	rig.RefuseIf(err != nil || kind != "multipart/form-data" || params["boundary"] == "", newError(http.StatusUnsupportedMediaType,
@@ -91,7 +91,7 @@ func (rec *recording) take(name string, part rig.Upload) {
 	}
 }
 
-// check refuses an invalid request with the error that OpenAI would report first.
+// check refuses an invalid request. If the request has several errors, check reports the same one as OpenAI.
 func (rec *recording) check(models []string) {
 	model := rec.fields["model"]
 	required(rec.file != nil, "", "file")
@@ -104,7 +104,7 @@ func (rec *recording) check(models []string) {
 	rec.checkFields(model)
 }
 
-// checkFields checks the optional fields.
+// checkFields refuses the request if an optional field is invalid.
 func (rec *recording) checkFields(model string) {
 	format, given := rec.fields["response_format"]
 	invalidIf(given && !slices.Contains([]string{"json", "text", "srt", "verbose_json", "vtt"}, format), "response_format", "invalid_value",
@@ -115,13 +115,14 @@ func (rec *recording) checkFields(model string) {
 	t, err := strconv.ParseFloat(text, 64)
 	invalidIf(given && (err != nil || !(t >= 0 && t <= 1)), "temperature", "invalid_value",
 		"Invalid 'temperature': expected a number from 0 to 1, but got '%s' instead.", text)
-	// whisper-1 ignores the parameter, so it may be set. Streamed transcriptions are not supported here.
+	// The model whisper-1 ignores the parameter stream. For other models, the stand-in does not support streamed
+	// transcriptions.
 	invalidIf(rec.fields["stream"] == "true" && model != "whisper-1", "stream", "unsupported_value",
 		"Unsupported value: 'stream' is not supported with this model.")
 }
 
-// heard returns the words in a recording: the text of an ASCII line "say: TEXT" in it, or else a sentence with the
-// recording's size.
+// heard returns the transcription of a recording: the text of an ASCII line "say: TEXT" in the recording, or a sentence
+// with the recording's size.
 func (rec *recording) heard() string {
 	for line := range bytes.Lines(rec.data) {
 		text, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("say: "))
@@ -132,7 +133,7 @@ func (rec *recording) heard() string {
 	return fmt.Sprintf("This is a recording of %d bytes.", len(rec.data))
 }
 
-// answer returns the text in the requested format. Every recording counts as one second long.
+// answer returns the transcription in the requested format. It states that the recording is one second long.
 func (rec *recording) answer(text string) (contentType string, body []byte) {
 	const plain = "text/plain; charset=utf-8"
 	usage := map[string]any{"type": "duration", "seconds": 1}

@@ -26,7 +26,7 @@ type wholeChoice struct {
 	FinishReason *string        `json:"finish_reason"`
 }
 
-// isPlain reports whether the answer is JSON, not events.
+// isPlain reports whether the answer is a JSON document and not a stream of events.
 func (r *Request) isPlain(b behaviour) bool {
 	return b.as == "json" || b.as == "" && !r.Stream
 }
@@ -34,7 +34,7 @@ func (r *Request) isPlain(b behaviour) bool {
 // sendWhole waits as long as a stream of the answer would take. Then it sends the answer as one JSON document.
 func (x *exchange) sendWhole() {
 	if x.b.commentInterval > 0 {
-		// To send comments during the wait, the body must begin before the answer is complete.
+		// Send the status line now, because the empty lines during the wait belong to the body.
 		x.begin(http.StatusOK, "application/json")
 	}
 	sent, length := x.p.tokens(), x.p.tokens()
@@ -62,7 +62,7 @@ func (x *exchange) sendWhole() {
 		x.begin(http.StatusOK, "application/json")
 	}
 	if breaks {
-		// Send a part of the document. Then the connection breaks, or the body ends.
+		// Send only a part of the document. After it, the connection breaks or the body ends.
 		share := len(body)
 		if length > 0 {
 			share = len(body) * sent / (length + 1)
@@ -114,7 +114,7 @@ func (x completions) whole() any {
 	return c
 }
 
-// padding returns n characters that look random enough to hide a length.
+// padding returns n characters with which an event hides the length of its text.
 func padding(n int) string {
 	const letters = "k3J9xQ2mZ7pLw0RtB5vNcY8dHgF1sA4uEoTiXyWqPbVnMrKjCzDfGhSlU6"
 	return strings.Repeat(letters, n/len(letters)+1)[:n]

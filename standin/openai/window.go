@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// promptTokens counts a request's tokens. A message costs four tokens in addition to its text, roughly as in
-// https://github.com/openai/openai-cookbook (counting tokens). Calls, images, files and declared tools cost extra.
+// promptTokens counts the tokens of a request. Each message costs four tokens in addition to its text, roughly as in
+// https://github.com/openai/openai-cookbook (counting tokens). Calls, images, files and declared tools cost additional
+// tokens.
 func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 	for _, m := range r.Messages {
 		messages += 4 + len(Tokens(strings.ToValidUTF8(m.text, "\uFFFD")))
@@ -26,7 +27,7 @@ func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 	return b.scaled(messages), b.scaled(functions)
 }
 
-// scaled applies the factor of the settings to a number of tokens.
+// scaled multiplies a number of tokens by the setting token_factor.
 func (b behaviour) scaled(tokens int) int {
 	if b.tokenFactor == 0 {
 		return tokens
@@ -34,8 +35,8 @@ func (b behaviour) scaled(tokens int) int {
 	return int(math.Ceil(float64(tokens) * b.tokenFactor))
 }
 
-// checkWindow refuses a prompt that does not fit into the context window together with the longest requested answer.
-// https://platform.openai.com/docs/guides/error-codes
+// checkWindow refuses a request if its prompt and the longest answer that it allows do not fit into the context window
+// together. https://platform.openai.com/docs/guides/error-codes
 func (r *chatRequest) checkWindow(b behaviour) {
 	if b.context == 0 {
 		return
@@ -62,8 +63,8 @@ func (r *chatRequest) checkWindow(b behaviour) {
 	}
 }
 
-// mostTokens returns the maximum length of the answerin tokens. It is what the request allows, or the rest of the
-// context window if that is less. ok is false if nothing limits the answer.
+// mostTokens returns the maximum length of the answer in tokens: the request's limit, or the rest of the context window
+// if that is less. ok is false if neither limits the answer.
 func (r *chatRequest) mostTokens(b behaviour) (most int, ok bool) {
 	most, ok = r.maxTokens()
 	if b.context == 0 {

@@ -17,7 +17,7 @@ type chunk struct {
 	ServiceTier       string          `json:"service_tier"`
 	SystemFingerprint string          `json:"system_fingerprint"`
 	Choices           []choice        `json:"choices"`
-	Usage             json.RawMessage `json:"usage,omitempty"` // absent, null or an object
+	Usage             json.RawMessage `json:"usage,omitempty"` // the usage may be absent, null or an object
 	Error             any             `json:"error,omitempty"`
 	Obfuscation       string          `json:"obfuscation,omitempty"`
 }
@@ -30,13 +30,13 @@ type choice struct {
 	FinishReason *string        `json:"finish_reason"`
 }
 
-// wire writes server-sent events with the line ends and spaces that a behaviour asks for. It flushes each event.
+// wire writes server-sent events, with the line ends and spaces that the settings request. It flushes each event.
 type wire struct {
 	w                        http.ResponseWriter
 	crlf, noSpace, multiline bool
 }
 
-// event writes one event. If unfinished is true, the event lacks its line end.
+// event writes one event. If unfinished is true, it leaves out the line ends after the event.
 func (w wire) event(name string, data []byte, unfinished bool) {
 	eol, field := "\n", "data: "
 	if w.crlf {
@@ -68,7 +68,7 @@ func (w wire) event(name string, data []byte, unfinished bool) {
 	w.raw(b.Bytes())
 }
 
-// comment writes a line that clients must ignore.
+// comment writes an SSE comment, a line that clients must ignore.
 func (w wire) comment(text string) {
 	eol := "\n"
 	if w.crlf {
@@ -77,7 +77,7 @@ func (w wire) comment(text string) {
 	w.raw([]byte(": " + text + eol + eol))
 }
 
-// raw writes and flushes.
+// raw writes bytes and flushes them to the client.
 func (w wire) raw(b []byte) {
 	if _, err := w.w.Write(b); err != nil {
 		panic(&over{fmt.Errorf("write: %w", err)})
