@@ -1,5 +1,5 @@
 // The chat page of the stand-in. It shows the events of /control/events, and sends
-// what a person types. It never inserts text as markup.
+// what a person types. The page inserts foreign text only as text, never as HTML.
 
 import { cancel, edit, editing, fields, give, marked, reply, take } from "./compose.js";
 import { blocks } from "./rich.js";
@@ -116,8 +116,8 @@ function wrap(entity, text) {
   return el("span");
 }
 
-// formatted renders a text with entities. Their offsets are in UTF-16 units, as
-// in a JavaScript string.
+// formatted renders a text with entities. The offsets of entities count UTF-16 units, like the indexes of a JavaScript
+// string.
 function formatted(text, entities) {
   const root = document.createDocumentFragment();
   const sorted = [...(entities || [])].sort((a, b) => a.offset - b.offset || b.length - a.length);
@@ -133,7 +133,7 @@ function formatted(text, entities) {
       build(node.inner || node, e.offset, stop, inside);
       parent.append(node);
       at = stop;
-      // The element of a block already breaks the line.
+      // A block element already begins a new line.
       if ((e.type === "pre" || e.type.endsWith("blockquote")) && text[at] === "\n") at++;
     }
     if (at < end) parent.append(text.slice(at, end));
@@ -142,7 +142,7 @@ function formatted(text, entities) {
   return root;
 }
 
-// content is what a message or draft shows.
+// content returns the elements that show a message or a draft.
 const content = (v) => (v.rich ? el("div", "body rich", ...blocks(v.rich, (url) => wrap({ type: "text_link", url }, "")))
   : el("div", "body", formatted(v.text, [...(v.entities || []), ...(v.detected || [])])));
 
@@ -182,7 +182,7 @@ function bubble(chat, m) {
   return box;
 }
 
-// A long text of a person is folded, so that the answer below it stays on the screen.
+// The page folds a long text of a person, so that the answer below the text stays on the screen.
 const isLong = (text) => text.length > 1200 || text.split("\n").length > 14;
 
 function folding(body, m) {
@@ -205,7 +205,7 @@ function tool(name, path, act) {
   const button = el("button", "icon", icon(path));
   button.title = name;
   button.setAttribute("aria-label", name);
-  button.addEventListener("mousedown", (e) => e.preventDefault()); // so that the selected text stays selected
+  button.addEventListener("mousedown", (e) => e.preventDefault()); // a click must not clear the selection of text
   button.addEventListener("click", act);
   return button;
 }
@@ -250,7 +250,8 @@ function fill(li, chat, m) {
 const atBottom = () => $("scroll").scrollHeight - $("scroll").scrollTop - $("scroll").clientHeight < 80;
 const toBottom = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
 
-// If the person has scrolled up, the page does not scroll to new messages. It shows a button that leads to the bottom.
+// If the person has scrolled up, the page does not scroll to new messages. It shows a button that scrolls to the
+// bottom.
 let following = true;
 let height = 0; // the height of the scroll area when following was set
 const drawWay = () => {
@@ -305,7 +306,7 @@ function draftRow(chat, d) {
   return li;
 }
 
-// drawLive shows what disappears by itself: the typing indicator and drafts.
+// drawLive shows the typing indicator and drafts, which disappear after some time.
 function drawLive() {
   const chat = chatFor(state.current);
   const now = Date.now();
@@ -347,7 +348,8 @@ function avatar(info) {
   return el("span", `avatar${kind}`, (titleOf(info)[0] || "?").toUpperCase());
 }
 
-// loadMenu asks for the commands of the open chat. It then updates the suggestions, because a slash may already be typed.
+// loadMenu requests the commands of the open chat. Then it updates the suggestions, because the person may have typed a slash
+// already.
 async function loadMenu() {
   const id = state.current;
   const commands = (await get(`menu?chat=${id}`)) || [];
@@ -377,7 +379,7 @@ function setReply(m) {
   if (editing()) stopEditing();
   reply(m.id, nameOf(m), preview(m), marked(document.querySelector(`#m${m.id} .body`), last(m).text || ""));
   getSelection().removeAllRanges();
-  $("text").blur(); // without this, the next line does not move the selection into the field
+  $("text").blur(); // without blur, the next line does not move the selection into the field
   $("text").focus();
 }
 
@@ -399,7 +401,8 @@ function write(text) {
   $("text").focus();
 }
 
-// send sends the text in the field with its file and reply. If this fails, they come back, before what was typed meanwhile.
+// send sends the text in the field with its file and reply. If that fails, it puts the text back before the text that was typed
+// meanwhile.
 async function send() {
   const text = $("text").value.trim();
   const taken = take();
@@ -497,7 +500,7 @@ async function load() {
   const [info, chats] = await Promise.all([get("info"), get("chats")]);
   state.bot = info.bot;
   const histories = await Promise.all(chats.map((c) => get(`history?chat=${c.id}`)));
-  state.chats.clear(); // a restarted stand-in does not have the old chats
+  state.chats.clear(); // after a restart, the stand-in no longer has the old chats
   for (const c of EMPTY) chatFor(c.id, c);
   histories.forEach((h, i) => {
     const chat = chatFor(chats[i].id, h.chat);
@@ -527,7 +530,7 @@ function suggest() {
   if (fits.length) choose(0);
 }
 
-// choose selects one of the suggested commands, which Enter then uses.
+// choose selects one of the suggested commands. The key Enter then uses this command.
 function choose(at) {
   const list = [...$("suggest").children];
   state.chosen = (at + list.length) % list.length;
@@ -535,7 +538,7 @@ function choose(at) {
   list[state.chosen].scrollIntoView({ block: "nearest" });
 }
 
-// suggestKey handles a key while commands are suggested, and reports whether it did.
+// suggestKey handles a pressed key while the page suggests commands. It reports whether it handled the key.
 function suggestKey(key) {
   if ($("suggest").hidden) return false;
   switch (key) {
@@ -567,7 +570,7 @@ $("text").addEventListener("keydown", (e) => {
 $("reply-cancel").addEventListener("click", () => { stopEditing(); $("text").focus(); });
 $("scroll").addEventListener("scroll", drawWay, { passive: true });
 $("bottom").addEventListener("click", () => { toBottom(); drawWay(); });
-$("bottom").addEventListener("mousedown", (e) => e.preventDefault()); // the focus stays in the field
+$("bottom").addEventListener("mousedown", (e) => e.preventDefault()); // keep the focus in the field
 $("back").addEventListener("click", () => $("app").classList.add("list"));
 $("toggle").addEventListener("click", () => {
   $("toggle").setAttribute("aria-expanded", $("app").classList.toggle("open"));
@@ -575,8 +578,8 @@ $("toggle").addEventListener("click", () => {
 if (matchMedia("(min-width: 75rem)").matches) $("toggle").click();
 setInterval(drawLive, 1000);
 
-// Events that arrive while the history is read are applied after it. Each event
-// contains the newest state of its message, so it may be applied twice.
+// Events that arrive while the page reads the history are applied after the history. Each event contains the newest
+// state of its message, so it may be applied twice.
 let early = [];
 async function connect() {
   early = [];

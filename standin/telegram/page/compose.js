@@ -1,4 +1,4 @@
-// What a person is about to send besides the text: the message to reply to or to edit, and a file.
+// This file manages what a person will send besides the text: the message to reply to or to edit, and a file.
 
 const $ = (id) => document.getElementById(id);
 
@@ -38,7 +38,7 @@ export const reply = (id, name, text, quote) => set({
 
 export const edit = (id, text) => set({ ...NONE, editing: id, who: "Edit your message", about: text });
 
-// take returns what is about to be sent, and removes it from the page.
+// take returns the reply, the edit and the file that will be sent, and removes them from the page.
 export function take() {
   const taken = composing;
   composing = { ...NONE };
@@ -46,7 +46,8 @@ export function take() {
   return taken;
 }
 
-// give restores what take returned and could not be sent, unless the person has begun another reply or edit, or chosen a file.
+// give puts back what take returned, because it could not be sent. It does nothing if the person has meanwhile begun another
+// reply or edit, or chosen a file.
 export function give(taken) {
   if (!composing.who && !composing.file) composing = taken;
   draw();
@@ -87,7 +88,7 @@ function choose(file) {
   $("trouble").hidden = !wrong;
   $("trouble").textContent = wrong;
   if (file && !wrong) set({ file });
-  $("file").value = ""; // so that the same file can be chosen again
+  $("file").value = ""; // without this, the person could not choose the same file again
   $("text").focus();
 }
 

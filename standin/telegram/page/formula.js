@@ -1,4 +1,5 @@
-// Draws formulas: converts the LaTeX in answers to MathML. An unknown command is shown by its name.
+// This file draws formulas: it converts the LaTeX in answers to MathML. For an unknown command, it shows the command's
+// name.
 
 const SPACE = "http://www.w3.org/1998/Math/MathML";
 
@@ -123,7 +124,7 @@ class Reader {
 
 const row = (source) => make("mrow", ...new Reader(source).list());
 
-// formula draws an expression. If block is true, the expression has its own line.
+// formula draws an expression. If block is true, it draws the expression on a line of its own.
 export const formula = (expression, block) => {
   const node = make("math", row(expression));
   if (block) node.setAttribute("display", "block");

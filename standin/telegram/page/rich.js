@@ -1,4 +1,4 @@
-// Draws the blocks of a rich message. It never inserts text as markup.
+// This file draws the blocks of a rich message. It inserts foreign text only as text, never as HTML.
 
 import { formula } from "./formula.js";
 

@@ -1,13 +1,13 @@
-// The page of the demo: it puts the parts that the server draws where they belong, and sends what a person does. The
-// server's markup is trusted: all foreign text in it is escaped there.
+// The script of the demo's page. It inserts the parts that the server renders, and sends a person's actions to the
+// server. The script trusts the server's HTML, because the server escapes all foreign text in it.
 
 const $ = (id) => document.getElementById(id);
 
-// atEnd tells whether the end of a list is in sight: then it stays there.
+// atEnd tells whether the end of a list is visible. If it is, the page scrolls to new messages.
 const atEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 60;
 const toEnd = (list) => { list.scrollTop = list.scrollHeight; };
 
-// put draws a part. What has the focus keeps it.
+// put draws a part. The element with the focus keeps the focus.
 function put({ id, in: into, after, html }) {
   const focused = document.activeElement?.id;
   const old = $(id);
@@ -31,7 +31,7 @@ function apply({ all, parts = [], gone = [] }) {
   parts.forEach(put);
   gone.forEach((id) => $(id)?.remove());
   if (!all) return;
-  const here = new Set(parts.map((p) => p.id)); // a demo that was started anew knows nothing of the old messages
+  const here = new Set(parts.map((p) => p.id)); // a restarted demo does not have the old messages
   document.querySelectorAll(".messages > li").forEach((li) => { if (!here.has(li.id)) li.remove(); });
 }
 
@@ -40,7 +40,7 @@ source.onmessage = (e) => { $("lost").hidden = true; apply(JSON.parse(e.data)); 
 source.onerror = () => { $("lost").hidden = false; };
 document.querySelectorAll(".messages").forEach(toEnd);
 
-// post sends a form, and says what is wrong with it.
+// post sends a form, and shows the error if the server refuses the form.
 async function post(form, button) {
   const data = new FormData(form, button);
   try {
@@ -60,7 +60,7 @@ document.addEventListener("submit", (e) => {
 });
 document.addEventListener("change", (e) => e.target.closest("[data-now]")?.requestSubmit());
 
-// The question.
+// The form with the question.
 const compose = $("compose"), text = $("text");
 const grow = () => { text.style.height = "auto"; text.style.height = `${text.scrollHeight}px`; };
 
@@ -108,7 +108,7 @@ compose.querySelectorAll("[data-text]").forEach((idea) => idea.addEventListener(
   ask();
 }));
 
-// Where it goes: the placeholder says so.
+// The placeholder names the places to which the question goes.
 const drawTo = () => {
   const names = [...compose.querySelectorAll(".to input:checked")].map((box) => box.parentElement.textContent.trim());
   text.placeholder = names.length === 5 ? "Ask all of them" : names.length ? `Ask ${names.join(", ")}` : "Choose where to ask";
@@ -116,7 +116,7 @@ const drawTo = () => {
 compose.querySelector(".to").addEventListener("change", drawTo);
 drawTo();
 
-// On a narrow screen, the places stand side by side out of sight; the tabs lead to them.
+// On a narrow screen, only one place is visible. The tabs scroll to the other places.
 const tabs = [...document.querySelectorAll(".tabs a")];
 const seen = new IntersectionObserver((list) => {
   for (const one of list) if (one.isIntersecting) tabs.forEach((tab) => tab.toggleAttribute("aria-current", tab.dataset.place === one.target.id));
