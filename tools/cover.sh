@@ -1,7 +1,7 @@
 #!/bin/sh
 # cover.sh PROFILE PERCENT GROUP...: fail if tests cover less than PERCENT % of the statements of a group. A group is a package
-# with the packages in its subfolders. Only a package's own tests count for it, because the profile was made without -coverpkg.
-# A package whose name ends in "test" is not counted, because only tests import it.
+# with the packages in its subfolders. The profile contains for each package only the coverage by the package's own tests,
+# because it was made without -coverpkg. The script ignores packages whose names end in "test", because only tests import them.
 set -eu
 profile=$1 percent=$2
 shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# debian.sh FOLDER: install a small Debian with systemd in FOLDER, unless it is already there. This needs root, debootstrap and
-# a Debian mirror (DEBIAN_MIRROR).
+# debian.sh FOLDER: install a small Debian with systemd in FOLDER, if FOLDER does not contain one yet. The script needs
+# root, debootstrap and a Debian mirror (DEBIAN_MIRROR).
 set -eu
 folder=$1
 for program in debootstrap systemd-nspawn nsenter; do

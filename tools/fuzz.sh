@@ -1,5 +1,6 @@
 #!/bin/sh
-# fuzz.sh: run every fuzz target of the module for $FUZZTIME (10s) each. Go fuzzes one target at a time.
+# fuzz.sh: run every fuzz target of the module for the time $FUZZTIME (default: 10s). The script runs one target after the
+# other, because `go test` can fuzz only one target at a time.
 set -eu
 list=$(go test -list '^Fuzz' ./...)
 # `go test -list` prints the targets of a package, and then a line that begins with "ok" and names the package.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# generated.sh: fail if `go generate` changes a file. It compares the files before and after, so that the result is also right if
-# there are uncommitted changes.
+# generated.sh: fail if `go generate` changes a file. The script compares the files before and after `go generate`. So it also
+# works in a tree with uncommitted changes.
 set -eu
 tree() {
 	git diff HEAD

@@ -1,8 +1,9 @@
 #!/bin/sh
 # mutate.sh [WORD]: apply the mutations in gateway/sim/testdata/mutations.txt one by one, and check that a test fails each time.
-# Each mutation removes a check from the gateway or the agent. The files stay as they are: the compiler gets the changed file in
-# place of the real one. With WORD, apply only the mutations that have WORD in their name.
-# Exit with 1 if a mutation survives, does not build, or no longer applies. This needs Go and perl.
+# Each mutation removes a check from the gateway or the agent. The script changes no file in the tree: with `go test -overlay`,
+# the compiler reads a changed copy in place of the real file. With WORD, apply only the mutations that have WORD in their name.
+# Exit with 1 if all tests pass in spite of a mutation, or if a mutation does not build or no longer fits the code. The script
+# needs Go and perl.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -14,7 +15,8 @@ use Cwd;
 
 my ($work, $only) = @ARGV;
 my $list = 'gateway/sim/testdata/mutations.txt';
-# The first stage is the fastest one that catches most mutations. Random tests have fixed seeds, so each run does the same.
+# The stages run in order until a test fails. The first stage is fast and catches most mutations. Random tests have fixed seeds,
+# so that each run has the same result.
 my @stages = (
 	'RAPID_CHECKS=40 RAPID_SEED=1 go test ./gateway/sim',
 	"RAPID_SEED=1 go test -skip='^TestRandomSchedules\$' ./gateway ./gateway/preview ./gateway/budget",
@@ -23,8 +25,8 @@ my @stages = (
 	'RAPID_CHECKS=600 RAPID_SEED=7 go test ./gateway/sim',
 );
 
-# parse reads the mutations. Each has a line "= name", a line "@ file", lines of old code that begin with -, and lines of new code
-# that begin with +. It may have a line "! packages": then the tests of these packages run in place of the stages.
+# parse reads the mutations. Each mutation has a line "= name", a line "@ file", lines of old code that begin with -, and lines
+# of new code that begin with +. If a mutation has a line "! packages", the tests of these packages run in place of the stages.
 sub parse {
 	my (@found, $m);
 	open(my $in, '<', $list) or die "$list: $!\n";
@@ -42,13 +44,14 @@ sub parse {
 sub slurp { local $/; open(my $in, '<', $_[0]) or die "$_[0]: $!\n"; return <$in> }
 sub spew { open(my $out, '>', $_[0]) or die "$_[0]: $!\n"; print $out $_[1]; close $out }
 
-# run returns the name of the first failed test, of its innermost subtest, or nothing if all tests pass. It dies if no test ran.
+# run runs a stage. It returns the name of the first failed test or subtest, or nothing if all tests pass. It dies if no test
+# ran.
 sub run {
 	my ($overlay, $stage) = @_;
 	(my $command = $stage) =~ s/go test/RAPID_NOFAILFILE=1 RAPID_SHRINKTIME=0s go test $overlay -count=1 -failfast -timeout=2m/;
 	return if system("$command >$work/out 2>&1") == 0;
 	my ($failed, $end, @first);
-	open(my $in, '<', "$work/out") or die "$work/out: $!\n"; # the output may be long
+	open(my $in, '<', "$work/out") or die "$work/out: $!\n"; # read line by line, because the output may be long
 	while (my $line = <$in>) {
 		push @first, $line if @first < 20;
 		if ($line =~ /^(\s*)--- FAIL: (\S+)/) { $failed = $2 if !$failed || $1 }
@@ -73,7 +76,7 @@ sub overlay {
 $| = 1;
 my @mutations = grep { index($_->{name}, $only) >= 0 } parse();
 die "no mutation is named like $only\n" unless @mutations;
-my %seen = ($stages[4] => 1); # this stage is the first one with more schedules
+my %seen = ($stages[4] => 1); # skip this stage: it runs the same tests as the first stage, only with more schedules
 for my $stage (grep { !$seen{$_}++ } map { @{$_->{stages}} } @mutations) {
 	my $failed = run('', $stage);
 	die "without any mutation, $failed fails\n" if $failed;

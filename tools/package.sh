@@ -1,7 +1,8 @@
 #!/bin/sh
-# package.sh VERSION LDFLAGS: build the binary for $GOARCH, and make bin/package/telex_VERSION_ARCH.deb and .rpm of it. This needs
-# Go. The version of a package must begin with a digit, so a VERSION that is not a tag becomes 0.0.0+VERSION.
-# The same commit and the same version of Go give the same bytes, because all times in the packages are the time of the commit.
+# package.sh VERSION LDFLAGS: build the binary for $GOARCH, and pack it into bin/package/telex_VERSION_ARCH.deb and .rpm. The
+# script needs Go. The version of a package must begin with a digit, so a VERSION that is not a tag becomes 0.0.0+VERSION.
+# Packages of the same commit, built with the same version of Go, are identical, because all times in them are the commit's
+# time.
 # https://reproducible-builds.org/docs/source-date-epoch/
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,7 +18,7 @@ umask 022
 rm -rf bin/package
 mkdir -p bin/package/completions
 CGO_ENABLED=0 go build -trimpath -ldflags "$2" -o bin/package/telex ./cmd/telex
-# The programs that run here are built for this machine, even if the package is for another one.
+# Build the programs that this script runs for this machine, even if the package is for another architecture.
 for shell in bash zsh fish; do
 	GOARCH='' GOOS='' CGO_ENABLED=0 go run ./cmd/telex completion "$shell" >"bin/package/completions/$shell"
 done

@@ -1,25 +1,25 @@
 #!/bin/sh
 # packages.sh raced|unraced|environment|tests DIR...|switched DIR: print the packages or tests that a target of the Makefile runs.
-# The script reads the sources to decide, so there is no list that could become outdated.
+# The script searches the sources for these packages and tests, so nobody has to maintain lists of them.
 #   raced        the packages whose tests run with the race detector. Their code or tests start a goroutine, use a channel, or
-#                import a package that does. In doubt, a package is one of these.
-#   unraced      the packages whose tests run without the race detector: all others, and those with a file that is only for tests
-#                without the detector (go:build !race)
-#   environment  the packages whose tests run again with another environment. They pass on the whole environment of the process:
-#                they use the function os.LookupEnv without calling it. Other packages look up only variables that are for their
-#                tests. Files with a build tag don't count, because make test does not build them.
-#   tests DIR    the names of the tests in these packages, joined by |, that are only for runs without the race detector, or that
-#                are in a file that does less with the detector (it uses the constant raced)
-#   switched DIR the names of the tests in this package, joined by |, in which something streams unless the environment forbids it.
-#                These are tests with the demo, and tests with streaming.enabled in the configuration. A test in which the endpoint
-#                has its own setting is not one of them, because that setting takes precedence over the environment. In all other
-#                tests, nothing streams, because streaming is off by default.
+#                import a package with goroutines. The search prefers to find a package too many.
+#   unraced      the packages whose tests run without the race detector: the packages that are not in raced, and packages with a
+#                file that is built only without the detector (go:build !race)
+#   environment  the packages whose tests run a second time with other environment variables. Their code passes os.LookupEnv on
+#                as a function, so it may read any variable. Code in other packages reads only variables for its own tests. The
+#                search ignores files with a build tag, because make test does not build them.
+#   tests DIR    the names of the tests in the packages DIR, joined by |, that run only without the race detector, or whose file
+#                makes tests shorter with the detector (the file uses the constant raced)
+#   switched DIR the names of the tests in the package DIR, joined by |, whose answers are streamed, except if the environment
+#                forbids it. These are tests with the demo, and tests with streaming.enabled in the configuration. A test in
+#                which the endpoint has a setting of its own is not among them, because this setting takes precedence over the
+#                environment. In all other tests, no answer is streamed, because streaming is off by default.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 concurrent='^[[:space:]]*(defer )?go [[:alpha:]_]|\.Go\(|<-|[^[:alpha:]]chan[[:space:]]|AfterFunc|"(sync|sync/atomic|testing/synctest|os/exec|net/http|net/http/httptest)"|/errgroup"'
 
-# folders PATTERN: print the folders that have a Go file in which PATTERN matches.
+# folders PATTERN: print the folders that contain a Go file in which PATTERN matches.
 folders() { find . -name "*.go" -not -path "*/testdata/*" -exec grep -slE -e "$1" {} + | xargs -n1 dirname | sort -u; }
 
 raced=$(folders "$concurrent")
@@ -41,7 +41,7 @@ environment)
 		xargs -n1 dirname | sort -u
 	;;
 switched)
-	# A test counts if its own code has one of these strings, or if code outside of tests in the same file has one.
+	# Print a test if its own code contains one of these strings, or if code outside of tests in the same file does.
 	awk '
 		FNR == 1 { f = "" }
 		/^\/\/go:build / { nextfile }

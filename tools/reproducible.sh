@@ -1,6 +1,6 @@
 #!/bin/sh
-# reproducible.sh: build the packages of the last commit twice, in two clones in folders with different names, and compare the
-# files.
+# reproducible.sh: build the packages of the last commit twice, in two clones of the repository in folders with different names.
+# Fail if the built files differ.
 set -eu
 cd "$(dirname "$0")/.."
 commit=$(git rev-parse HEAD)

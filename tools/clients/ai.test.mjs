@@ -1,4 +1,4 @@
-// Tests with the AI SDK: with its provider for compatible servers, and with its provider for OpenAI, which uses the Responses API.
+// Tests of the built daemon with the AI SDK: its provider for compatible servers, and its provider for OpenAI's Responses API.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";

@@ -9,7 +9,7 @@ export const key = "telex-clients-key-0123456789";
 const binary = process.env.TELEX_BINARY;
 if (!binary) throw new Error("set TELEX_BINARY to the built program; make test-clients does");
 
-// freePort returns a port that is free when it returns.
+// freePort returns a port on which no program listens at the moment.
 const freePort = () => new Promise((resolve, reject) => {
   const server = createServer();
   server.once("error", reject);
@@ -19,7 +19,7 @@ const freePort = () => new Promise((resolve, reject) => {
   });
 });
 
-// launch starts a program and waits for a line of its output.
+// launch starts a command of the telex binary and waits until its output contains line.
 const launch = (args, directory, line) => new Promise((resolve, reject) => {
   const child = spawn(binary, args, {
     cwd: directory, stdio: ["ignore", "pipe", "pipe"],
