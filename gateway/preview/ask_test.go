@@ -16,12 +16,12 @@ import (
 	"telex/internal/chat"
 )
 
-// memoryRecorder is a Recorder in memory. It outlives each process that works on the reply.
+// memoryRecorder is a Recorder that stores in memory. It outlives each simulated process that works on the reply.
 type memoryRecorder struct {
 	parts []chat.Part
 	first func()       // called once, while a part is being recorded; nil: no call
-	most  atomic.Int32 // how many more calls store something, plus one; 0: all do
-	moved chat.ChatID  // new id of the chat; empty: it has not moved
+	most  atomic.Int32 // number of further calls that store something, plus one; 0: all calls do
+	moved chat.ChatID  // new id of the chat; empty: the chat has not moved
 }
 
 func (n *memoryRecorder) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
@@ -69,7 +69,8 @@ func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	return l
 }
 
-// again kills the process, if there is one, and starts another one. The new process knows only the given statuses.
+// again kills the running process, if there is one, and starts another one. In the new process, the turn shows only the
+// given statuses.
 func (l *lives) again(told ...Status) {
 	if l.cancel != nil {
 		l.cancel()
@@ -97,8 +98,8 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// stopsAsShown stops a reply and keeps what is visible. If restarts is set, a new process does so, with the ending e.
-// stopsAsShown then waits for an hour. After that, no further call is expected.
+// stopsAsShown stops a reply and keeps what is visible. If restarts is set, a new process stops the reply with the
+// ending e. stopsAsShown then waits for an hour and expects no further call.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()
@@ -114,7 +115,7 @@ func question(id, text string) Status {
 	return Status{Lines: strings.Split(text, "\n"), Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: id, Label: "Yes"}}}
 }
 
-// asks sets a question as the status and waits.
+// asks sets a question as the status of the turn and waits.
 func (s *story) asks(id, text string, wait time.Duration) {
 	s.slot.SetStatus(question(id, text))
 	s.waits(wait)
@@ -135,7 +136,8 @@ func (p *person) buttons() []string {
 	return out
 }
 
-// Without streaming, a question creates a message. The final text later replaces the question in it.
+// Without streaming, the bot creates a message for a question. The final text later replaces the question in this
+// message.
 func TestQuestionWithoutStreaming(t *testing.T) {
 	for text, gone := range map[string]string{"one": "one", "": placeholder} {
 		t.Run(text, func(t *testing.T) {
@@ -164,7 +166,7 @@ func TestQuestionWithoutStreaming(t *testing.T) {
 	}
 }
 
-// If the platform can't edit, a question has its own message, which is not part of the reply.
+// If the platform can't edit, a question is shown in a message of its own, which is not part of the reply.
 func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -186,8 +188,8 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	})
 }
 
-// A question whose create has an unknown outcome is sent once more. This does not use up any of the reply's own
-// attempts.
+// If the create call for a question gets no response, the question is sent once more. The attempt for the question does
+// not count as an attempt for the reply's text.
 func TestQuestionOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -201,7 +203,8 @@ func TestQuestionOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A draft has no buttons. So a question turns it into a message, and the final text later replaces the question in it.
+// A draft can't show the buttons of a question. So a message replaces the draft when a question is asked, and the final
+// text later replaces the question in the message.
 func TestQuestionDuringADraft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -221,8 +224,8 @@ func TestQuestionDuringADraft(t *testing.T) {
 	})
 }
 
-// D12: a question ends the draft, and it is answered before a message could show the text. The draft disappears, so a
-// message must show the text although nothing is asked any more.
+// D12: a question ends the use of a draft, and is answered before a message could show the text. The draft disappears,
+// so a message must show the text although there is no question any more.
 func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -242,7 +245,7 @@ func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-// A question prevents a stream that has not begun, and stops a stream that has.
+// When a question is asked, no new stream may begin, and a running stream is stopped.
 func TestQuestionInsteadOfAStream(t *testing.T) {
 	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {
 		t.Run(name, func(t *testing.T) {
@@ -271,8 +274,8 @@ func TestQuestionInsteadOfAStream(t *testing.T) {
 	}
 }
 
-// A question in place of a stream is shown below the complete text so far, because the person reads it while no text
-// arrives.
+// When a question ends a stream, all of the text so far is shown above the question, because the person reads this text
+// while no more arrives.
 func TestQuestionBelowTheWholeText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -415,8 +418,8 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A process with a separate question dies. The next process deletes the question. It knows the message's id, learns it
-// by repeating the create under its key, or searches for the message.
+// A process with a separate question dies. The next process deletes the question. The next process knows the id of the
+// question's message, learns the id by repeating the create call with the same key, or searches for the message.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
@@ -470,8 +473,7 @@ func TestInterruptedDuringAQuestion(t *testing.T) {
 	}
 }
 
-// A question is shown at once. It does not wait for MinTokens, for the interval, or for a preview that waits for
-// either.
+// A question is shown at once, without waiting for MinTokens, for the interval, or for a preview that waits for them.
 func TestQuestionIsShownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -532,8 +534,8 @@ func TestLongQuestion(t *testing.T) {
 	})
 }
 
-// A message that shows only a question can't be edited any more. It is deleted when the reply is interrupted, and nothing
-// replaces it.
+// The platform refuses to edit a message that shows only a question. When the reply is interrupted, the message is
+// deleted, and no other message replaces it.
 func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 	for name, next := range map[string]Status{"asked once more": question("yes:2", "And this?"), "decided": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -545,7 +547,7 @@ func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 					if c.op == chat.OpEdit {
 						return fail(chat.Frozen)
 					}
-					if c.attempt > 20 { // a loop without progress
+					if c.attempt > 20 { // the reply makes calls in a loop without progress
 						s.cancel()
 					}
 					return fate{}
@@ -562,8 +564,8 @@ func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 	}
 }
 
-// A stream's create has an unknown outcome, then a question is created with the same key, then the process dies. If the
-// next process finds a stream with that key, it must stop the stream before it edits it.
+// The create call of a stream gets no response, a question is created with the same key, and then the process dies. If
+// the next process finds a stream with that key, it must stop the stream before it edits the message.
 func TestQuestionUnderTheKeyOfAStream(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -612,7 +614,8 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// If the platform can't delete, a question loses its buttons, even if the process dies before it has removed them.
+// If the platform can't delete messages, the bot removes the buttons of a decided question, even if the process dies
+// meanwhile.
 func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -627,15 +630,15 @@ func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.SetStatus(Status{})
-		s.waits(10 * time.Millisecond) // the call is on its way
+		s.waits(10 * time.Millisecond) // the call has not arrived yet
 		s.again()
 		s.waits(10 * time.Second)
 		equal(t, "buttons", p.buttons(), nil)
 	})
 }
 
-// If the platform can't delete, a second question is a new message. The first question has lost its buttons by then,
-// even if the platform refuses the second question.
+// If the platform can't delete messages, a second question is sent in a new message. The bot first removes the buttons
+// of the first question, even if the platform then refuses the second question.
 func TestAnotherSeparateQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -661,8 +664,8 @@ func TestAnotherSeparateQuestion(t *testing.T) {
 	})
 }
 
-// If the platform has no buttons, the next process repeats an earlier question in its message. If that message can't be
-// edited, it is deleted before the question is sent again.
+// If the platform has no buttons, the next process repeats an earlier question in its message. If the platform refuses
+// to edit the earlier message, it is deleted before the question is sent again.
 func TestSeparateQuestionWhoseEditIsRefused(t *testing.T) {
 	for _, deletes := range []bool{true, false} {
 		t.Run(fmt.Sprint("deletes ", deletes), func(t *testing.T) {

@@ -18,8 +18,8 @@ func beginVia(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	return beginAt(t, p, e, c, "key")
 }
 
-// bothWays runs a test twice. In the first run, the call with the unknown outcome did not take effect. In the second
-// run it did.
+// bothWays runs a test twice. In the first run, the call without a response does not take effect. In the second run, it
+// does.
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {
@@ -45,8 +45,8 @@ func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 	})
 }
 
-// A draft always has the stop button if one is configured. A message has it only where commands can't be typed (see
-// Config.Button).
+// If a stop button is configured, each draft has it. A message has the stop button only where commands can't be typed
+// (see Config.Button).
 func TestDraftHasTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stop := chat.Action{ID: "stop:1", Label: "Stop"}
@@ -110,7 +110,7 @@ func TestDraftIsKeptAlive(t *testing.T) {
 	})
 }
 
-// After the model started over, a renewed draft still shows the earlier text that people have seen.
+// After the model started over, the renewed draft still shows the text that people have seen before.
 func TestRenewedDraftShowsTheSameText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -145,7 +145,7 @@ func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// After a 429, the draft waits. No other call is made meanwhile.
+// After a 429 on a draft, the next draft waits, and no other call is made meanwhile.
 func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -204,8 +204,8 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
-// The columns of a table become wider with its rows, and a stream can't be changed. So the table is streamed only when
-// it is complete.
+// The columns of a table may become wider with each row, and a stream can't change text. So a table is appended to the
+// stream only when it is complete.
 func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -293,7 +293,7 @@ func TestRefusedStreamFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// The text after max_parts messages is sent as a file. Nothing is cut (D8, F52).
+// The text after max_parts messages is sent as a file, without losing any of it (D8, F52).
 func TestRestIsSentAsAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -334,7 +334,7 @@ func TestStoppedBehindAFile(t *testing.T) {
 		text := strings.TrimSpace(strings.Repeat("some words of a long answer ", 10))
 		s.says(text, 10*time.Second)
 		s.slot.Finish(Ending{Text: text, Note: "It broke."})
-		s.waits(1500 * time.Millisecond) // the call for the last message is on its way
+		s.waits(1500 * time.Millisecond) // the call for the last message has not arrived yet
 		s.slot.Cut()
 		s.waits(time.Minute)
 		if got := s.sees(); len(got) != 3 || got[1] != "The rest is in the file." || got[2] != "It broke." {
@@ -380,7 +380,7 @@ func TestRefusedFileBecomesMessages(t *testing.T) {
 	})
 }
 
-// A create of unknown outcome is searched for if the platform can be searched (D5).
+// If a create call gets no response, the bot searches for its message on platforms that can be searched (D5).
 func TestCreateOfUnknownOutcomeIsSearched(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
@@ -404,7 +404,7 @@ func TestCreateOfUnknownOutcomeIsSearched(t *testing.T) {
 	})
 }
 
-// A create may be repeated under its key as long as the platform remembers the key (D5).
+// A create call without a response may be repeated as long as the platform remembers its key (D5).
 func TestCreateOfUnknownOutcomeIsRepeatedUnderItsKey(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
@@ -422,7 +422,8 @@ func TestCreateOfUnknownOutcomeIsRepeatedUnderItsKey(t *testing.T) {
 	})
 }
 
-// When its key has expired, a create is searched for: an outage may last longer than the key (D5).
+// When the key of a create call has expired, the bot searches for the message, because an outage may last longer than
+// the key (D5).
 func TestCreateOfUnknownOutcomeIsSearchedAfterItsKeyExpired(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()

@@ -9,11 +9,11 @@ import (
 	"telex/internal/chat"
 )
 
-// channel is a platform that has more than edits: drafts, streams, files, and a search for creates with an unknown
-// outcome.
+// channel is a platform that supports drafts, streams, files, and searches for the messages of create calls without a
+// response.
 type channel struct{ *person }
 
-// draftLife is how long clients show a draft.
+// draftLife is how long people see a draft after it was sent.
 const draftLife = 30 * time.Second
 
 // fullPlatform returns a platform with every feature, and an endpoint with all its interfaces.
@@ -103,7 +103,7 @@ func (ch channel) Stop(ctx context.Context, ref chat.MessageRef, text string) er
 	return err
 }
 
-// add appends to a stream, or ends it.
+// add appends text to a stream, or ends the stream.
 func (p *person) add(ref chat.MessageRef, text string, live bool) *chat.SendError {
 	old := p.message(ref)
 	switch {

@@ -247,7 +247,7 @@ func TestNewestTextIsSent(t *testing.T) {
 	})
 }
 
-// The budget is told how old the oldest unseen text is (D12).
+// The reply passes the age of the oldest text that is not visible yet to the budget (D12).
 func TestSinceIsTheAgeOfUnseenText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -323,8 +323,8 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	})
 }
 
-// A preview without a cursor may already show all that its message has room for. When the text goes on in the next
-// message, this one needs no further call.
+// A preview without a cursor may already show all that its message has room for. When the text continues in the next
+// message, the full message needs no further call.
 func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -337,7 +337,7 @@ func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	})
 }
 
-// Text that is still invisible in Markdown is not shown, and is not laid out again for each delta.
+// Markdown that has no visible text yet causes no call, and is not laid out again for each delta.
 func TestTextThatShowsNothingYet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -352,7 +352,7 @@ func TestTextThatShowsNothingYet(t *testing.T) {
 		for range 1000 {
 			s.says(" ", 10*ms)
 		}
-		// There are ten layouts per second, and each may measure a few candidates.
+		// The reply may lay out its text ten times per second, and each layout may render a few candidates.
 		if n := d.renders - before; n > 500 {
 			t.Errorf("%d renders for 1000 deltas that show nothing in 10 s", n)
 		}

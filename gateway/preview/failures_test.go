@@ -16,13 +16,13 @@ func uncertain(applied bool) fate {
 	return f
 }
 
-// F13, D5: after a create with an unknown outcome there are no more previews. The final message is sent at most once
-// more.
+// F13, D5: after a create call without a response, the reply shows no more previews. The final message is sent at most
+// once more.
 func TestCreateOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fates map[int]fate
-		final bool // no message is created before the end
+		final bool // true: no message is created before the end of the reply
 		want  []string
 		calls int
 		ok    bool
@@ -62,8 +62,8 @@ func TestCreateOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// D5, F13: while every call has an unknown outcome, the last permitted create is not used. The typing indicator shows
-// when the platform responds again. So an outage of minutes loses no text.
+// D5, F13: while no call gets a response, the reply does not make its last permitted create call. The typing indicator
+// shows when the platform responds again, so that an outage of minutes loses no text.
 func TestOutageOfUnknownOutcomes(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		t.Run(map[bool]string{false: "while streaming", true: "at the end"}[atEnd], func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// D5: an edit may be repeated. After an edit with an unknown outcome, its text does not count as visible.
+// D5: the text of an edit without a response does not count as visible. The edit may be repeated.
 func TestEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(map[bool]string{false: "before effect", true: "after effect"}[applied], func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestEditOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// An edit with an unknown outcome took effect. The final text equals the older text that the platform last
-// acknowledged, but it must not count as delivered.
+// An edit without a response took effect. The final text equals the older text that the platform last acknowledged, but
+// must not count as visible.
 func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -131,7 +131,7 @@ func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A preview call that hangs is abandoned after its timeout. Then the final message is sent.
+// A preview call that hangs is abandoned after its timeout, so that the final message can be sent.
 func TestHangingPreviewEdit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -179,7 +179,7 @@ func TestDeletedBeforeTheFinal(t *testing.T) {
 	})
 }
 
-// D5, D6: a create that replaces a deleted message follows the same rules as any other.
+// D5, D6: the create call that replaces a deleted message is repeated as often as any other create call.
 func TestDeletedPreviewAndFinalOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -199,8 +199,8 @@ func TestDeletedPreviewAndFinalOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// F57: if the platform returns no message id, nothing can be edited. So there are no more previews, and the final
-// message is sent.
+// F57: if the platform returns no message id, the message can't be edited. So the reply shows no more previews, and
+// sends the final as a new message.
 func TestNoMessageID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -297,9 +297,9 @@ func TestRefusedAsPlainText(t *testing.T) {
 func TestTooLongIsHalved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		p.profile.TextLimit = 100 // the published limit
+		p.profile.TextLimit = 100 // the limit that the platform publishes
 		p.fate = func(c *call) fate {
-			if len([]rune(c.m.Text)) > 35 { // the real limit
+			if len([]rune(c.m.Text)) > 35 { // the limit that the platform enforces
 				return fail(chat.TooLong)
 			}
 			return fate{}
@@ -327,7 +327,7 @@ func TestTooLongForever(t *testing.T) {
 	})
 }
 
-// D14: if access is refused once or for minutes, the final still arrives, and no cursor stays.
+// D14: if the platform refuses access once or for minutes, the final still becomes visible, and no cursor stays.
 func TestAccessIsRefusedForMinutes(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(p *person, c *call) bool{
@@ -362,7 +362,7 @@ func TestAccessIsRefusedForMinutes(t *testing.T) {
 	}
 }
 
-// If the chat stays closed, the reply is given up at the deadline of the final message, and not earlier.
+// If the platform never allows access again, the reply is given up at the deadline of the final, and not earlier.
 func TestAccessIsRefusedForGood(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -430,7 +430,7 @@ func TestTemporaryFailures(t *testing.T) {
 	})
 }
 
-// F54: the reply continues in the supergroup that replaced its group, but only once.
+// F54: when a supergroup replaces its group, the reply continues there. The reply follows only one such change.
 func TestMovedIsFollowedOnce(t *testing.T) {
 	moved := func(to chat.ChatID) fate {
 		return fate{err: &chat.SendError{Kind: chat.Moved, Moved: to}}
@@ -477,12 +477,13 @@ func (s spanned) Render(p markup.Piece) markup.Rendered {
 	return r
 }
 
-// A message of the final can't be edited, so all messages are sent again. One of them is given up, because two creates of it have
-// unknown outcomes. Its earlier message then shows its text, or keeps its own if it can't be edited either.
+// A message of the final can't be edited, so all messages are sent again. One of them is given up, because two create
+// calls for it get no response. The old message of this part then shows the new text, or keeps its old text if it can't
+// be edited either.
 func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		frozen chat.MessageID
-		killed bool // before the earlier message shows the text
+		killed bool // the process is killed before the old message shows the new text
 		want   []string
 	}{
 		"can be edited":           {"1", false, []string{"threefourteen five", "one two"}},

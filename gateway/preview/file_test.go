@@ -131,8 +131,8 @@ func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	}
 }
 
-// A process dies between two files. The next one does not send files again that are certainly visible, but it sends the
-// others.
+// A process dies between two files. The next process does not send files again that are certainly visible. It sends the
+// other files.
 func TestFilesAfterAKill(t *testing.T) {
 	files := made("a.png", "b.png", "c.png")
 	ending := Ending{Text: "the text", Files: files}
@@ -155,7 +155,7 @@ func TestFilesAfterAKill(t *testing.T) {
 					}
 					got := p.standing()
 					if once := slices.Compact(slices.Clone(got)); !keyed && s.out.Doubt && len(got) == len(want)+1 {
-						got = once // the call took effect when the process died, but the next one can't know that
+						got = once // the call took effect although the process died, but the next process can't know that
 					}
 					equal(t, "a person sees", got, want)
 				})
@@ -164,8 +164,8 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
-// The create of a text has an unknown outcome, and the ending has a file with the same index and key. The next process
-// learns the outcome and deletes the text before it sends the file.
+// The create call for a text gets no response, and the ending has a file with the same index and key. The next process
+// learns whether the text was sent, and deletes it before it sends the file.
 func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p, e := fullPlatform()

@@ -35,7 +35,7 @@ func TestInterruptedBeforeAnything(t *testing.T) {
 	})
 }
 
-// D9, D5: an edit with an unknown outcome may have shown more text. That text stays.
+// D9, D5: an edit without a response may have made more text visible. After an interruption, this text stays.
 func TestInterruptedAfterAnEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		t.Run(map[bool]string{true: "applied", false: "not applied"}[applied], func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestSurplusPartIsGone(t *testing.T) {
 	})
 }
 
-// A surplus message that can't be deleted at least loses its cursor. The reply then does not count as delivered.
+// If a surplus message can't be deleted, at least its cursor is removed, and the reply does not count as delivered.
 func TestSurplusWithoutDelete(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -320,7 +320,7 @@ func TestResetAfterASeal(t *testing.T) {
 	})
 }
 
-// F15: only the failed message is sent again.
+// F15: if a message of several fails, only this message is sent again.
 func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -398,7 +398,8 @@ func TestTooLongNote(t *testing.T) {
 	})
 }
 
-// D6: a deleted message is not sent again below later ones. If all messages were deleted, all are sent again.
+// D6: a message that a person deleted is not sent again below later messages. If a person deleted all messages, all are
+// sent again.
 func TestDeletedParts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -424,7 +425,7 @@ func TestDeletedParts(t *testing.T) {
 	}
 }
 
-// Sending to a deleted thread fails. The reply does not treat that as a deleted preview.
+// Sending to a deleted thread fails. The reply does not take this failure for a preview that a person deleted.
 func TestSendToADeletedThread(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -496,8 +497,8 @@ func TestStoppedAfterARefusal(t *testing.T) {
 	})
 }
 
-// To restore the order, a message must be replaced. The platform refuses the replacement, so the existing message only
-// loses its cursor.
+// To restore the order, a new message must replace an existing one. The platform refuses the new message, so only the
+// cursor of the existing message is removed.
 func TestReplacementIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -534,7 +535,7 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 		l.again()
 		l.slot.Reset()
 		l.slot.Finish(Ending{Text: "one two three four five"})
-		time.Sleep(700 * time.Millisecond) // the edit of the first message is on its way
+		time.Sleep(700 * time.Millisecond) // the edit of the first message has not arrived yet
 		l.slot.Cut()
 		<-l.ended
 		equal(t, "stands", p.sees(), []string{"one two three four five"})

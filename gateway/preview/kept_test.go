@@ -27,8 +27,8 @@ func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	})
 }
 
-// The visible text of a stopped reply stays. If the platform no longer accepts it in one message, it is sent in
-// several, without a cursor (D9).
+// The visible text of a stopped reply stays. If the platform no longer accepts the text in one message, the text is
+// sent in several messages, without a cursor (D9).
 func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		bothWays(t, func(t *testing.T, rated bool) {
@@ -62,7 +62,7 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 		l := live(t, p, p.endpoint(), streamed())
 		p.fate = nth(map[int]fate{0: {hang: true, applied: true}})
 		l.says("one two three ", 5*time.Second)
-		l.again() // the create is repeated under its key, and the platform returns the existing message
+		l.again() // the create call is repeated with its key, and the platform returns the existing message
 		p.fate = func(c *call) fate {
 			if p.dialect.Len(markup.Rendered{Text: c.m.Text}) > minLimit && !strings.HasPrefix(c.m.Text, "one") || c.op == chat.OpEdit && len(c.m.Text) > 40 {
 				return fail(chat.TooLong)
@@ -79,8 +79,8 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	})
 }
 
-// D9: the search for a create finds nothing, and the reply is stopped before it has another message. A message that
-// appears later stays and loses its cursor, because people may have read it.
+// D9: the search for the message of a create call finds nothing, and the reply is stopped before another message is
+// sent. If the first message appears later, it stays and loses its cursor, because people may have read it.
 func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -102,8 +102,9 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	})
 }
 
-// The process ends before it can look for the late message of a stopped reply. The outcome says that a message may exist, so
-// that the turn is not released: its messages would be answered again, and nobody would look.
+// The process ends before it can search for the late message of a stopped reply. The outcome must report that a message
+// may exist. Otherwise the gateway would release the turn and answer its messages again, and no process would search
+// for the late message.
 func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -113,7 +114,7 @@ func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 		s := beginAt(t, p, e, streamed(), "key")
 		s.says("one two three", 1400*ms) // the search is about to begin
 		s.slot.Finish(Ending{Keep: true})
-		s.waits(4 * time.Second) // it has found nothing
+		s.waits(4 * time.Second) // the search has found nothing
 		s.cancel()
 		<-s.ended
 		if n := s.count(chat.OpSend); n != 1 || s.count(chat.OpFind) == 0 || !s.out.Doubt {
@@ -183,9 +184,9 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	}
 }
 
-// A final was given up while the outcome of its create was unknown. The next process finds the message, and the
-// platform refuses its text. That process deletes nothing. If it dies before the end, the process after it deletes
-// nothing either (F05).
+// A final is given up while its create call has no response. The next process finds the message, and the platform
+// refuses its text. The next process deletes nothing. If it dies before the end, the third process deletes nothing
+// either (F05).
 func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -213,8 +214,8 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	})
 }
 
-// A search finds a message whose text is too long for the platform now. So the text is sent again in two messages. The
-// next process keeps both (F05).
+// A search finds a message whose text the platform now refuses as too long, so the text is sent again in two messages.
+// The next process must delete neither of them (F05).
 func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// takenOver returns a reply that this process took over two seconds ago. The previous owner's create of the final
-// message still hangs. The platform can be searched for the message.
+// takenOver returns a reply that this process took over two seconds ago. The create call with which the previous owner
+// sent the final still hangs. The platform can be searched for the message.
 func takenOver(t *testing.T, p *person, shared bool) *lives {
 	t.Helper()
 	e := p.endpoint()
@@ -26,17 +26,17 @@ func takenOver(t *testing.T, p *person, shared bool) *lives {
 	return l
 }
 
-// getsLate lets the hanging create of a reply's first message take effect.
+// getsLate makes the hanging create call for a reply's first message take effect.
 func (p *person) getsLate(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: text})
 }
 
-// A replica is paused during a create and loses its lease. The next owner does not find the message yet and sends
-// another one. Later the paused replica's message appears, and it is found and deleted, by this owner or the one after
-// it. A process that does not share its store searches only once: its predecessor is dead, so no create can still take
-// effect.
+// A replica is paused during a create call and loses its lease. The next owner does not find the message yet and sends
+// another one. When the paused replica's message appears later, this owner or the next one must find and delete it. A
+// process that does not share its store searches only once. The process before it is dead, so no create call can still
+// take effect.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -74,8 +74,8 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
-// A second search, or the repetition of an edit, is due later than a process may take to stop. So it is left to the
-// next owner.
+// A second search, or the repetition of an edit, is due later than a process may take to stop, so a stopping process
+// leaves it to the next owner.
 func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -99,9 +99,9 @@ func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	})
 }
 
-// A replica is paused during the edit for a preview and loses its lease. The next owner makes the message final. It
-// repeats its own edit once the preview's edit can no longer take effect. The conversation does not wait for the
-// repetition, and a refused repetition is not tried again.
+// A replica is paused during the edit for a preview and loses its lease. The next owner makes the message show the
+// final. It repeats its edit when the edit of the paused replica can no longer take effect. The conversation does not
+// wait for the repetition, and a refused repetition is not tried again.
 func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 	final := "one two three four."
 	for _, c := range []struct {

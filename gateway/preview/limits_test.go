@@ -24,8 +24,8 @@ func nth(fates map[int]fate) func(*call) fate {
 	}
 }
 
-// F04, F19, F20: after a 429, a preview makes no call until retry_after is over. Then the newest text appears in the same
-// message.
+// F04, F19, F20: after a 429 on a preview, no call is made until retry_after has passed. Then the newest text appears
+// in the same message.
 func TestPreviewHonoursRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -166,7 +166,7 @@ func TestDeadlineOfOneBadMessage(t *testing.T) {
 	}
 }
 
-// A create whose searches fail again and again has the same deadline as one that can't be searched for.
+// If all searches for the message of a create call fail, the deadline is the same as without searches.
 func TestDeadlineOfACreateThatIsSearched(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -331,8 +331,8 @@ func TestFailuresInARowAreOneWarning(t *testing.T) {
 	})
 }
 
-// While the store records a create, the platform may refuse another call. The create then waits for the end of that rate
-// limit (F04).
+// While the store records a create call, the platform may answer another call with a 429. The create call must then
+// wait for the end of this rate limit (F04).
 func TestBlockWhileTheStoreIsSlow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

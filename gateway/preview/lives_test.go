@@ -52,9 +52,9 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	}
 }
 
-// The platform refused the final text of a message as too long, and the next message was sent. Then the process died,
-// and the reply was stopped. The next process knows what the first message shows, even if that is still too long for
-// the platform (D1).
+// The platform refused the final text of a message as too long, and the next message was sent. After that, the process
+// died, and the reply was stopped. The next process knows which text the first message shows, even if the platform
+// refuses this text as too long (D1).
 func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -84,9 +84,9 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	})
 }
 
-// The first of two messages already showed the final when the answer was stopped and the process died. So the records
-// no longer contain its Markdown. The platform refuses its text as too long, so it is sent again together with the text
-// of the second message (D7).
+// The first of two messages already showed the final when the answer was stopped and the process died. The records no
+// longer contain the Markdown of the first message. The platform refuses its text as too long, so the text is sent
+// again together with the text of the second message (D7).
 func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
@@ -119,8 +119,9 @@ func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 	}
 }
 
-// The final text was given up while the create of its second message had no response, and repeating that create is
-// refused as too long. The first message can't be edited but stays visible, so its words are not sent again (D1).
+// The final text was given up while the create call for its second message had no response. The platform refuses the
+// repeated create call as too long. The first message can't be edited but stays visible, so its words are not sent
+// again (D1).
 func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -270,8 +271,8 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 	})
 }
 
-// The next process gets the text from its beginning. It makes no call before the text is longer than the visible one,
-// because after a call the next growth would have to wait for an interval.
+// The next process gets the text from its beginning. The next process makes no call before its text is longer than the
+// visible one, because after a call the next growth would have to wait for an interval.
 func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -293,8 +294,8 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	})
 }
 
-// The next process gets another text and does not know where in it the message after a full one begins. So the full
-// message gets no more previews. The final text may change it.
+// In the next process, the model writes another text, and it is unknown where in this text the message after a full one
+// begins. So the full message gets no more previews. Only the final may edit it.
 func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -322,8 +323,8 @@ func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	})
 }
 
-// D5: with unknown outcomes, a message is created at most twice, even if the process dies afterwards and later messages
-// are already visible.
+// D5: if create calls get no response, a message is created at most twice, even if the process dies afterwards and
+// later messages are already visible.
 func TestAbandonedPartIsNotRepeatedByTheNextProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -9,8 +9,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Schedules are cheap in virtual time. They are the same in each run, so that a failure is caused by the newest
-	// change. Flags set another number (-rapid.checks) or random ones (-rapid.seed=0).
+	// The tests play many schedules, since virtual time makes them fast. The schedules are the same in each run, so a
+	// new failure is caused by the newest change. The flag -rapid.checks sets another number of schedules, and
+	// -rapid.seed=0 selects random ones.
 	if err := errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.seed", "1")); err != nil {
 		panic(err)
 	}

@@ -18,7 +18,7 @@ func stoppable(via Transport) Config {
 func stopped() Ending { return Ending{Keep: true, Stopped: true} }
 
 // The mark is added with the edit that removes the cursor, with the message that replaces a draft, or after the end of
-// a stream. The recorded text does not contain it.
+// a stream. The recorded text does not contain the mark.
 func TestStoppedTextIsMarked(t *testing.T) { // D9
 	for name, c := range map[string]struct {
 		via   Transport
@@ -58,8 +58,8 @@ func TestMarkIsLeftOut(t *testing.T) {
 	}
 }
 
-// A stopped reply has no mark if its whole final text was visible. It has a mark if only the text of the last preview
-// was visible.
+// A stopped reply has no mark if its whole final text was visible. A stopped reply has a mark if only the text of the
+// last preview was visible.
 func TestStoppedFinalIsMarkedIfItIsIncomplete(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three":           "one two three",
