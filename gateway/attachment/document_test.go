@@ -25,7 +25,7 @@ func read(t *testing.T, name string, data []byte) attachment.Question {
 	return attachment.NewReader().Read(t.Context(), attachment.Sources{Messages: []chat.Inbound{in}, Fetch: fetch, Log: slog.New(slog.DiscardHandler)})
 }
 
-// Documents of many programs become readable text in reading order.
+// The package reads documents that many programs wrote, and returns readable text in reading order.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	const heading, range135 = "The tides at Saint-Malo\n", "reaches 13.5 metres"
@@ -97,7 +97,8 @@ func TestNoDocumentText(t *testing.T) {
 	}
 }
 
-// A PDF whose text can't be read is sent to the model unchanged. Like all files it is outside content.
+// A PDF file whose text can't be read is sent to the model unchanged. Like the text of all files, the PDF file counts
+// as outside content.
 func TestDocumentWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"scan.pdf", "encrypted.pdf"} {
@@ -183,7 +184,7 @@ func peakOf(f func()) uint64 {
 	}
 }
 
-// check checks what holds for every result.
+// check checks properties that every result must have.
 func check(t *testing.T, name string, data []byte) {
 	t.Helper()
 	q := read(t, name, data)

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector finds nothing in these tests and makes them take minutes.
+// These tests run without the race detector, which would make them take minutes and has never found a race in them.
 
 package attachment_test
 
@@ -13,12 +13,12 @@ import (
 	"telex/gateway/attachment"
 )
 
-// Damaged files, and files that unpack to gigabytes, are read as far as possible or refused, quickly and within memory limits.
-// Omissions are reported.
+// The package reads damaged files, and files that unpack to gigabytes, as far as possible, or refuses them. It does so
+// quickly and within memory limits. Omissions are reported.
 func TestHostileDocuments(t *testing.T) {
 	repeat := strings.Repeat
 	paragraph := "<w:p><w:r><w:t>hello</w:t></w:r></w:p>"
-	// Sixty million bytes, once unpacked.
+	// The file unpacks to sixty million bytes.
 	empty := zipOf(t, word(repeat("<w:p/>", 60<<20/6)))
 	for _, c := range []struct {
 		name, file string

@@ -14,7 +14,7 @@ func TestKindOf(t *testing.T) {
 		name, mediaType, head string
 		want                  Kind
 	}{
-		// The content decides, not the sender's media type.
+		// KindOf determines the kind from the content, even if the sender's media type says something else.
 		{"a.txt", "text/plain", string(asPNG(t, halves(4, 4, red))), Image},
 		{"a.mp3", "audio/mpeg", string(asJPEG(t, halves(4, 4, red))), Image},
 		{"", "", string(asGIF(t, 4, 4, 1)), Image},
@@ -43,7 +43,7 @@ func TestKindOf(t *testing.T) {
 		{"a.mp4", "video/mp4", mp4, Other},
 		{"a.ogv", "video/ogg", theora, Other},
 		{"a.mp3", "audio/mpeg", "\x00\x01\x02\x03", Other},
-		// Before the download, the sender's media type decides.
+		// Before the download, KindOf determines the kind from the sender's media type.
 		{"photo.jpg", "image/jpeg", "", Image},
 		{"a.WEBP", "", "", Image},
 		{"a.svg", "image/svg+xml", "", Text},

@@ -224,7 +224,7 @@ func shrink(t testing.TB, data []byte) Picture {
 	return p
 }
 
-// A small picture passes unchanged. A larger one gets the promised size and type.
+// Shrink returns a small picture unchanged, and reduces a larger picture to the documented size and type.
 func TestShrinkSizes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -376,7 +376,7 @@ func jpegHead(sof byte, w, h uint16) []byte {
 	return bytes.Join([][]byte{{0xff, 0xd8}, frame, segment(0xda, "")}, nil)
 }
 
-// A decompression bomb is refused because of its header: no memory of the claimed size is allocated.
+// Shrink refuses a decompression bomb when it reads the header, so it never allocates memory of the claimed size.
 func TestShrinkRefusesBombs(t *testing.T) {
 	t.Parallel()
 	bombs := map[string][]byte{
@@ -485,7 +485,7 @@ func FuzzShrink(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		config, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if pixels := config.Width * config.Height; err == nil && pixels > 1<<20 && pixels <= maxPixels {
-			return // it would only be slow; still larger pictures are refused at once, so they are tested
+			return // such pictures would only be slow; larger ones are refused at once, so they are tested
 		}
 		p, err := Shrink(t.Context(), data)
 		switch {

@@ -75,7 +75,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Files of other people must not use up the maximum number of files before the asker's own are read.
+// If a question has too many files, those of the asker must be read before those of other people.
 func TestAskersFilesAreReadFirst(t *testing.T) {
 	t.Parallel()
 	var others []chat.Attachment

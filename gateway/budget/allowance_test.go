@@ -70,7 +70,8 @@ func TestReportedLimits(t *testing.T) {
 	}
 }
 
-// The first call after a reset begins a new period. Responses that arrive out of order don't free calls that were used.
+// The first call after a reset begins a new period. If responses arrive out of order, an older response must not make
+// calls available that were already used.
 func TestAllowancePeriods(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const s = time.Second
@@ -89,7 +90,7 @@ func TestAllowancePeriods(t *testing.T) {
 			}
 		}
 		two := grants(b, 2, send)
-		reported(4, 5*s) // the response does not count the other call yet
+		reported(4, 5*s) // the platform's response does not count the other call yet
 		check("while another is under way", 3)
 		reported(3, 5*s)
 		check("an answer from before", 0)
@@ -112,7 +113,7 @@ func TestAllowancePeriods(t *testing.T) {
 	})
 }
 
-// A call may run while the limit is reset. The platform may then count it in the new period.
+// If a call is running while the platform resets the limit, the platform may count the call in the new period.
 func TestAllowanceAtAReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))

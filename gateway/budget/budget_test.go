@@ -31,7 +31,8 @@ func TestUrgentClassesGoFirst(t *testing.T) {
 	})
 }
 
-// D12: within a class, the call with the oldest content goes first. With equal age, the first request goes first.
+// D12: within a class, the call with the oldest content is granted first. If the contents have the same age, the first
+// request is granted first.
 func TestStalestGoesFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -234,7 +235,8 @@ func TestBlockLengths(t *testing.T) {
 	}
 }
 
-// D4: a restarted process keeps to earlier blocks. Their end is in wall-clock time, which may be wrong by years.
+// D4: a restarted process obeys the blocks that the earlier process stored. The end of a stored block is a wall-clock
+// time, which may be wrong by years.
 func TestRestore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -260,7 +262,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// The age of content does not depend on the wall clock. A time in the future and a missing time count as now.
+// The age of a call's content does not depend on the wall clock. If Call.Since is in the future or missing, the content
+// counts as new.
 func TestAgeOfContent(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		now := time.Now()

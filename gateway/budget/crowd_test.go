@@ -11,8 +11,8 @@ import (
 )
 
 // D3, D11: many chats stream and end together, under Telegram's limits, counted when the calls arrive. No call arrives
-// too early. Previews use all of the 30 calls per second except those that they leave to finals. The finals take little
-// longer than they would at 30 per second, although previews have just used that rate.
+// too early. Previews use all of the 30 calls per second, except the calls that they leave to finals. The finals take
+// little longer than they would at 30 per second, although previews have just used that rate.
 func TestCrowdThatEndsTogether(t *testing.T) {
 	for _, c := range []struct {
 		chats   int

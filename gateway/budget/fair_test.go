@@ -54,7 +54,7 @@ func TestFairness(t *testing.T) {
 			wg.Wait()
 		})
 		// A window serves rate calls, and lasts one latency longer than the limit's window. Previews leave one of these
-		// calls to finals. Another one is subtracted because of rounding.
+		// calls to finals. One more call is subtracted because of rounding.
 		window := time.Second + latency
 		perWindow := max(1, rate-2)
 		finals := replies/finalEvery + 1 // finals that came in between, per round of previews
@@ -136,7 +136,7 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 		}
 		wg.Wait()
 		for i, d := range took {
-			// This is the number of windows that the calls of earlier finals and its own calls need.
+			// The number of windows that the calls of earlier finals and of this final need.
 			if most := time.Duration((i+1)*each-1)/10*(time.Second+20*time.Millisecond) + each*50*time.Millisecond; d > most {
 				t.Errorf("final %d took %v, want at most %v; all: %v", i, d, most, took)
 			}
@@ -151,7 +151,7 @@ func TestReservation(t *testing.T) {
 		c := call("a", class, limit)
 		c.To.Thread, c.Calls = thread, calls
 		if thread == "x" {
-			c.Since = c.Since.Truncate(time.Hour) // the same time for all calls of a reply
+			c.Since = c.Since.Truncate(time.Hour) // all calls of a reply have the same time
 		}
 		return b.Request(c)
 	}

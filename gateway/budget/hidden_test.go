@@ -10,11 +10,11 @@ import (
 	"telex/internal/chat"
 )
 
-// secretive is a platform that enforces other limits than it publishes.
+// secretive is a simulated platform that enforces other limits than it publishes.
 type secretive struct {
 	mu      sync.Mutex
 	hidden  []chat.Limit
-	named   bool // its refusals name the blocked scope
+	named   bool // the platform's refusals name the blocked scope
 	seen    map[scopeKey][]time.Time
 	refused []arrival
 	scopes  map[scopeKey]int // number of refusals in each scope
@@ -80,7 +80,8 @@ func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time
 
 // D3: the platform enforces half of the published limits. Each scope slows down at its first refusal. A single refusal
 // may be temporary, so the budget tries the full limit again after a minute. The platform refuses again at the same
-// number of calls, so the budget tries less and less often: five times in the first hour, then about once an hour.
+// number of calls, so the budget tries the full limit less and less often: five times in the first hour, then about
+// once an hour.
 func TestHiddenLimits(t *testing.T) {
 	group := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: time.Minute, Burst: 5}
 	private := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: 20 * time.Second, Burst: 3}
@@ -91,7 +92,7 @@ func TestHiddenLimits(t *testing.T) {
 		return l
 	}
 	hours := 3
-	if raced { // the later hours show nothing new
+	if raced { // the later hours are too slow with the race detector
 		hours = 1
 	}
 	for _, c := range []struct {
@@ -100,7 +101,7 @@ func TestHiddenLimits(t *testing.T) {
 		limits []chat.Limit
 		hidden chat.Limit
 		scopes int // number of scopes that slow down
-		first  int // refusals until all scopes have slowed down: one for each scope, and those of the calls that are running
+		first  int // number of refusals until all scopes have slowed down: one for each scope, and one for each running call
 	}{
 		{"group", 1, []chat.Limit{group, all}, half(group), 1, 1},
 		{"groups", 10, []chat.Limit{group, all}, half(group), 10, 10},
@@ -132,7 +133,7 @@ func TestHiddenLimits(t *testing.T) {
 							later++
 						}
 					}
-					atOnce := 0 // refusals before the budget could learn anything
+					atOnce := 0 // number of refusals before the first one reached the budget
 					for _, d := range at {
 						if d < at[0]+30*time.Second {
 							atOnce++
@@ -151,8 +152,8 @@ func TestHiddenLimits(t *testing.T) {
 	}
 }
 
-// A refusal without a scope blocks its chat. After three chats were refused that had hardly used their own limits, the
-// endpoint is blocked.
+// A refusal without a scope blocks its chat. If the platform refuses calls in three chats that have hardly used their
+// own limits, the budget blocks the endpoint.
 func TestManyRefusedChatsStandForTheEndpoint(t *testing.T) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 	refuse := func(b *Budget, id chat.ChatID, before int) chat.Block {

@@ -12,7 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Schedules are cheap in virtual time. The flag -rapid.checks sets another number of schedules.
+	// The tests play many schedules, since virtual time makes them fast. The flag -rapid.checks sets another number of
+	// schedules.
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}

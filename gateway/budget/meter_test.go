@@ -43,7 +43,7 @@ func TestWindowBoundsWhatTheBucketWouldAllow(t *testing.T) {
 	})
 }
 
-// A platform counts a call when it arrives. That may be as late as the end of the call.
+// A platform counts a call when the call arrives, which may be as late as the end of the call.
 func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)
@@ -61,7 +61,7 @@ func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	})
 }
 
-// A call that hangs uses one place, and does not delay the others.
+// A call that hangs uses one call of the limit, and does not delay other calls.
 func TestHangingCallDelaysNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)
@@ -167,7 +167,8 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	}
 }
 
-// Calls that were running at the first refusal are refused for the same reason, so they slow the limit down only once.
+// If the platform also refuses the calls that were running at the first refusal, the limit slows down only once, since
+// all these refusals have the same cause.
 func TestManyRefusalsAtOnceSlowDownOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
@@ -206,8 +207,8 @@ func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	})
 }
 
-// D3: the budget does not grant calls that an earlier process may have made: there is no burst, and no call comes
-// early. (TestAssumedCallsExceedNoLimit covers both processes together.)
+// D3: after a restart, the budget takes into account that the earlier process may have made calls: it grants no burst
+// and no early call. (TestAssumedCallsExceedNoLimit covers both processes together.)
 func TestAssumedCallsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		limit chat.Limit
@@ -215,7 +216,7 @@ func TestAssumedCallsAreCounted(t *testing.T) {
 		most  int           // maximum number of calls in the window after it
 	}{
 		{perChat(20, 20*time.Second, 3), time.Second, 19},
-		{perChat(18, time.Minute, 3), time.Minute / 18, 18}, // 17 and one more, because the interval is rounded down
+		{perChat(18, time.Minute, 3), time.Minute / 18, 18}, // 17 calls and one more, because the interval is rounded down
 		{perChat(5, 5*time.Second, 5), 5 * time.Second, 0},
 		{perChat(30, time.Second, 30), time.Second, 0},
 	} {

@@ -4,6 +4,6 @@ package budget
 
 const (
 	raced = false
-	// checks is the number of schedules per property. Others are played with the race detector (see race_test.go).
+	// checks is the number of schedules that each test of a property plays without the race detector.
 	checks = "580"
 )

@@ -4,7 +4,7 @@ package budget
 
 const (
 	raced = true // whether the race detector is on
-	// checks is the number of schedules per property. The race detector makes them sixteen times slower, so most are
-	// played without it.
+	// checks is the number of schedules that each test of a property plays with the race detector, which makes them
+	// sixteen times slower.
 	checks = "20"
 )

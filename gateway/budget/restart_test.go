@@ -67,8 +67,8 @@ func (r restarts) serve() (longest time.Duration, calls int) {
 	return longest, calls
 }
 
-// Processes restart in turn. This delays no call by more than two seconds beyond its fair wait, whether the limit's
-// window is a second or a minute. The calls of a stopped process are taken from the others only while the platform
+// Restarts of processes in turn delay no call by more than two seconds beyond its fair wait, whether the limit's window
+// is a second or a minute. The other processes must leave the calls of a stopped process unused only while the platform
 // still counts them.
 func TestRestartsInTurn(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestLargerShareDelaysNothing(t *testing.T) {
 	})
 }
 
-// An exchange of shares changes nothing for the limit of a single chat: the chat's calls keep their pace.
+// When processes exchange shares, the limit of a single chat is not affected: the chat's calls keep their pace.
 func TestSharesLeaveAChatAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, time.Minute, 3)
@@ -140,7 +140,7 @@ func TestSharesLeaveAChatAlone(t *testing.T) {
 				ticket.Done()
 			}
 		}
-		for range 400 { // then the shortest round trip is known
+		for range 400 { // enough calls for the shortest round trip to be known
 			ticket := b.Request(call("b", chat.ClassFinal))
 			time.Sleep(time.Second)
 			ticket.Done()

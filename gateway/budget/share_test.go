@@ -12,14 +12,14 @@ import (
 	"telex/internal/chat"
 )
 
-// table stores the claims of all processes, as a shared store does.
+// table stores the claims of all processes in place of a shared store.
 type table struct {
 	mu     sync.Mutex
 	claims []chat.Claim
 	died   map[chat.ReplicaID]time.Time
 }
 
-// settle exchanges the claims of a process. lost says whether the request or the response gets lost.
+// settle exchanges the claims of a process with the table. lost says whether the request or the response gets lost.
 func (tb *table) settle(b *Budget, id chat.ReplicaID, lost string) {
 	tb.exchange(b, id, lost, b.Claims(), Divided)
 }
@@ -188,7 +188,8 @@ func TestSharesFollowDemand(t *testing.T) {
 	}
 }
 
-// A process without a share makes no call and reports that it needs one. It may use a larger share at once.
+// A process without a share makes no call and claims that it wants one. When its share grows, it makes the call at
+// once.
 func TestNoCallWithoutAShare(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		asked := 0

@@ -19,8 +19,8 @@ type spell struct {
 	class  chat.Class
 }
 
-// takeTurns lets two processes own a chat in turns. Each ends without a handover, so the other knows nothing of its
-// calls. takeTurns returns the times of all calls.
+// takeTurns makes two processes own a chat in turns. Each period ends without a handover, so the next owner does not
+// know which calls the other process made. takeTurns returns the times of all calls.
 func takeTurns(limit chat.Limit, spells []spell) (calls []time.Time) {
 	processes := [2]*Budget{New(), New()}
 	for n, s := range spells {
@@ -59,7 +59,7 @@ func callUnder(l chat.Limit, class chat.Class) chat.Call {
 // assumes that a short window is full. For a longer window only the bucket applies: a window may contain Burst calls
 // and another Count-1.
 func tooMany(l chat.Limit, calls []time.Time) string {
-	const rounding = time.Microsecond // of the times at which a bucket regains its calls
+	const rounding = time.Microsecond // rounding of the times at which a bucket regains its calls
 	most, interval := l.Count+l.Burst-1, l.Window/time.Duration(l.Count)
 	if l.Window <= shortWindow {
 		most = l.Count
@@ -77,9 +77,9 @@ func tooMany(l chat.Limit, calls []time.Time) string {
 	return ""
 }
 
-// D3: for any calls of the earlier process, its calls and those of its successor together keep to the limit's bucket.
-// So a short window has at most Count calls, and a long one at most Count plus a burst minus one. The adapters choose
-// Count and burst of long windows so that this equals the published limit.
+// D3: the calls of two processes, one after the other, together comply with one bucket of the limit. A short window
+// contains at most Count calls, and a long window at most Count plus Burst minus one. The adapters choose Count and
+// burst of long windows so that this equals the published limit.
 func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -121,8 +121,8 @@ func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	})
 }
 
-// A chat returns to a process. The calls that it assumed at an earlier takeover do not cover the calls that the other
-// process made since.
+// A chat returns to a process. The calls that this process assumed at an earlier takeover are older than the calls that
+// the other process made since, and must be assumed again.
 func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Budget) {
 		limit := perChat(22, time.Second, 10)
@@ -134,8 +134,8 @@ func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	})
 }
 
-// These are the worst cases under the platforms' limits: just before its end, the earlier process used its burst, or
-// all calls of a window. Its successor makes calls at the limit's rate from the first interval on (a short window
+// The test plays the worst cases under the platforms' limits: just before its end, the earlier process used its burst,
+// or all calls of a window. The next process makes calls at the limit's rate from the first interval on (a short window
 // counts as full), and never pauses longer.
 func TestAssumedCallsAfterTheWorst(t *testing.T) {
 	for _, limit := range []chat.Limit{

@@ -39,13 +39,13 @@ func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Durat
 	return time.Since(start)
 }
 
-// D4: after a few refusals have ended, they delay no final, and after a minute they delay nothing else.
+// D4: a few refusals delay no final after their blocks have ended, and delay no other call after a minute.
 func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	limit := tier(50, chat.OpEdit)
 	for _, later := range []time.Duration{0, time.Minute, 15 * time.Minute} {
 		for _, class := range []chat.Class{chat.ClassFinal, chat.ClassPreview} {
 			if class == chat.ClassPreview && later < time.Minute {
-				continue // previews may be slowed down for that long
+				continue // previews may be slowed down for a minute
 			}
 			t.Run(fmt.Sprintf("%v, %v later", class, later), func(t *testing.T) {
 				var without, with time.Duration
@@ -61,7 +61,7 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 						without, with = with, atOnce(b, 30, class, limit)
 					})
 				}
-				// The refused calls count, too: they use four of the fifty places, at 1.2 s each.
+				// The refused calls count, too: they use four of the fifty calls, at 1.2 s each.
 				if most := without*13/10 + 5*time.Second; with > most {
 					t.Errorf("30 calls took %v after four refusals and %v without, want at most %v", with, without, most)
 				}
@@ -71,7 +71,7 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 }
 
 // D12: calls that older finals have announced delay a younger final only if the older finals could use them. If each
-// older final waits for its own chat, the endpoint is idle.
+// older final waits for the limit of its own chat, the endpoint is idle.
 func TestAnnouncedCallsDoNotBlockAnIdleEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
@@ -135,8 +135,8 @@ func TestRefusalBlocksOnlyItsKinds(t *testing.T) {
 }
 
 // D4: each single refusal during steady use slows previews down for a minute, regardless of how many came before. The
-// calls that were accepted in between show that no lower limit is in force. (If each refusal came right at the return
-// to the full rate, that would look like a lower limit.)
+// calls that the platform accepted in between show that its true limit is not lower than the declared one. (If each
+// refusal came right at the return to the full rate, the true limit would seem to be lower.)
 func TestSingleRefusalsAreForgottenEachTime(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -16,8 +16,8 @@ import (
 
 // job is one call of a random schedule.
 type job struct {
-	start    time.Duration // when it is requested
-	up, down time.Duration // duration of the way to the platform and back
+	start    time.Duration // when the call is requested
+	up, down time.Duration // duration of the call's way to the platform, and of the response's way back
 	call     chat.Call
 	refuse   time.Duration // the platform answers with a 429 and this retry_after
 	scope    chat.Scope
@@ -33,7 +33,7 @@ type arrival struct {
 	call chat.Call
 }
 
-// closure is a rate limit as the caller learned of it.
+// closure is a 429 that a caller has received.
 type closure struct {
 	from, until time.Time
 	scope       scopeKey
@@ -81,7 +81,7 @@ func jobs(t *rapid.T, net network) []job {
 		}
 		return j
 	})
-	n := rapid.SampledFrom([]int{5, 30, 60, 120}).Draw(t, "number of jobs") // without this, rapid draws short lists
+	n := rapid.SampledFrom([]int{5, 30, 60, 120}).Draw(t, "number of jobs") // without a given number, rapid draws short lists
 	return rapid.SliceOfN(one, n, n).Draw(t, "jobs")
 }
 
@@ -132,7 +132,7 @@ func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, l
 // strict counts one limit in one scope as a platform does.
 type strict struct {
 	times []time.Time
-	full  time.Time // when its bucket is full again
+	full  time.Time // when the bucket of the limit is full again
 }
 
 // take counts a call and describes a violation of the limit. The call may be early by the given duration.
@@ -225,7 +225,7 @@ func TestWindowOnAJitteryNetwork(t *testing.T) {
 func TestFullRateAtAnyLatency(t *testing.T) {
 	for _, c := range []struct {
 		latency time.Duration
-		most    time.Duration // for 300 calls at 30 per second, after the first seconds
+		most    time.Duration // maximum duration of 300 calls at 30 per second, after the first seconds
 	}{
 		{0, 9 * time.Second},
 		{60 * time.Millisecond, 9*time.Second + 9*15*time.Millisecond},
@@ -253,7 +253,7 @@ func TestFullRateAtAnyLatency(t *testing.T) {
 					}
 					wg.Wait()
 				}
-				send(150) // so that the round trip is known
+				send(150) // makes the shortest round trip known
 				time.Sleep(5 * time.Second)
 				start := time.Now()
 				send(300)

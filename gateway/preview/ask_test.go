@@ -69,8 +69,7 @@ func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	return l
 }
 
-// again kills the running process, if there is one, and starts another one. In the new process, the turn shows only the
-// given statuses.
+// again kills the running process, if any, and starts another one, in which the turn sets only the given statuses.
 func (l *lives) again(told ...Status) {
 	if l.cancel != nil {
 		l.cancel()
@@ -136,8 +135,7 @@ func (p *person) buttons() []string {
 	return out
 }
 
-// Without streaming, the bot creates a message for a question. The final text later replaces the question in this
-// message.
+// Without streaming, the bot sends a message with the question, and later replaces the question by the final text.
 func TestQuestionWithoutStreaming(t *testing.T) {
 	for text, gone := range map[string]string{"one": "one", "": placeholder} {
 		t.Run(text, func(t *testing.T) {
@@ -203,8 +201,7 @@ func TestQuestionOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A draft can't show the buttons of a question. So a message replaces the draft when a question is asked, and the final
-// text later replaces the question in the message.
+// A draft can't show buttons. So a question is shown in a message, in which the final text later replaces the question.
 func TestQuestionDuringADraft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -614,8 +611,7 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// If the platform can't delete messages, the bot removes the buttons of a decided question, even if the process dies
-// meanwhile.
+// If the platform can't delete, the bot removes the buttons of a decided question, even if the process dies meanwhile.
 func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

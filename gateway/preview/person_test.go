@@ -13,21 +13,21 @@ import (
 	"telex/internal/markup"
 )
 
-// person is an in-memory platform together with the person who looks at it. It keeps every version of every message,
-// enforces the usual limits of platforms, and records calls that no platform should get.
+// person is an in-memory platform together with the person who looks at it. The type keeps every version of every
+// message, enforces the usual limits of platforms, and records calls that no platform should get.
 type person struct {
 	profile chat.Profile
 	dialect markup.Dialect
 	cursor  string
-	latency time.Duration // of each call, half of it on the way there
+	latency time.Duration // duration of each call, half of it before the call arrives
 	fate    func(c *call) fate
 
 	mu       sync.Mutex
 	began    time.Time
-	arrivals []*call // in the order in which the platform counts them
+	arrivals []*call // calls in the order of their arrival, in which the platform counts them
 	calls    []*call
 	messages []*onScreen
-	refused  []block // the 429s, each from the time at which its caller learned of it
+	refused  []block // the 429s, each with the time at which its caller received it
 	drafts   []chat.Outgoing
 	draftAt  time.Time // when the visible draft was sent; zero if no draft is visible
 	wrong    []string
@@ -38,7 +38,7 @@ type person struct {
 type call struct {
 	op       chat.Op
 	to       chat.ChatID
-	id       chat.MessageID // of the message; empty for a create that made none
+	id       chat.MessageID // id of the message; empty for a create call that made no message
 	m        chat.Outgoing
 	at, done time.Time // when the call was made, and when its caller got the result
 	took     time.Time // when the call arrived
@@ -48,33 +48,33 @@ type call struct {
 	attempt  int // number of earlier calls with the same op
 }
 
-// onScreen is one message with all its versions.
+// onScreen is one message in the chat, with all its versions.
 type onScreen struct {
 	id       chat.MessageID
 	to       chat.ChatID
 	versions []chat.Outgoing
 	deleted  bool
 	made     time.Time
-	live     bool // a stream that was not stopped
-	told     bool // its create got a response
+	live     bool // the message is a stream that was not stopped
+	told     bool // the create call for the message got a response
 	file     *chat.File
 }
 
 func (m *onScreen) now() chat.Outgoing { return m.versions[len(m.versions)-1] }
 
-// block is a 429 as its caller learned of it.
+// block is a 429 that a caller has received.
 type block struct {
 	from, until time.Time
 	to          chat.ChatID
 }
 
-// fate is the result that a test chooses for a call. The zero value is success.
+// fate is the result that a test chooses for a call. The zero value means success.
 type fate struct {
 	err      *chat.SendError
 	applied  bool          // the call takes effect although it fails
 	nameless bool          // the call succeeds without a message id
 	hang     bool          // the call never gets a response
-	latency  time.Duration // in addition to the platform's latency
+	latency  time.Duration // added to the platform's latency
 }
 
 func fail(kind chat.ErrorKind) fate { return fate{err: &chat.SendError{Kind: kind}} }
@@ -144,7 +144,7 @@ func (p *person) Typing(ctx context.Context, to chat.Target) error {
 	return err
 }
 
-// serve transports a call to the platform and back, and applies its fate.
+// serve simulates a call: it waits for the latency, and applies the call's effect and fate.
 func (p *person) serve(ctx context.Context, c *call, effect func() *chat.SendError) (fate, error) {
 	f := p.arrive(c)
 	if err := pause(ctx, p.latency/2+f.latency); err != nil {
@@ -175,7 +175,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// arrive records the start of a call and complains about calls that should not be made.
+// arrive records the start of a call, and reports an error if the call should not be made.
 func (p *person) arrive(c *call) fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *person) arrive(c *call) fate {
 	return p.fate(c)
 }
 
-// take applies the effect of a call, unless its fate or the platform's rules prevent that.
+// take applies the effect of a call, unless the call's fate or the platform's rules prevent the effect.
 func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +224,7 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	return nil
 }
 
-// weigh complains about a window with more calls than the published limit (D3).
+// weigh reports an error if a window contains more calls than the published limit allows (D3).
 func (p *person) weigh(c *call) {
 	c.took = time.Now()
 	p.arrivals = append(p.arrivals, c)
@@ -241,7 +241,7 @@ func (p *person) weigh(c *call) {
 	}
 }
 
-// leave records how a call ended, and since when its caller knows of a rate limit.
+// leave records the result of a call. If the result is a 429, leave records when the caller received it.
 func (p *person) leave(c *call, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,7 +256,7 @@ func (p *person) complain(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// message returns the undeleted message with this reference.
+// message returns the message with this reference, or nil if it was deleted.
 func (p *person) message(ref chat.MessageRef) *onScreen {
 	for _, m := range p.messages {
 		if m.id == ref.ID && m.to == ref.Target.Chat && !m.deleted {
@@ -266,7 +266,7 @@ func (p *person) message(ref chat.MessageRef) *onScreen {
 	return nil
 }
 
-// removes deletes a message as a person would.
+// removes deletes a message, as if a person did so.
 func (p *person) removes(id chat.MessageID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -288,7 +288,7 @@ func (p *person) sees() []string {
 	return out
 }
 
-// log returns the calls, without those for the typing indicator.
+// log returns all calls except typing indicators.
 func (p *person) log() []string { return p.logOf(chat.OpAll &^ chat.OpTyping) }
 
 func (p *person) logOf(ops chat.Op) []string {
@@ -317,14 +317,16 @@ func (p *person) logOf(ops chat.Op) []string {
 // count returns the number of calls of these kinds.
 func (p *person) count(ops chat.Op) int { return len(p.logOf(ops)) }
 
-// repeats returns the calls that sent a payload which the platform had just acknowledged for the same message.
+// repeats returns the calls that sent a payload although the platform had just acknowledged the same payload for the
+// same message.
 func (p *person) repeats() []string {
 	type key struct {
 		to chat.ChatID
 		id chat.MessageID
 	}
 	last := map[key]chat.Outgoing{}
-	doubted := map[string]bool{} // keys of creates with an unknown outcome; the content of the found message is not known
+	// Keys of create calls without a response; the content of a message found with such a key is unknown.
+	doubted := map[string]bool{}
 	var out []string
 	for i, c := range p.calls {
 		if i == p.reborn {
@@ -347,7 +349,7 @@ func (p *person) repeats() []string {
 		case c.err == nil:
 			last[k] = c.m
 		case unknown:
-			delete(last, k) // a call with an unknown outcome may be repeated at any time
+			delete(last, k) // a call without a response may be repeated at any time
 		}
 	}
 	return out

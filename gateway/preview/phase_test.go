@@ -82,7 +82,7 @@ func everyState(p phase) (all []*state) {
 	return all
 }
 
-// outcome is a call for the first message, with its result.
+// outcome is a call for the first message together with the result of the call.
 type outcome struct {
 	a   action
 	r   chat.Receipt
@@ -125,7 +125,7 @@ func everyOutcome() (all []outcome) {
 	return all
 }
 
-// next is also called to check whether a waiting call is still wanted. So it must not change anything.
+// next must not change the state, because it is also called to check whether a waiting call is still wanted.
 func TestNextChangesNothing(t *testing.T) {
 	t.Parallel()
 	asks := Status{Lines: []string{"May I?"}, Actions: []chat.Action{{ID: "yes"}}, Urgent: true}

@@ -30,8 +30,8 @@ func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	return got, o
 }
 
-// D14: the reply reports that it can't be shown, so that the conversation can continue. It does not report failures
-// that affect every reply, such as a rate limit, or failures that another call corrects at once.
+// D14: the reply reports that it can't be shown, so that the conversation can continue. The reply does not report
+// failures that affect every reply, such as a rate limit, nor failures that another call corrects at once.
 func TestFailureIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -122,8 +122,8 @@ func TestEarlierMessagesComeFirst(t *testing.T) {
 	})
 }
 
-// A reply that the platform refuses again and again is overtaken after a few seconds. It is delivered as soon as the
-// platform accepts it.
+// A reply that the platform refuses again and again is overtaken after a few seconds. The overtaken reply is delivered
+// as soon as the platform accepts it.
 func TestARefusedReplyIsOvertaken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -211,8 +211,8 @@ func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	}
 }
 
-// F39: the next reply waits for a rate limit while the platform refuses an edit of this reply as too long. This reply
-// now needs another message, and that is created first.
+// F39: the next reply waits for a rate limit while the platform refuses an edit of this reply as too long. The earlier
+// reply now needs another message, which must be created before the messages of the next reply.
 func TestAnotherMessageOfAnEarlierReplyComesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -36,7 +36,7 @@ func TestProposedCallIsShownAsCode(t *testing.T) {
 	if got := ask(terminal.Dialect{}, what, 4000).Text; !strings.Contains(got, "/approve @everyone") {
 		t.Errorf("terminal: %q", got)
 	}
-	for _, limit := range []int{40, 60, 100} { // so short that the middle or the whole call is omitted
+	for _, limit := range []int{40, 60, 100} { // limits so short that the middle of the call or the whole call is omitted
 		got := ask(telegram.Dialect{}, strings.Repeat("/approve ", 100), limit)
 		if len(got.Spans) != 1 || strings.Contains(got.Text[:got.Spans[0].Offset], "/") {
 			t.Errorf("cut to %d: %+v", limit, got)

@@ -2,6 +2,6 @@
 
 package preview
 
-// checks is the number of schedules that the tests play. The race detector makes them many times slower, so only the
-// first ones of those in norace_test.go are played.
+// checks is the number of schedules that the tests play. With the race detector, schedules are many times slower, so
+// fewer are played than in norace_test.go.
 const checks = "400"

@@ -28,8 +28,8 @@ type schedule struct {
 	latency time.Duration
 	deltas  []delta
 	ending  Ending
-	fates   map[int]trouble // by the number of the call, counting calls that show something
-	finds   bool            // the platform can be searched for creates
+	fates   map[int]trouble // fates of calls, by number; only calls that show something are numbered
+	finds   bool            // the platform can be searched for the messages of create calls
 	files   bool
 	edits   bool
 	deletes bool
@@ -44,13 +44,13 @@ type delta struct {
 	works int
 }
 
-// trouble is the kind of a call's fate, with a number that some kinds need.
+// trouble describes the fate of a call: its kind, and a number that some kinds need.
 type trouble struct {
 	kind  string
 	after time.Duration
 }
 
-// fragments returns pieces of Markdown. Many of them have no meaning alone, or another one.
+// fragments returns pieces of Markdown. Many of them have another meaning, or none, when they stand alone.
 func fragments() []string {
 	return []string{
 		"word ", "words and more of them, ", "**", "*", "_", "~~", "`", "`code` ", "\n", "\n\n", "```go\n", "x := 1\n", "```\n",
@@ -80,7 +80,7 @@ func schedules(t *rapid.T) schedule {
 	s.deletes = s.edits || rapid.Bool().Draw(t, "deletes")
 	s.finds = s.edits && rapid.IntRange(0, 4).Draw(t, "finds") == 0
 	switch keys := s.edits && rapid.IntRange(0, 4).Draw(t, "keys") == 0; {
-	case keys && s.finds: // a create whose key has expired is searched for
+	case keys && s.finds: // the key may expire, because the bot can then search for the message
 		s.profile.KeyFor = span("key for", 100, 120_000)
 	case keys:
 		s.profile.KeyFor = 24 * time.Hour
@@ -121,7 +121,7 @@ func schedules(t *rapid.T) schedule {
 	return s
 }
 
-// endings draws how the reply ends: with the written text, with another text, or early.
+// endings chooses at random how the reply ends: with the text that the model wrote, with another text, or early.
 func endings(t *rapid.T, deltas []delta) Ending {
 	var text strings.Builder
 	for _, d := range deltas {
@@ -145,7 +145,7 @@ func endings(t *rapid.T, deltas []delta) Ending {
 // fate returns the fate of each call, as far as it makes sense for that call.
 func (s schedule) fate() func(*call) fate {
 	n, long := -1, 0
-	made := map[string]string{} // texts of creates that took effect without a response, by key
+	made := map[string]string{} // texts of create calls that took effect without a response, by key
 	return func(c *call) fate {
 		if c.op == chat.OpTyping {
 			return fate{}
@@ -229,7 +229,7 @@ func (s schedule) play(t *testing.T) []string {
 	st.slot.Finish(s.ending)
 	<-st.ended
 	st.cancel()
-	time.Sleep(time.Hour) // F38, F45: no call may follow the end
+	time.Sleep(time.Hour) // F38, F45: check that no call is made after the end
 	synctest.Wait()
 	wrong := slices.Concat(p.wrong, p.repeats(), s.judgeCalls(p, st.out), s.judgeEnd(p, st.out))
 	if len(wrong) > 0 {
@@ -238,10 +238,10 @@ func (s schedule) play(t *testing.T) []string {
 	return wrong
 }
 
-// judgeCalls checks each call on its own.
+// judgeCalls checks each call by itself.
 func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	creates := map[string]int{} // number of creates with an unknown outcome, by part
+	creates := map[string]int{} // number of create calls without a response, by part
 	known := map[string]bool{"key.0": true}
 	var last time.Time
 	muted, early := false, 0
@@ -301,7 +301,7 @@ func (s schedule) questions() (n int) {
 // isQuestion reports whether a key belongs to a separate question instead of a part of the reply.
 func isQuestion(key string) bool { return strings.Contains(key, ".q") }
 
-// stray reports whether a call may have created a message that the reply can't learn of.
+// stray reports whether a call may have created a message whose id the reply can't learn.
 func (s schedule) stray(c *call) bool {
 	return c.creates() && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain && !s.finds && s.profile.KeyFor == 0
 }
@@ -323,7 +323,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	var got []chat.Outgoing
 	for _, m := range p.messages {
 		switch {
-		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // it may stay
+		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // such a message may stay
 		default:
 			got = append(got, m.now())
 		}
@@ -397,7 +397,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 			grown[v.Text] = true
 		}
 	}
-	// If a process died, people may have seen the last payload that it tried to stream.
+	// If a process died, people may have seen the last text that this process tried to stream.
 	tried := func(text string) bool {
 		return slices.ContainsFunc(p.calls, func(c *call) bool {
 			said, added := strings.CutSuffix(text, c.m.Text)
@@ -441,7 +441,7 @@ func squeeze(messages []chat.Outgoing) string {
 	return b.String()
 }
 
-// badSpans returns the errors that a strict platform would find in a message.
+// badSpans returns the errors in a message for which a strict platform would refuse it.
 func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
 	if !utf8.ValidString(m.Text) || strings.ContainsRune(m.Text, utf8.RuneError) {
 		wrong = append(wrong, fmt.Sprintf("broken text %q", m.Text))

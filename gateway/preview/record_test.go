@@ -20,7 +20,8 @@ func TestRecordOfTheVisibleText(t *testing.T) {
 	}
 }
 
-// The next process splits the text where this process did, even if a smaller limit was learned since (F06).
+// The next process splits the text at the same places as this process, even if the platform enforces a smaller limit
+// now (F06).
 func TestRecordOfTheCut(t *testing.T) {
 	r := &Reply{state: state{place: place{limit: 35}, cuts: []int{70}}}
 	for i, want := range []int{70, 35} {
@@ -59,8 +60,8 @@ func TestReplacedMessageIsDeletedLast(t *testing.T) {
 	}
 }
 
-// A create with an unknown outcome showed a question, and another create under its key showed none. The next process
-// must not take the message for a stream, because then the question's buttons would stay.
+// A create call without a response contained a question, and another create call with the same key contained none. The
+// next process must not take the message for a stream, because then the question's buttons would stay.
 func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	t.Parallel()
 	for _, c := range []struct {
@@ -75,8 +76,8 @@ func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	}
 }
 
-// A stream shows the === below a heading, and the final text does not. A preview without an id is replaced by the final
-// message, so it must not make the final text be split like a stream.
+// A stream shows the line === below a heading, but the final text shows no such line. The final replaces a preview
+// whose id is unknown. So the final must be split in the usual way, and not like a streamed preview.
 func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
 	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}

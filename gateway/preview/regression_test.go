@@ -9,7 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// The simulation in package sim found these violations. Each comment starts with the violated invariant or case.
+// The simulation in package sim found the violations that this file tests. Each comment begins with the number of the
+// violated promise.
 
 // D1: a part is full above a question and ends in the middle of a paragraph. The model's next text leaves an emphasis
 // in that paragraph open, so the paragraph is laid out differently. The next part still continues after the last word,
@@ -30,7 +31,7 @@ func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 }
 
 // D7: an incomplete emoji is not shown, so that no later process puts a question below half of it. An emoji right
-// before a tool call is complete.
+// before a tool call counts as complete.
 func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -51,8 +52,8 @@ func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	})
 }
 
-// D12: a question that does not fit into the last message before the file gets its own message. It must not end the
-// last message, which has room for more text.
+// D12: a question that does not fit into the last message before the file gets its own message. The question must not
+// end the last message before the file, which has room for more text.
 func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -71,8 +72,8 @@ func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	})
 }
 
-// F05: a text's create has an unknown outcome, and so has the create of a question with the same key by the next
-// process. The text must not be deleted as if its message showed only the question.
+// F05: the create call for a text gets no response. The next process sends a question with the same key, and its create
+// call gets no response either. The message must not be deleted as if it showed only the question.
 func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	for name, transport := range map[string]Transport{"a message": Edit, "a stream": Native} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 				s := live(t, p, e, c)
 				s.says("one two three ", 2*time.Second)
 				s.again()
-				s.says("one ", 0) // too short for a preview without a question
+				s.says("one ", 0) // not enough text for a preview, if there is no question
 				s.asks("yes:1", "Really?", 2*time.Second)
 				if got := s.sees(); len(got) != 1 || !strings.HasSuffix(got[0], "Really?") {
 					t.Fatalf("a person sees %q, want a question", got)
@@ -125,8 +126,9 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	}
 }
 
-// D1: a reply of several messages is stopped. The create of the first one got no response, so the message must be
-// edited, but the edit fails. Its replacement appears below the others, so these must be sent again after it.
+// D1: a reply of several messages is stopped. The create call for the first message got no response, so this message
+// must be edited, but the edit fails. A new message replaces the first one below the others, so the others must be sent
+// again after it.
 func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -153,7 +155,8 @@ func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	})
 }
 
-// A question counts as visible when the platform has confirmed it. A person's earlier message can't be an answer to it.
+// A question counts as visible when the platform has confirmed its message. What a person wrote before that can't be an
+// answer to the question.
 func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -173,7 +176,8 @@ func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	})
 }
 
-// If the platform can't delete, a decided question loses its buttons, even if the platform refuses that once.
+// If the platform can't delete messages, the bot removes the buttons of a decided question, even if the platform
+// refuses the edit once.
 func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -182,7 +186,7 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 		p.fate = func(c *call) fate {
 			switch {
 			case c.op == chat.OpSend && c.attempt == 0:
-				return uncertain(true) // so that the question gets its own message
+				return uncertain(true) // makes the question get its own message
 			case c.op == chat.OpEdit && c.attempt == 0:
 				return fail(chat.Rejected)
 			}
@@ -199,8 +203,8 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	})
 }
 
-// D1: one part of a note is too long, and the platform can't edit. The parts above it stay as they were split, and the
-// rest follows, also in the next process.
+// D1: one part of a note is too long, and the platform can't edit. The parts above the refused part stay as they were
+// split, and the rest follows, also in the next process.
 func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	for name, killed := range map[string]bool{"one process": false, "two": true} {
 		t.Run(name, func(t *testing.T) {
@@ -250,9 +254,9 @@ func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// D1: a chat moved while the outcome of the last create was unknown, and the reply was stopped when only its first
-// message was in the new chat. The last message is not sent again there, because the message between the two is
-// missing.
+// D1: a chat got a new id while the last create call had no response, and the reply was stopped when only its first
+// message was in the new chat. The last message is not sent again in the new chat, because the message before it is
+// missing there.
 func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
@@ -304,7 +308,7 @@ func TestRegressionStoppedWhileTheLastMessageStreams(t *testing.T) {
 		const text = "one two three four five six seven eight nine"
 		s.says(text+" ", 10*time.Second)
 		s.slot.Finish(Ending{Text: "one two"})
-		s.waits(100 * ms) // the edit of the first message is under way
+		s.waits(100 * ms) // the edit of the first message has not arrived yet
 		s.slot.Cut()
 		s.waits(time.Hour)
 		for _, m := range p.messages {
@@ -316,8 +320,8 @@ func TestRegressionStoppedWhileTheLastMessageStreams(t *testing.T) {
 	})
 }
 
-// A superseded message stayed behind in a chat that moved. The next process does not try to delete it, so it still deletes the
-// message that it has superseded in the new chat.
+// A superseded message is in a chat that got a new id. The next process must not try to delete this message, but must
+// still delete the message that it supersedes in the new chat.
 func TestRegressionSupersededInBothChats(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -347,8 +351,9 @@ func TestRegressionSupersededInBothChats(t *testing.T) {
 	})
 }
 
-// A person stops a reply of which only a draft is visible, and its text turns out to be too long for one message. The process
-// dies after it has sent the first of two messages. The next one knows the whole text, so it keeps the first and sends the second.
+// A person stops a reply of which only a draft is visible, and its text turns out to be too long for one message. The
+// process dies after it has sent the first of two messages. The next process knows the whole text, so it keeps the
+// first message and sends the second.
 func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -374,8 +379,9 @@ func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
 	})
 }
 
-// A person deletes the first message while the create of the second one has an unknown outcome. The process dies before it has sent
-// the first one again. The next process sends it below the second one, so the second one must be sent again as well.
+// A person deletes the first message while the create call for the second message has no response. The process dies
+// before it has sent the first message again. The next process sends the first message below the second one, so the
+// second message must be sent again as well.
 func TestRegressionDeletedAboveAnUncertainCreate(t *testing.T) {
 	for name, again := range map[string]fate{"dies before the create": {err: &chat.SendError{Kind: chat.Temporary}}, "dies during the create": {hang: true}} {
 		t.Run(name, func(t *testing.T) {

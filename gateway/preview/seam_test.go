@@ -58,7 +58,7 @@ func TestStoppedAtASeam(t *testing.T) {
 }
 
 // A reply is stopped after the edit of its first message. The rest of the text needs one message fewer than before, and
-// the first of these messages can't be edited. All of them are replaced and deleted.
+// the first of these messages can't be edited. All messages with the rest of the text are replaced and deleted.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -86,8 +86,8 @@ func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// The first message shows the complete final text when the reply is stopped. Then a search finds a second message,
-// whose create by the earlier process had an unknown outcome. That message is deleted.
+// The first message shows the complete final text when the reply is stopped. After that, a search finds a second
+// message, whose create call by the earlier process got no response. The second message must be deleted.
 func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -113,7 +113,7 @@ func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	const other, final = "one two three four five six seven eight nine", "ten eleven twelve thirteen fourteen fifteen"
 	for name, c := range map[string]struct {
 		killed  bool // another process dies before the reply is stopped
-		unknown bool // the last message's create has an unknown outcome
+		unknown bool // the create call for the last message gets no response
 		ending  Ending
 	}{
 		"in the same process":                 {},
@@ -158,8 +158,8 @@ func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	}
 }
 
-// The final text is split at other places than the previews. The process dies after the edit of its first message, and
-// the next process is told to stop. The text that followed the edited message is still visible.
+// The final text is split at other places than the previews. The process dies after the edit of the first message, and
+// the reply is stopped in the next process. The text that followed the edited message must stay visible.
 func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -183,8 +183,8 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// The message after the edited message is a stream. Some of the words that the edited message showed have no room in it
-// in the final text.
+// The message after the edited message is a stream. In the final text, the edited message has no room for some of the
+// words that it showed before.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"
 	for limit := 32; limit <= 42; limit += 2 {
@@ -196,8 +196,9 @@ func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 				c.Transport = Native
 				s := beginAt(t, p, e, c, "key")
 				s.says(text, 10*time.Second)
-				s.slot.Finish(Ending{Text: text + " **nine\n===\n"}) // split like the stream, it would show another text
-				s.waits(700 * time.Millisecond)                      // the edit of the first message is on its way
+				// If split like the stream, this final would show another text.
+				s.slot.Finish(Ending{Text: text + " **nine\n===\n"})
+				s.waits(700 * time.Millisecond) // the edit of the first message is on its way
 				s.slot.Cut()
 				s.waits(time.Minute)
 				got := strings.Fields(strings.Join(s.sees(), " "))

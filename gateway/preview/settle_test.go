@@ -70,8 +70,9 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 	}
 }
 
-// When a create is known to have made no message, the next create is the first one under its key. It may be repeated as
-// often as any other. Nothing of the earlier create applies to it: it is no stream, for example.
+// When a create call is known to have made no message, the next create call counts as the first one with its key, and
+// may be repeated as often as any other. No property of the earlier call applies to the next one, for example that it
+// began a stream.
 func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -94,11 +95,11 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	}
 	step(doFind, nil)
 	step(doSend, &chat.SendError{Kind: chat.Uncertain})
-	step(doSend, nil) // under its key, which the platform remembers
+	step(doSend, nil) // repeated with its key, which the platform remembers
 	step(doEnd, nil)  // nothing is left to do, because the message is not a stream
 }
 
-// While an ending is being stored, no other ending is accepted. Otherwise the store and the screen would differ.
+// While an ending is being stored, no other ending is accepted, so that the store and the visible messages agree.
 func TestOneEndingIsDecidedAtATime(t *testing.T) {
 	t.Parallel()
 	s := NewSlot()

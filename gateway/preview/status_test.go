@@ -71,7 +71,7 @@ func TestStatusIsNotShownIfSwitchedOff(t *testing.T) {
 	})
 }
 
-// A question is shown with the next edit. Its buttons replace the stop button.
+// A question is shown with the next edit, and the buttons of the question replace the stop button.
 func TestQuestionReplacesTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -93,7 +93,7 @@ func TestQuestionReplacesTheStopButton(t *testing.T) {
 	})
 }
 
-// A stream can't remove lines, so a question turns it into a message that is edited.
+// Lines can't be removed from a stream. So when a question is asked, the stream is stopped, and its message is edited.
 func TestQuestionEndsAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -112,7 +112,7 @@ func TestQuestionEndsAStream(t *testing.T) {
 	})
 }
 
-// If the text leaves no room, status lines are omitted, but a question always gets room.
+// If the text leaves no room, status lines are omitted, but a question is always shown.
 func TestStatusWithoutRoom(t *testing.T) {
 	for name, urgent := range map[string]bool{"progress": false, "a question": true} {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // thinking returns a status of a model that thinks from now on.
 func thinking(thought string) Status { return Status{Thought: thought, ThoughtSince: time.Now()} }
 
-// A thought creates a message after it has lasted for a while. It appears above the text and disappears when it is
-// over.
+// When the model has thought for a while, a message with the thought is created. The thought appears above the text and
+// disappears when the model has stopped thinking.
 func TestThoughtStandsAboveTheText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -58,7 +58,7 @@ func TestThoughtThatIsNotShown(t *testing.T) {
 	}
 }
 
-// Every dialect shows a thought as a quote, and the formats of the text below it move accordingly.
+// Every dialect shows a thought as a quote. The offsets of the formats in the text below it are adjusted.
 func TestThoughtInDialects(t *testing.T) {
 	for _, c := range []struct {
 		name    string

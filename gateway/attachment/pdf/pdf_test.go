@@ -28,7 +28,8 @@ func packed(entries, content string) string {
 	return fmt.Sprintf("<</Filter/FlateDecode/Length %d %s>>stream\n%s\nendstream", b.Len(), entries, b.String())
 }
 
-// file returns a PDF file of objects. Their numbers rise from 1, and the first one is the catalog.
+// file returns a PDF file that contains the given objects. The objects are numbered from 1, and the first one is the
+// catalog.
 func file(objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -129,7 +130,7 @@ func peakOf(f func()) uint64 {
 	}
 }
 
-// The end of the context ends the reading.
+// When the context ends, Read stops reading and returns.
 func TestContextEndsTheReading(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
