@@ -20,7 +20,7 @@ type Limits struct {
 }
 
 // maxTurns is the maximum number of turns per minute in one conversation. People never write so many messages, so
-// this limit only stops two programs that answer each other forever.
+// maxTurns only stops two programs that answer each other forever.
 const maxTurns = 30
 
 // maxMeters is the number of people or conversations that a Meter remembers. A Meter that has reached maxMeters
@@ -46,8 +46,8 @@ type Ledger interface {
 
 // Counter counts the turns of people over all processes that share a store.
 type Counter interface {
-	// CountTurn counts a turn of p that begins now, and returns true. If limit turns of p already began in the last
-	// minute by the store's clock, CountTurn does not count the turn and returns false.
+	// CountTurn counts a turn of the person p that begins now, and returns true. If limit turns of p already began in
+	// the last minute by the store's clock, CountTurn does not count the turn and returns false.
 	CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error)
 }
 
@@ -75,8 +75,8 @@ func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
 // SetLimits replaces the usage limits. Turns that the Meter has already counted still count.
 func (m *Meter) SetLimits(l Limits) { m.limits.Store(&l) }
 
-// Look returns whether a turn of p in c might begin now, without counting the turn. The gateway calls Look before a
-// new message interrupts a running turn, because a message over the limit must not interrupt the turn.
+// Look returns whether a turn of the person p in the conversation c could begin now, without counting the turn. The gateway
+// calls Look before a new message interrupts a running turn, because a message over the limit must not interrupt the turn.
 func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	if m.rules.isOperator(p.Endpoint) {
 		return Fine
@@ -93,8 +93,8 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	return Fine
 }
 
-// Begin counts a turn of p in c that begins now, if the limits allow the turn. Begin returns the errors of the ledger
-// and of the counter.
+// Begin counts a turn of the person p in the conversation c that begins now, if the limits allow the turn. Begin
+// returns the errors of the ledger and of the counter.
 func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (Verdict, error) {
 	if v := m.Look(c, p); v != Fine || m.rules.isOperator(p.Endpoint) {
 		return v, nil
@@ -148,8 +148,8 @@ func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 	return Fine, nil
 }
 
-// Day returns the midnights before and after t, in local time. The usage of today is the usage that was recorded between
-// these two midnights. Records with a future date, which were made while the clock was ahead, don't count today.
+// Day returns the midnights before and after t, in local time. Today's usage is the usage that was recorded between the two
+// midnights around the present time. Records with a future date, which were made while the clock was ahead, don't count today.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())

@@ -88,8 +88,8 @@ func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 	return d
 }
 
-// Load reads admissions, pairing requests and moves from the store. Load must be repeated, because other processes
-// may change this data in the store.
+// Load reads admissions, pairing requests and moves from the store. Load must be called regularly, because other
+// processes may change the admissions, requests and moves in the store.
 func (d *Policy) Load(ctx context.Context) error {
 	for {
 		changes := d.changeCount()
@@ -144,7 +144,7 @@ func (d *Policy) Rules() Rules { return *d.rules.Load() }
 // SetRules replaces the configured rules.
 func (d *Policy) SetRules(r Rules) { d.rules.Store(&r) }
 
-// Allows reports whether a message of u in c may be answered.
+// Allows reports whether the bot may answer messages of the user u in the conversation c.
 func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	if d.Rules().allows(c, func(rule Rule) bool { return d.Matches(rule, c, u) }) {
 		return true

@@ -37,8 +37,8 @@ type Rules struct {
 	Operators chat.EndpointID
 }
 
-// Allows reports whether a message of u in c may be answered. A rule for a person gives this person access in every
-// chat. A rule for a chat gives access to everybody who writes in this chat.
+// Allows reports whether the bot may answer messages of the user u in the conversation c. A rule for a person gives
+// this person access in every chat. A rule for a chat gives access to everybody who writes in this chat.
 func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
 	return r.allows(c, func(rule Rule) bool { return rule.Matches(c, u) })
 }
