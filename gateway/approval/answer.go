@@ -48,7 +48,7 @@ func Pressed(action string) (Answer, bool) {
 	}
 }
 
-// People may write these words after /approve and /deny.
+// Besides an id, people may write the words "always" and "show" after /approve and /deny.
 const (
 	alwaysWord = "always"
 	showWord   = "show"

@@ -190,9 +190,9 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 	return q.verdict, nil
 }
 
-// settle approves a proposal of an earlier process that a permanent approval covers now. Such a proposal exists if a
-// process died after it had stored the permanent approval and before it stored the decision. If settle left the
-// proposal open, people's later answers would refer to this proposal and have no effect.
+// settle approves a proposal of an earlier process that a permanent approval covers now. A proposal is left open in
+// this way if a process died after it had stored the permanent approval and before it stored the decision. If settle
+// left the proposal open, people's later answers would refer to this proposal and have no effect.
 func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
 	if q := a.newestFor(p.Call.ID); q != nil && a.claim(q) {
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.Approved, By: a.Asker.String(), Always: true})
