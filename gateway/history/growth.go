@@ -17,8 +17,8 @@ const maxFile = 1_000_000
 // always smaller.) The model sees a picture larger than maxPicture only in the turn whose tool made the picture.
 const maxPicture = 512 << 10
 
-// Growth returns what a turn adds to the history h that it ran with. The parameter kept contains the new messages.
-// The parameter replaces is true if the turn replaces an earlier turn, as after the command /retry.
+// Growth returns what a turn adds to its session. h is the history that the model read in the turn. The parameter kept contains
+// the new messages. The parameter replaces is true if the turn replaces an earlier turn, as after the command /retry.
 func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g chat.Growth, err error) {
 	g.Usage = Usage(r.UsageByModel)
 	if g.History, err = Encode(kept); err != nil {

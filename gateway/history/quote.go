@@ -45,8 +45,8 @@ func below(text, more string) string {
 	return text + more
 }
 
-// Thread returns, as one text for the model, the messages that people wrote in a thread before they asked the bot
-// there. If there are no such messages, Thread returns "". The parameter files is the text of the attachments of these
+// Thread returns, as one text for the model, the messages that people wrote in a thread before they asked the bot there.
+// If there are no such messages, Thread returns "". The parameter files is the text of the attachments of the thread's
 // messages. If the thread is too long, Thread leaves out messages between the first message and the newest ones.
 func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
@@ -75,8 +75,8 @@ func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	return Frame(kind, "", below(strings.Join(append(kept, lines[from:]...), "\n"), files)), source
 }
 
-// Unquoted removes quotes of the bot's newest answer from people's messages. The model does not need such a quote,
-// because it reads the newest answer in the history.
+// Unquoted removes quotes of the bot's newest answer from people's messages. The model does not need a quote of the
+// newest answer, because it reads this answer in the history.
 func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	newest := ""
 	for _, m := range slices.Backward(h.Messages) {

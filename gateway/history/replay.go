@@ -144,8 +144,8 @@ func addUsage(list []agent.ModelUsage, s agent.ModelUsage) []agent.ModelUsage {
 	return append(out, s)
 }
 
-// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given
-// number of steps. Later parts show text of an earlier attempt to answer, whose usage the journal already contains.
+// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given number of
+// steps. The parts after that one show text of an earlier attempt to answer, whose usage the journal already contains.
 func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	last := -1
 	for _, p := range parts {

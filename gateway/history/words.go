@@ -33,8 +33,8 @@ func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 }
 
 // speaker returns the prefix that tells the model who sent a message in a group: the sender's name in brackets. The
-// chat completions API has a field for the sender's name. The field allows only a few ASCII characters, and many
-// providers refuse or ignore the field, so speaker does not use it.
+// chat completions API has a field for the sender's name. speaker does not use the API's field for names, because the
+// field allows only a few ASCII characters, and many providers refuse or ignore it.
 func (r Reading) speaker(m chat.Inbound) string {
 	if name := OneLine(m.Sender.Name, maxSpeaker); r.Names && m.To.Kind == chat.Group && name != "" {
 		return "[" + name + "] "
