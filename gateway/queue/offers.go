@@ -39,8 +39,8 @@ func (o *Offers) Joined() []chat.Inbound {
 	return o.joined
 }
 
-// Take takes the offered messages. The function store must durably record that the turn answers these messages, so
-// that the turn still answers them after a restart. If store fails, Take takes no message. Take must not be called
+// Take takes the offered messages. The function store must durably record that the turn answers the taken messages,
+// so that the turn still answers them after a restart. If store fails, Take takes no message. Take must not be called
 // twice at the same time. While Take waits for store, the actor may offer more messages, which the next Take takes.
 // Queue.Reclaim waits while a Take is running.
 func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) (messages []agent.Message, err error) {

@@ -29,9 +29,9 @@ type Message struct {
 	requeued bool // the message returned to the queue without an answer
 }
 
-// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person
-// wrote the message, the message has waited since it was written. Any other message has waited since the gateway accepted it.
-// WaitsSince ignores the platform's time of such a message, because the platform's clock may differ from the local clock.
+// WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person wrote
+// the message, the message has waited since it was written. Any other message has waited since the gateway accepted it. For any
+// other message, WaitsSince ignores the platform's time, because the platform's clock may differ from the local clock.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
