@@ -21,8 +21,8 @@ type MessageKey struct {
 // Key returns the key of a message.
 func Key(c chat.Conversation, in chat.Inbound) MessageKey { return MessageKey{c, in.ID, in.Kind} }
 
-// Accepted remembers for a while which messages this replica accepted from a platform. If another replica answers
-// such a message, nobody calls Remove, so Accepted forgets old messages by itself.
+// Accepted remembers for a while which messages this replica accepted from a platform. If another replica answers an
+// accepted message, nobody calls Remove, so Accepted forgets old messages by itself.
 type Accepted struct {
 	mu           sync.Mutex
 	newer, older map[MessageKey]bool
