@@ -136,8 +136,8 @@ func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Tim
 	return asked.IsZero() || asked.After(at)
 }
 
-// proposed returns the open proposal that a person's message refers to. Such a proposal belongs to the running turn,
-// or to a turn that an earlier process began. If no proposal matches, proposed returns nil.
+// proposed returns the open proposal that a person's message refers to. proposed searches the running turn, and the
+// turns that an earlier process began. If no proposal matches, proposed returns nil.
 func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *approval.Proposal) {
 	if t := a.turn; t != nil {
 		if p := t.approvals.Find(id, said); p != nil {

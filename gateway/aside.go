@@ -9,7 +9,7 @@ import (
 )
 
 // asideTimeout is the maximum duration of one call that aside makes. asideTimeout is short because no reply depends
-// on the outcome of these calls.
+// on the calls that aside makes.
 const asideTimeout = 3 * time.Second
 
 // aside makes a call that is not essential, such as naming a thread. A call that aside makes has the lowest priority in the

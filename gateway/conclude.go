@@ -118,8 +118,8 @@ func (a *actor) grown(t *turn, shown string) chat.Growth {
 	return growth
 }
 
-// abandon gives up a turn that did not begin because the store failed. The messages that such a turn should have
-// answered are still in the store.
+// abandon gives up a turn that did not begin because the store failed. The messages of a turn that did not begin are
+// still in the store.
 func (a *actor) abandon(t *turn) {
 	switch {
 	case t.why == nil: // the daemon is stopping: the next process answers the messages

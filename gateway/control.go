@@ -59,8 +59,8 @@ func (a *actor) stop(m queue.Message) {
 }
 
 // clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has shown
-// text of such a reply, the text stays. clear still delivers known answers to commands, and known answers of turns that
-// began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
+// text of a reply to one of these turns, the text stays. clear still delivers known answers to commands, and known answers of
+// turns that began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {

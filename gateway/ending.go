@@ -16,7 +16,7 @@ import (
 // finish decides how the reply ends. finish stores the ending, and what the turn adds to the history, before the last
 // edits of the reply. The ending of an interrupted reply is stored later, when the turn has ended. If the process
 // dies before the ending is stored, the next process runs the turn again. In the next process, the message that
-// interrupted the turn interrupts it again, because the store still has this message.
+// interrupted the turn interrupts it again, because the store still has the message.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
 	if e.Keep {

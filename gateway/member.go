@@ -30,8 +30,8 @@ const (
 	leaveEvery = 100 * time.Millisecond
 	// workWait is the timeout of one attempt to handle signals, or to forward or give up work.
 	workWait = 10 * time.Second
-	// maxOrphans is how many chats of dead replicas a replica takes over at once. maxOrphans leaves some of these
-	// chats to the other replicas.
+	// maxOrphans is how many chats of dead replicas a replica takes over at once. maxOrphans leaves some chats of a
+	// dead replica to the other replicas.
 	maxOrphans = 64
 )
 

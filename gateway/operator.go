@@ -12,7 +12,7 @@ import (
 // This file contains the operations that an operator can start in a running gateway.
 
 // Forget ends the running turn of a conversation, and deletes the history and the chosen model of the conversation.
-// The bot tells the people in the chat nothing. Forget returns when the data is deleted or ctx ends. If several
+// Forget sends no message to the people in the chat. Forget returns when the data is deleted or ctx ends. If several
 // processes share the store, Forget returns when it is certain that the owner of the chat will delete the data.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	if g.shared != nil {

@@ -72,8 +72,8 @@ func (a *actor) storeOwed() {
 	}
 }
 
-// prepareNote stores a fixed line that tells why messages get no answer, and returns the function that sends the line.
-// The throttle counts such a line only when it is stored, because a line that is not stored may still be dropped or lost.
+// prepareNote stores a fixed line that tells why messages get no answer, and returns the function that sends the line. The
+// throttle counts a fixed line only when the line is stored, because a line that is not stored may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.texts().line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {

@@ -62,7 +62,7 @@ func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 }
 
 // suggestAfter suggests questions below a greeting. The turn of the greeting ends only after suggestAfter. If the
-// process dies before the end of this turn, the next process suggests the questions again.
+// process dies before the greeting's turn ends, the next process suggests the questions again.
 func (a *actor) suggestAfter(greeted []chat.Inbound) {
 	if n := len(greeted); n > 0 && greeted[n-1].Kind == chat.Opened {
 		a.suggestPrompts(greeted[n-1].To, "")
@@ -94,8 +94,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// rest removes the typing indicator at the end of a turn, on platforms that do not remove the indicator themselves.
-// Such a platform also shows that the bot has finished its work.
+// rest removes the typing indicator at the end of a turn, on platforms that do not remove the indicator themselves. A
+// platform with an Idler also shows that the bot has finished its work.
 func (a *actor) rest(to chat.Target) {
 	if a.endpoint.account().idler == nil || a.g.deliveries.Err() != nil {
 		return

@@ -12,10 +12,10 @@ import (
 	"telex/internal/chat"
 )
 
-// If the ending of a reply is known but can't be shown, the reply must not block its conversation. The actor parks such
-// a reply: the conversation continues, and the delivery of the reply continues in the background until its deadline. If
-// the delivery of a parked reply does not succeed before the deadline, the reply is called undone. The store keeps an
-// undone reply, and the gateway tries to deliver it again at the next message of the chat and at the next start.
+// If the ending of a reply is known but can't be shown, the reply must not block its conversation. The actor parks a reply
+// that can't be shown: the conversation continues, and the delivery of the reply continues in the background until its
+// deadline. If the delivery of a parked reply does not succeed before the deadline, the reply is called undone. The store
+// keeps an undone reply, and the gateway tries to deliver it again at the next message of the chat and at the next start.
 
 const (
 	// maxParked is the maximum number of replies that one conversation may deliver in the background. In addition,

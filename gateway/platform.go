@@ -121,8 +121,8 @@ type Learner interface {
 	// Learn does not block.
 	Learn(known []chat.MessageRef)
 	// The gateway calls Forget, between two searches, when this process has lost its lease. A process that lost its
-	// lease may have sent messages whose ids it could not store. The turns of such messages continue as after a
-	// crash, so a search must find these messages, unless Learn names them. Forget does not block.
+	// lease may have sent messages whose ids it could not store. A turn whose message id is not stored continues as
+	// after a crash, so a search must find the message, unless Learn names it. Forget does not block.
 	Forget()
 }
 

@@ -65,8 +65,8 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 
 // fails reports whether this replica has failed to receive from an endpoint for so long that another replica should
 // receive. Usually, another replica should receive after yieldAfter. If only the receiver can answer
-// (Capabilities.ReceiverAnswers), nobody knows which other replica can reach the platform. In this case, another
-// replica should receive after restFor, so that each replica tries for as long as the replica before it rests.
+// (Capabilities.ReceiverAnswers), nobody knows which other replica can reach the platform. If only the receiver can answer,
+// another replica should receive after restFor, so that each replica tries for as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor

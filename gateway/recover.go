@@ -252,7 +252,7 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 }
 
 // conclusion shows the known ending of a turn that an earlier process began. While the ending is delivered, the turn
-// counts as the actor's running turn, so that the next answer comes below this reply.
+// counts as the actor's running turn, so that the next answer comes below the turn's reply.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcome) {
 	a.turn = a.redeliver(rec, e, after)
 }

@@ -19,10 +19,10 @@ import (
 // that need only the lease are Remember, ForgetFact, ForgetFacts, SavePairingRequest, Admit, Revoke, CountTurn and Move.
 //
 // Two writes need no lease, because their data stays true and no other replica stores it. SaveBlock stores a
-// rate-limit block, the time until which a platform refuses calls. All replicas need this time, and SaveBlock never
-// shortens a stored block. SaveExchange stores an answer of the HTTP API and its usage. A request of the HTTP API
-// belongs to the process with the client's connection, and no other process takes the request over. An operator's
-// deletions need no lease either.
+// rate-limit block, the time until which a platform refuses calls. All replicas must know until when a platform
+// refuses calls, and SaveBlock never shortens a stored block. SaveExchange stores an answer of the HTTP API and its
+// usage. A request of the HTTP API belongs to the process with the client's connection, and no other process takes
+// the request over. An operator's deletions need no lease either.
 //
 // Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this
 // replica is over, or if another live replica is the endpoint's receiver. A replica that is not the receiver could set
@@ -33,9 +33,9 @@ import (
 // chats. When a chat gets a new id, Move makes the owner of the old id the owner of the new id. If the new id already
 // has a live owner, that owner keeps the chat.
 //
-// All times in arguments and results are on this process's clock. The store converts these times to and from its own
-// clock, so the clocks may differ. The store can't convert times inside data that the gateway has encoded. The
-// gateway converts the times inside encoded data with the result of Ahead.
+// All times in arguments and results are on this process's clock. The store converts the times in arguments and
+// results to and from its own clock, so the clocks may differ. The store can't convert times inside data that the
+// gateway has encoded. The gateway converts the times inside encoded data with the result of Ahead.
 type Replicas interface {
 	Membership
 	Ownership
@@ -66,9 +66,9 @@ type Membership interface {
 // Ownership records which replica owns each chat, and which replica is the receiver of each endpoint.
 type Ownership interface {
 	// Take first gives this replica chats that have unfinished work and no live owner; orphans is the maximum number
-	// of these chats. After that, Take returns the unfinished work of all chats of this replica. Take leaves out work
-	// that it has already returned since the registration. Take also leaves out turns that this replica began, and
-	// the messages of turns that this replica released.
+	// of chats that this replica gets. After that, Take returns the unfinished work of all chats of this replica.
+	// Take leaves out work that it has already returned since the registration. Take also leaves out turns that this
+	// replica began, and the messages of turns that this replica released.
 	//
 	// call is the number of the call of Take, counted from 1 since the registration. If a result of Take is lost, the
 	// replica repeats the call with the same number, and Take returns the same work again. Work counts as returned

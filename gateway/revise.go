@@ -18,7 +18,7 @@ import (
 type Revisions interface {
 	// Revise replaces the text of a message that is not answered yet. If a turn answers the message, Revise deletes
 	// everything except the usage from the turn's journal, and deletes the source text of the turn's parts. If the
-	// store has no such message, Revise fails with an error that wraps chat.ErrUnknown.
+	// store does not have the message, Revise fails with an error that wraps chat.ErrUnknown.
 	Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error
 }
 
@@ -118,8 +118,8 @@ func (t *turn) canStartOver() bool {
 		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime
 }
 
-// startsOver reports whether the turn will run again because its question was edited. Such a turn runs again once the
-// last call for its reply has ended.
+// startsOver reports whether the turn will run again because its question was edited. A turn that starts over runs
+// again once the last call for its reply has ended.
 func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
 // startOver runs a turn with an edited question again. In the chat, the new answer replaces the text of the old

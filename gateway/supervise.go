@@ -26,10 +26,10 @@ const (
 	maxRefusals = 3
 )
 
-// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If
-// the platform refuses the credentials several times, supervise stops the endpoint, because further retries would not
-// help. If the platform refuses the bot for another reason, an operator must change a setting on the platform.
-// supervise logs such a refusal at each failed try. supervise calls connects once the adapter has begun to connect.
+// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If the
+// platform refuses the credentials several times, supervise stops the endpoint, because further retries would not help. If
+// the platform refuses the bot for another reason, an operator must change a setting on the platform. supervise logs a
+// refusal that only an operator can end at each failed try. supervise calls connects once the adapter has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()

@@ -201,7 +201,7 @@ func (a *actor) nothingToRetry(rec chat.Turn) {
 		return
 	}
 	// The turn already ran in an earlier process, so the turn itself must give the answer that there is no question. If a new
-	// turn gave this answer, the new turn would take over the messages, and the old turn would stay in the store forever.
+	// turn gave the answer, the new turn would take over the messages, and the old turn would stay in the store forever.
 	e := preview.Ending{Text: text}
 	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
 	a.conclusion(rec, e, preview.Outcome{})

@@ -212,8 +212,8 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// forgetUndone removes from the map undone the replies in chats that this process has given up. The next owner of
-// such a chat delivers its undelivered replies.
+// forgetUndone removes from the map undone the replies in chats that this process has given up. The next owner of a
+// chat delivers the chat's undelivered replies.
 func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
