@@ -141,7 +141,7 @@ func editable(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) f
 	})
 }
 
-// presser returns the World as a Presser. It returns false if the platform has no buttons.
+// presser returns the World as a Presser. presser returns false if the platform has no buttons.
 func (s *scene) presser() (Presser, bool) {
 	s.Helper()
 	w, ok := s.World.(Presser)

@@ -18,8 +18,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// The cases in the files engine*.go run the whole gateway with the adapter and the platform's stand-in. They check
-// the promises D1 to D13 of docs/architecture.md under each platform's limits and failures.
+// The cases in the files engine*.go run the whole gateway with the adapter and the platform's stand-in. These cases
+// check the promises D1 to D13 of docs/architecture.md under each platform's limits and failures.
 
 // cursor is the cursor of all previews in these cases.
 const cursor = " ▌"
@@ -27,8 +27,8 @@ const cursor = " ▌"
 // settleTime is longer than an answer takes. Cases with longer answers wait longer.
 const settleTime = 3 * time.Minute
 
-// testGateway runs a gateway. A case can kill the gateway and start it again, like one process after another. All of
-// them use the same stored data.
+// testGateway runs a gateway. A case can kill the gateway and start it again, like one process after another. All
+// processes of one case use the same stored data.
 type testGateway struct {
 	*scene
 	model    *model

@@ -33,14 +33,14 @@ const (
 // Name implements agent.Model.
 func (*planner) Name() string { return plannerName }
 
-// Complete implements agent.Model. It returns the whole answer after a second.
+// Complete implements agent.Model. Complete returns the whole answer after a second.
 func (p *planner) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
 	text, c := p.step(r)
 	c.Text, c.Reasoning = text, p.thought
 	return c, writing(ctx, time.Second)
 }
 
-// Stream implements agent.Model. It writes a word every 100 ms.
+// Stream implements agent.Model. Stream writes a word every 100 ms.
 func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	text, c := p.step(r)
 	var deltas []agent.Delta

@@ -255,8 +255,8 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	}
 }
 
-// wantDecided checks the result of a decision if the process that asked the question is still running. It checks the
-// same as wantEnded, and that the answer has replaced the question in the same message.
+// wantDecided checks the result of a decision if the process that asked the question is still running. wantDecided
+// checks the same as wantEnded, and that the answer has replaced the question in the same message.
 func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)

@@ -98,8 +98,8 @@ func failureCases() []testCase {
 	}
 }
 
-// endless makes a call to which the platform never responds, and returns the call's error. It checks that the call
-// ends when its context ends.
+// endless makes a call to which the platform never responds, and returns the call's error. endless checks that the
+// call ends when its context ends.
 func (s *scene) endless(run func(ctx context.Context) error) error {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)

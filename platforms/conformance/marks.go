@@ -19,7 +19,7 @@ var (
 
 // checkMarks returns an error if a Markdown text contains marks without a partner, which people would see as
 // characters. The text must be in the form in which the adapter sent it. checkMarks supports the marks that dialects
-// write. It checks each paragraph separately, because platforms also pair marks only within a paragraph.
+// write. checkMarks checks each paragraph separately, because platforms also pair marks only within a paragraph.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""

@@ -36,7 +36,7 @@ type model struct {
 	running int // number of answers that are being written
 }
 
-// Run implements gateway.Runner. It writes the text in pieces.
+// Run implements gateway.Runner. Run writes the text in pieces.
 func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	asked := t.Messages[len(t.Messages)-1].Text
 	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // quoted text precedes the question

@@ -207,7 +207,8 @@ func decodeCases() []testCase {
 	}
 }
 
-// running is an adapter's Run in a goroutine. Its fields may be read only while the bubble is idle.
+// running is an adapter's Run in a goroutine. A case may read the fields of running only while all goroutines of its
+// synctest bubble are blocked.
 type running struct {
 	cancel   context.CancelFunc
 	done     chan error
@@ -311,8 +312,8 @@ func (s *scene) one(r *running) chat.Inbound {
 }
 
 // wantCommand checks a command. If the platform has a single command for all of telex's commands, got contains no
-// command name, and wantCommand takes the name from the text, as the gateway does. It does not check the text of the
-// message, which differs between platforms.
+// command name, and wantCommand takes the name from the text, as the gateway does. wantCommand does not check the
+// text of the message, which differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()
 	if got.Command == "" {

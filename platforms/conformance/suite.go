@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// Run runs the suite as subtests of t. It writes the outcome of each case to the log and to attributes of the tests.
+// Run runs the suite as subtests of t. Run writes the outcome of each case to the log and to attributes of the tests.
 // platforms/conformance/table turns the output of `go test -json` into a table of cases and platforms.
 func Run(t *testing.T, create Factory) {
 	var column strings.Builder
@@ -313,11 +313,11 @@ type call struct {
 	run func(ctx context.Context, a Adapter) error
 }
 
-// calls returns every call that the adapter can make in the private chat. It first sends the messages that these
+// calls returns every call that the adapter can make in the private chat. calls first sends the messages that these
 // calls change.
 func (s *scene) calls() []call {
-	// A case that makes all calls also runs on platforms that lack some kinds of calls. So record no ability as
-	// missing.
+	// calls records no ability as missing, because a case that makes all calls also runs on platforms that lack some
+	// kinds of calls.
 	defer func(before string) { s.lacks = before }(s.lacks)
 	to := s.Private()
 	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {

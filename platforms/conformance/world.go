@@ -17,9 +17,9 @@ type Adapter = gateway.Platform
 type Factory func(t *testing.T) World
 
 // World is a platform with one bot account, and with people in a private chat and in a group. The stand-in of the
-// platform enforces the platform's rules. It enforces rate limits only after Enforce was called. The other interfaces
-// in this file are for features that only some platforms have. If the adapter promises one of these features, its
-// World must implement the feature's interface.
+// platform enforces the platform's rules. The stand-in enforces rate limits only after Enforce was called. The other
+// interfaces in this file are for features that only some platforms have. If the adapter promises one of these
+// features, its World must implement the feature's interface.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
@@ -30,8 +30,8 @@ type World interface {
 	// groups, Group returns the zero Target.
 	Private() chat.Target
 	Group() chat.Target
-	// Crowd returns n more private chats. Each of them has a person of its own, who writes there when Say is called.
-	// A case calls Crowd at most once.
+	// Crowd returns n more private chats. Each of these chats has a person of its own, who writes in the chat when
+	// Say is called. A case calls Crowd at most once.
 	Crowd(n int) []chat.Target
 
 	// Shown returns the texts of the bot's messages in a chat, oldest first. The text of a file is its caption.
@@ -58,7 +58,7 @@ type World interface {
 	// included. Two versions may have the same time. Versions excludes drafts, the contents of files, and typing
 	// indicators without text.
 	Versions(to chat.Target) []Version
-	// Pings returns the people whom a mention in any version of the bot's messages in a chat has notified. It
+	// Pings returns the people whom a mention in any version of the bot's messages in a chat has notified. Pings
 	// excludes the author of the message that the bot answers.
 	Pings(to chat.Target) []string
 	// Opened returns the addresses in any version of the bot's messages in a chat that the platform opened for link
@@ -111,8 +111,8 @@ type Presser interface {
 
 // DraftStopper is a World whose drafts can have a button that stops them.
 type DraftStopper interface {
-	// StopDraft makes the person press the button of the visible draft in a chat. It returns false if the draft has
-	// no button.
+	// StopDraft makes the person press the button of the visible draft in a chat. StopDraft returns false if the
+	// draft has no button.
 	StopDraft(to chat.Target) bool
 }
 
@@ -155,8 +155,9 @@ func (s *scene) previews() bool {
 	return !ok || !w.Unpreviewed()
 }
 
-// Reporter is a World without people who write. It has one chat, in which the bot receives events. On a Reporter, Say
-// causes an event whose text ends with the text of the Saying. The suite never calls Crowd on a Reporter.
+// Reporter is a World without people who write. A Reporter has one chat, in which the bot receives events. On a
+// Reporter, Say causes an event whose text ends with the text of the Saying. The suite never calls Crowd on a
+// Reporter.
 type Reporter interface {
 	// Said returns the text of the Saying that caused an event. text is the text of the event's message.
 	Said(text string) string

@@ -21,9 +21,9 @@ const (
 	concludeWorkers = 64
 )
 
-// acknowledgeEarly acknowledges an interaction as soon as the connection has read it. It does not wait until earlier
-// events are handled, because Discord waits only 3 seconds. The command of a person with access shows "thinking…"
-// until the bot answers. A person without access gets a refusal that nobody else sees.
+// acknowledgeEarly acknowledges an interaction as soon as the connection has read it. acknowledgeEarly does not wait
+// until earlier events are handled, because Discord waits only 3 seconds. The command of a person with access shows
+// "thinking…" until the bot answers. A person without access gets a refusal that nobody else sees.
 func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return

@@ -28,11 +28,12 @@ const (
 	// pageSize is the maximum number of messages that Discord returns in one call.
 	// https://docs.discord.com/developers/resources/message#get-channel-messages
 	pageSize = 100
-	// backfillPause is the pause before each call of a backfill. It leaves most of the bot's rate limit for replies.
+	// backfillPause is the pause before each call of a backfill. backfillPause leaves most of the bot's rate limit
+	// for replies.
 	backfillPause = 200 * time.Millisecond
 	// backfillRetryTime is how long a backfill retries channels that it could not read, after it has read all others.
-	// Meanwhile, new messages of such a channel wait. The wait does little harm, because Discord most likely refuses
-	// answers in the same channel too.
+	// During this time, new messages of an unreadable channel wait. The wait does little harm, because Discord most
+	// likely refuses answers in an unreadable channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
 	// guilds. If a list arrives even later, the reason is an outage of that guild at Discord.
@@ -154,8 +155,8 @@ func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 	return nil
 }
 
-// runBackfill reads the channels that have new messages, all known DMs, and the channels of earlier turns. It sends
-// one backfillStep for the messages of each channel.
+// runBackfill reads the channels that have new messages, all known DMs, and the channels of earlier turns.
+// runBackfill sends one backfillStep for the messages of each channel.
 func (r *receiver) runBackfill(ctx context.Context, f backfill) {
 	sendStep := func(step backfillStep) error {
 		select {
@@ -212,7 +213,7 @@ func (f *backfill) channels(ctx context.Context) []channelInfo {
 	return list
 }
 
-// nextGuild waits for the next guild. It returns nil after a timeout.
+// nextGuild waits for the next guild. nextGuild returns nil after a timeout.
 func (f *backfill) nextGuild(ctx context.Context) *guild {
 	ctx, cancel := context.WithTimeout(ctx, guildTimeout)
 	defer cancel()
@@ -300,7 +301,7 @@ func (r *receiver) readPage(ctx context.Context, channel, after string) ([]incom
 	return r.decodePage(ctx, a)
 }
 
-// decodePage decodes a page of messages. It skips messages that can't be decoded.
+// decodePage decodes a page of messages. decodePage skips messages that can't be decoded.
 func (r *receiver) decodePage(ctx context.Context, a *response) ([]incoming, error) {
 	raw, err := receiving.Decode[[]json.RawMessage](a.Body)
 	if err != nil {

@@ -26,8 +26,8 @@ type Options struct {
 	Log     *slog.Logger      // nil: nothing is logged
 }
 
-// Bot is a client for one bot account. Its methods are safe for concurrent use, but only one call of Run may be
-// active at a time.
+// Bot is a client for one bot account. The methods of a Bot are safe for concurrent use, but only one call of Run may
+// be active at a time.
 type Bot struct {
 	token         string
 	secrets       calls.Secrets

@@ -38,15 +38,16 @@ type request struct {
 	body   any    // is sent as JSON; nil: no body
 	file   *chat.File
 	op     chat.Op // the operation as which the call counts against rate limits
-	// token is the interaction's token, which is a part of the path and must not appear in errors. It authorizes the
-	// call in place of the bot's token. Calls with such a token have rate limits of their own.
+	// token is the interaction's token, which is a part of the path and must not appear in errors. The interaction's
+	// token authorizes the call in place of the bot's token. Calls with an interaction's token have rate limits of
+	// their own.
 	token string
 }
 
 // response is the response to a successful call.
 type response calls.Outcome
 
-// id returns the id of the message in the response. It ignores all other fields, so that a field of an unexpected
+// id returns the id of the message in the response. id ignores all other fields, so that a field of an unexpected
 // form can't make decoding fail.
 func (a *response) id() string {
 	var v struct {

@@ -76,8 +76,8 @@ func (p *channelCache) knownDMs() []string {
 	return slices.Clone(p.dms)
 }
 
-// disableThreads records that no thread can be created in a channel or for a question. It returns false if that was
-// recorded before.
+// disableThreads records that no thread can be created in a channel or for a question. disableThreads returns false
+// if that was recorded before.
 func (p *channelCache) disableThreads(id string) bool {
 	known := p.isThreadless(id)
 	p.threadless.Put(id, true)

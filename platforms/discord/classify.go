@@ -87,8 +87,8 @@ func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (c
 func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
-		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. So the
-		// gateway must replace the old message by a new one.
+		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. Because
+		// of this limit, the gateway must replace the old message by a new one.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
 	case status == http.StatusTooManyRequests:
@@ -120,8 +120,8 @@ func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// kindOfCode returns the kind of error for a response by Discord's error code. It returns false if the code says no
-// more than the HTTP status.
+// kindOfCode returns the kind of error for a response by Discord's error code. kindOfCode returns false if the code
+// says no more than the HTTP status.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 func kindOfCode(p apiError) (chat.ErrorKind, bool) {
 	switch p.Code {
@@ -173,8 +173,8 @@ func tooLong(errs json.RawMessage) bool {
 }
 
 // isDeadToken reports whether a call by an interaction's token failed because the token is invalid, or because the
-// interaction was never acknowledged. In both cases, the bot can repeat the call with its own token. If the call
-// failed because the message was deleted, isDeadToken returns false.
+// interaction was never acknowledged. If isDeadToken returns true, the bot can repeat the call with the bot's own
+// token. If the call failed because the message was deleted, isDeadToken returns false.
 func isDeadToken(err error) bool {
 	switch codeOf(err) {
 	case discordgo.ErrCodeUnknownMessage:

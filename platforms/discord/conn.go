@@ -90,7 +90,7 @@ type conn struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to Discord's gateway and waits for Hello. It calls onEvent with each event as soon as the event is
+// open connects to Discord's gateway and waits for Hello. open calls onEvent with each event as soon as the event is
 // read. The event then waits in conn.events.
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
@@ -246,8 +246,8 @@ func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
 }
 
-// refusedPause is the pause after a refusal that only the operator can fix. Each attempt starts a session, and a bot
-// that starts more than 1,000 per day loses its token.
+// refusedPause is the pause after a refusal that only the operator can fix. Each attempt to connect starts a session,
+// and Discord revokes the token of a bot that starts more than 1,000 sessions per day.
 // https://docs.discord.com/developers/events/gateway#session-start-limit
 const refusedPause = 10 * time.Minute
 

@@ -37,7 +37,7 @@ func (c cursor) String() string {
 	return v.Encode()
 }
 
-// parseCursor decodes the result of String. It returns false if s is invalid.
+// parseCursor decodes the result of String. parseCursor returns false if s is invalid.
 func parseCursor(s string) (cursor, bool) {
 	v, err := url.ParseQuery(s)
 	if err != nil || s != "" && !v.Has("m") {
@@ -56,8 +56,8 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is the progress of receiving. It is kept when a connection or a call of Run ends. Only the goroutine of Run
-// uses its fields, except for accepted.
+// session is the progress of receiving. The progress is kept when a connection or a call of Run ends. Only the
+// goroutine of Run uses its fields, except for accepted.
 type session struct {
 	// accepted holds the ids of accepted messages, because a backfill reads some messages again.
 	accepted *receiving.Recent[struct{}]
@@ -89,8 +89,8 @@ func (s *session) start(from cursor, content bool) {
 // After that, the bot starts a new session, because the machine at Discord that holds the old session may be broken.
 const maxFailedResumes = 3
 
-// noteResume records whether Discord answered an attempt to resume the session. It returns true if the attempt got no
-// answer and was the last one allowed.
+// noteResume records whether Discord answered an attempt to resume the session. noteResume returns true if the
+// attempt got no answer and was the last one allowed.
 func (s *session) noteResume(answered bool) (last bool) {
 	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
 		s.failedResumes = 0

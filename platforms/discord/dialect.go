@@ -12,8 +12,8 @@ import (
 
 // Dialect writes Discord's Markdown, which the clients parse
 // (https://support.discord.com/hc/en-us/articles/210298617). The clients find marks by regular expressions, the
-// longest match first. They do not follow CommonMark's rules for words and punctuation, and Discord does not publish
-// their exact rules. Dialect follows the results of experiments
+// longest match first. Discord's clients do not follow CommonMark's rules for words and punctuation, and Discord does
+// not publish the clients' exact rules. Dialect follows the results of experiments
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/parse.py).
 //
 //	Markdown                      becomes
@@ -32,7 +32,7 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the symbols of markup.Plain for bullets, check boxes and rules. It enables lists in Discord's own
+// Shape returns the symbols of markup.Plain for bullets, check boxes and rules. Shape enables lists in Discord's own
 // syntax.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
@@ -102,7 +102,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code unchanged, because in code only the closing fence has a meaning. It does not
+// Code appends a character of code unchanged, because in code only the closing fence has a meaning. Code does not
 // change mentions, because people copy code. Mentions in code notify nobody, because every message and edit has
 // allowed_mentions.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
@@ -111,7 +111,7 @@ func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.Ap
 const trailingPunctuation = `.,:;"'])`
 
 // Address finds what Discord reads as a URL: everything up to white space or "<", including characters such as * and
-// _. It writes the URL in <...> if Discord would otherwise include the text after it.
+// _. Address writes the URL in <...> if Discord would otherwise include the text after it.
 func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
@@ -150,7 +150,7 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 }
 
 // Link returns the target of a masked link, which is a link with a label. If the label is the URL itself, Link
-// returns "", because Discord does not accept such a label.
+// returns "", because Discord does not accept a URL as the label of a link.
 func (grammar) Link(text string, f markup.Format, _ bool) string {
 	to := marks.Destination(f.URL, "http", "https")
 	if to == "" || text[f.Start:f.End] == f.URL {

@@ -1,5 +1,6 @@
-// Package discord is the adapter for Discord. It sends messages by Discord's REST API v10, and receives events by a
-// WebSocket from Discord's gateway. It writes text as one string of Markdown. No text ever notifies anybody.
+// Package discord is the adapter for Discord. The package sends messages by Discord's REST API v10, and receives
+// events by a WebSocket from Discord's gateway. The package writes text as one string of Markdown. No text that the
+// package sends ever notifies anybody.
 //
 // The package tells the gateway of telex Discord's limits but does not enforce them: it never delays or repeats a
 // call that the gateway makes, and never splits a text. Every error of a call is a [chat.SendError], whose kind tells
@@ -15,7 +16,7 @@
 // Without the privileged intent, Discord does not send the text of other messages.
 //
 // The bot answers a slash command through the command's interaction for 15 minutes, and then through the channel. The
-// ids of messages contain everything that the bot needs for both ways. If the bot may not write in the channel, it
-// sends the further messages of an answer through the interaction too, as follow-ups. Follow-ups have no nonce, so a
-// repeated follow-up may appear twice.
+// ids of messages contain everything that the bot needs to answer through an interaction or a channel. If the bot may
+// not write in the channel, it sends the further messages of an answer through the interaction too, as follow-ups.
+// Follow-ups have no nonce, so a repeated follow-up may appear twice.
 package discord

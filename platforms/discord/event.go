@@ -34,7 +34,8 @@ type incoming struct {
 	} `json:"sticker_items"`
 	Poll    any       `json:"poll"`
 	ReplyTo *incoming `json:"referenced_message"`
-	// Forwarded contains the messages that this message forwards. They have neither an author nor an id.
+	// Forwarded contains the messages that this message forwards. Forwarded messages have neither an author nor an
+	// id.
 	Forwarded []struct {
 		Message incoming `json:"message"`
 	} `json:"message_snapshots"`

@@ -15,7 +15,7 @@ import (
 const contentFlags = 1<<18 | 1<<19
 
 // Examine asks Discord for the bot's application, and reports a missing permission to read the text of all messages.
-// It neither receives nor sends messages. All its errors are of type *chat.SendError.
+// Examine neither receives nor sends messages. All its errors are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -12,8 +12,9 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. It downloads an attachment from its URL. It sends no token, and accepts only URLs
-// of Discord's servers. The URL of an attachment expires after about a day. Then Fetch fails with Gone.
+// Fetch implements gateway.Fetcher. Fetch downloads an attachment from its URL. Fetch sends no token, and accepts
+// only URLs of Discord's servers. The URL of an attachment expires after about a day. Fetch fails with Gone if the
+// URL has expired.
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.isPlatformURL(a.ID) {

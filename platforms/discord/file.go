@@ -13,10 +13,10 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile sends a file as a new message, with the text of m above the file. It returns the same errors as Send, with
-// two exceptions. If the file exceeds the limit, SendFile fails with TooLong and uploads nothing. If the bot lacks a
-// permission in the channel, SendFile fails with Rejected instead of Forbidden, because the bot may still be allowed
-// to send text. A file never replaces a command's "thinking…".
+// SendFile sends a file as a new message, with the text of m above the file. SendFile returns the same errors as
+// Send, with two exceptions. If the file exceeds the limit, SendFile fails with TooLong and uploads nothing. If the
+// bot lacks a permission in the channel, SendFile fails with Rejected instead of Forbidden, because the bot may still
+// be allowed to send text. A file never replaces a command's "thinking…".
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) > maxUpload:
@@ -37,6 +37,6 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	return r, err
 }
 
-// fileName returns a file name that Discord does not change. It replaces spaces, because Discord would replace them
-// too.
+// fileName returns a file name that Discord does not change. fileName replaces spaces, because Discord would replace
+// them too.
 func fileName(name string) string { return strings.ReplaceAll(calls.FileName(name), " ", "_") }

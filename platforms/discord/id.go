@@ -38,10 +38,10 @@ func newer(a, b string) string {
 	return b
 }
 
-// command identifies the interaction of a slash command. Its message id is "cmd.<application>.<interaction>.<token>",
-// or "own.…" if only the asker sees the answer. The message id contains everything that another process needs to
-// answer the command. The token may contain any characters: it is the last part, and the parts before it consist of
-// digits, so parsing is unambiguous.
+// command identifies the interaction of a slash command. The message id of a command is
+// "cmd.<application>.<interaction>.<token>", or "own.…" if only the asker sees the answer. The message id contains
+// everything that another process needs to answer the command. The token may contain any characters: it is the last
+// part, and the parts before it consist of digits, so parsing is unambiguous.
 type command struct {
 	app, interaction, token string
 	ephemeral               bool // only the asker sees the answer

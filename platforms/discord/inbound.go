@@ -16,8 +16,8 @@ import (
 )
 
 // decodeMessage decides whether a message is for the bot, and decodes it. If the channel of the message is unknown,
-// decodeMessage requests the channel from Discord. If that request fails, decodeMessage returns a *chat.SendError. It
-// recovers from panics and returns an error that contains nothing of the text.
+// decodeMessage requests the channel from Discord. If the request for the channel fails, decodeMessage returns a
+// *chat.SendError. decodeMessage recovers from panics and returns an error that contains nothing of the text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
 	defer receiving.Recover("decode message", &err)
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
@@ -66,8 +66,8 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 // the bot.
 //
 // In a reply to a message of the bot, Discord's list of mentioned users always contains the bot, because a reply
-// notifies the author of that message. So addressing then looks for a mention of the bot in the text. A reply to the
-// bot whose text mentions only other people is for those people.
+// notifies the author of that message. For a reply to the bot, addressing therefore looks for a mention of the bot in
+// the text. A reply to the bot whose text mentions only other people is for those people.
 func (b *Bot) addressing(m *incoming, self string) (text string, addressed, follows bool) {
 	role := b.channels.role(m.Guild)
 	text, named := m.readText(self, role)
@@ -97,8 +97,8 @@ func (m *incoming) mentions(id string) bool {
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
 // files lists the attachments of m. A sticker or poll has no content that telex could fetch. If m contains nothing
-// else, files lists the sticker or poll without an id, so that the bot can tell the person that it can't read such
-// content.
+// else, files lists the sticker or poll without an id, so that the bot can tell the person that the bot can't read
+// it.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -232,8 +232,8 @@ func (i *incomingInteraction) argument() string {
 	return ""
 }
 
-// interactionTarget returns where the bot answers an interaction. It makes no call, because the interaction describes
-// its channel.
+// interactionTarget returns where the bot answers an interaction. interactionTarget makes no call, because the
+// interaction describes its channel.
 func (b *Bot) interactionTarget(i *incomingInteraction) chat.Target {
 	if i.Guild == "" {
 		b.channels.addDM(i.Channel)

@@ -20,8 +20,8 @@ import (
 const (
 	// maxAnswered limits the queue of answered commands whose "thinking…" must still be removed.
 	maxAnswered = 256
-	// maxInteractions limits the remembered interactions. It is greater than the number of interactions that are in
-	// progress at the same time.
+	// maxInteractions limits the remembered interactions. maxInteractions is greater than the number of interactions
+	// that are in progress at the same time.
 	maxInteractions = 1000
 	// concludeTimeout limits one call of conclude.
 	concludeTimeout = 30 * time.Second
@@ -32,8 +32,9 @@ const (
 var errUseChannel = errors.New("the interaction can't be used")
 
 // respond replaces a command's "thinking…" with an answer. If the answer must be sent to the channel instead, respond
-// changes nothing and fails with errUseChannel. It does so if the interaction's token is invalid, if the command was
-// never acknowledged, or if the interaction's response was deleted or already shows another message.
+// changes nothing and fails with errUseChannel. The answer must be sent to the channel if the interaction's token is
+// invalid, if the command was never acknowledged, or if the interaction's response was deleted or already shows
+// another message.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {
@@ -99,8 +100,8 @@ func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m ch
 	return r, err
 }
 
-// acknowledge sends the first response to an interaction. It retries until Discord's deadline. Retrying is safe,
-// because Discord accepts only one first response to each interaction.
+// acknowledge sends the first response to an interaction. acknowledge retries until Discord's deadline. Retrying is
+// safe, because Discord accepts only one first response to each interaction.
 func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)
 	defer cancel()
@@ -124,8 +125,8 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	}
 }
 
-// Concluded implements gateway.Concluder. It puts commands that still show "thinking…" into a queue. The workers of
-// Run remove "thinking…" from these commands.
+// Concluded implements gateway.Concluder. Concluded puts commands that still show "thinking…" into a queue. The
+// workers of Run remove "thinking…" from these commands.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
 		c, ok := parseCommand(id)
@@ -168,7 +169,7 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions remembers the interactions that are in progress. It may forget an interaction without harm: the
+// interactions remembers the interactions that are in progress. The bot may forget an interaction without harm: the
 // message id contains what the bot needs for an answer, and Discord refuses calls for an interaction that has ended.
 type interactions struct {
 	mu    sync.Mutex
@@ -182,8 +183,8 @@ type interaction struct {
 	key     string        // key of the message that replaces "thinking…"; empty: no message has tried to
 	shown   bool          // the message with the key has replaced "thinking…"
 	dead    bool
-	// adopted is when this process learned of the interaction, if another process acknowledges the interaction. It is
-	// zero if this process acknowledges the interaction itself.
+	// adopted is when this process learned of the interaction, if another process acknowledges the interaction.
+	// adopted is zero if this process acknowledges the interaction itself.
 	adopted time.Time
 }
 
@@ -200,9 +201,9 @@ func (s *interactions) entry(id string) *interaction {
 	return i
 }
 
-// beganAt returns when an interaction began. It reads the time from the interaction's id, which Discord's clock has
-// determined. If that time is in the future or more than a day ago, beganAt returns now. The bot may then believe
-// that the token is valid for too long, but Discord refuses an expired token.
+// beganAt returns when an interaction began. beganAt reads the time from the interaction's id, which Discord's clock
+// has determined. If the time in the id is in the future or more than a day ago, beganAt returns now. The bot may
+// then believe that the token is valid for too long, but Discord refuses an expired token.
 func beganAt(id string, now time.Time) time.Time {
 	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at
@@ -212,8 +213,8 @@ func beganAt(id string, now time.Time) time.Time {
 
 // begin records that this process is acknowledging an interaction, until the caller calls done. Acknowledging twice
 // does no harm. begin uses the current time as the start of the interaction, because Discord delivers interactions at
-// once and this machine's clock may be wrong. After a lost connection, Discord may deliver an interaction late. Its
-// token then expires earlier than the bot assumes, and Discord refuses the token.
+// once and this machine's clock may be wrong. After a lost connection, Discord may deliver an interaction late. The
+// token of a late interaction expires earlier than the bot assumes, and Discord then refuses the token.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,8 +261,8 @@ func (i interaction) tokenValid(lifetime time.Duration) bool {
 }
 
 // mayBeEarly reports whether a call with the token may have reached Discord before another process's acknowledgement.
-// Discord responds to such an early call as if the token were invalid. mayBeEarly also returns true for interactions
-// that began up to a minute ago, because the clocks of Discord and of this machine may differ.
+// Discord responds to a call before the acknowledgement as if the token were invalid. mayBeEarly also returns true
+// for interactions that began up to a minute ago, because the clocks of Discord and of this machine may differ.
 func (i interaction) mayBeEarly() bool {
 	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }

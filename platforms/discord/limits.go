@@ -54,8 +54,8 @@ const (
 	callbackTries   = 6
 	// tokenLifetime is how long an interaction's token is valid.
 	tokenLifetime = 15 * time.Minute
-	// tokenUseTime is how long telex uses an interaction's token. It is shorter than tokenLifetime, because an edit
-	// just before the token expires could fail (F53).
+	// tokenUseTime is how long telex uses an interaction's token. tokenUseTime is shorter than tokenLifetime, because
+	// an edit just before the token expires could fail (F53).
 	tokenUseTime = 14 * time.Minute
 )
 

@@ -52,11 +52,11 @@ func (e menuEntry) equal(o menuEntry) bool {
 		slices.Equal(slices.Sorted(slices.Values(e.Contexts)), slices.Sorted(slices.Values(o.Contexts))) && slices.Equal(e.Integrations, o.Integrations)
 }
 
-// SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. There
-// everybody sees these commands, because Discord does not know telex's admins. If there are no admins, SetCommands
-// omits the commands for admins. SetCommands first reads Discord's current list, and replaces the whole list if
-// anything differs. Commands that stay the same do not count against Discord's limits. If Discord would refuse the
-// list, SetCommands makes no call and fails with Rejected.
+// SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. In
+// DMs, everybody sees the commands for admins, because Discord does not know who telex's admins are. If there are no
+// admins, SetCommands omits the commands for admins. SetCommands first reads Discord's current list, and replaces the
+// whole list if anything differs. Commands that stay the same do not count against Discord's limits. If Discord would
+// refuse the list, SetCommands makes no call and fails with Rejected.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}

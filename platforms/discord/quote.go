@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxQuote limits the text of a quote, in characters. It is the maximum length of any person's message.
+	// maxQuote limits the text of a quote, in characters. maxQuote is the maximum length of any person's message.
 	// https://docs.discord.com/developers/resources/message#message-object
 	maxQuote = 4000
 	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one quoted
@@ -19,8 +19,9 @@ const (
 )
 
 // If m has no content of its own and forwards exactly one message, unwrapForward gives m the content of the forwarded
-// message. It returns the origin of m's content. Discord's apps send a person's comment on a forwarded message as a
-// separate message. If m has content of its own, or forwards several messages, the forwarded messages become quotes.
+// message. unwrapForward returns the origin of m's content. Discord's apps send a person's comment on a forwarded
+// message as a separate message. If m has content of its own, or forwards several messages, the forwarded messages
+// become quotes.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
 func (m *incoming) unwrapForward() chat.Origin {
 	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) != 1 {
@@ -51,8 +52,8 @@ func (b *Bot) quotes(m *incoming, self string) []chat.Quote {
 	return list
 }
 
-// quote returns m as a quote. It returns false if m has no content. Without the privileged intent, Discord withholds
-// the text and the attachments of most messages.
+// quote returns m as a quote. quote returns false if m has no content. Without the privileged intent, Discord
+// withholds the text and the attachments of most messages.
 func (m *incoming) quote(self string) (chat.Quote, bool) {
 	m.unwrapForward()
 	text, _ := m.readText("", "") // keep mentions of the bot, because a quote is not addressed to anybody

@@ -24,7 +24,7 @@ const (
 	maxRefused = 3
 	// If a connection lasts less than shortLived, Run pauses before it opens the next connection.
 	shortLived = 5 * time.Second
-	// maxStuck is how long receiving waits for a message whose channel can't be requested. After this time, the bot
+	// maxStuck is how long receiving waits for a message whose channel can't be requested. After maxStuck, the bot
 	// skips the message. In a longer outage, Discord most likely closes the connection anyway.
 	maxStuck = 5 * time.Minute
 )
@@ -193,7 +193,7 @@ func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 	}
 }
 
-// dispatch handles an event. It logs events that can't be decoded and treats them as handled.
+// dispatch handles an event. dispatch logs events that can't be decoded and treats them as handled.
 func (r *receiver) dispatch(ctx context.Context, f *discordgo.Event) error {
 	skip := func(err error) error {
 		r.log.WarnContext(ctx, "event skipped", slog.String("type", f.Type), slog.Any("error", err))

@@ -90,7 +90,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref, RateLimits: b.buckets.rateLimitInfo(r, a.Header)}, nil
 }
 
-// Delete removes a message. It succeeds if the message no longer exists.
+// Delete removes a message. Delete succeeds if the message no longer exists.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	_, _, err := b.callForMessage(ctx, ref, request{name: "deleteMessage", method: http.MethodDelete, op: chat.OpDelete})
 	if codeOf(err) == discordgo.ErrCodeUnknownMessage {

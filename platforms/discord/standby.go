@@ -14,7 +14,7 @@ import (
 // Several processes may answer for one bot, but only one of them receives messages. The message id of a command
 // contains everything that another process needs to answer the command.
 
-// Adopt implements gateway.Adopter. It records about a message what only the process that received the message has
+// Adopt implements gateway.Adopter. Adopt records about a message what only the process that received the message has
 // recorded.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	if c, ok := parseCommand(in.ID); ok {

@@ -32,8 +32,8 @@ func (m *incoming) readText(self, role string) (string, bool) {
 	return kept.String(), mentioned
 }
 
-// displayNameOf returns the name that people see in place of a code. It returns the codes of channels and unknown
-// codes unchanged.
+// displayNameOf returns the name that people see in place of a code. displayNameOf returns the codes of channels and
+// unknown codes unchanged.
 func (m *incoming) displayNameOf(mark, kind, id string) string {
 	switch kind {
 	case "@", "@!":

@@ -19,8 +19,9 @@ import (
 const archiveMinutes = 1440
 
 // inChannel makes a call for the thread or channel of a target, and returns the thread or channel that the call used.
-// If the thread does not exist, inChannel creates it. It is created as late as this so that questions of people
-// without access create no threads. If the thread can't be created, inChannel makes the call for the parent channel.
+// If the thread does not exist, inChannel creates it. The thread is created only when the bot answers, so that
+// questions of people without access create no threads. If the thread can't be created, inChannel makes the call for
+// the parent channel.
 func (b *Bot) inChannel(
 	ctx context.Context, name string, to chat.Target, call func(channel string) (*response, error),
 ) (*response, string, error) {

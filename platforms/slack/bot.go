@@ -36,8 +36,8 @@ type Options struct {
 	Listener webhook.Listener
 }
 
-// Bot is a client for one bot account in one workspace. Its methods are safe for concurrent use, but only one call of
-// Run may be active at a time.
+// Bot is a client for one bot account in one workspace. The methods of a Bot are safe for concurrent use, but only
+// one call of Run may be active at a time.
 type Bot struct {
 	opts     Options
 	base     string // with a trailing slash

@@ -30,7 +30,7 @@ type response struct {
 // decoding of the whole response does not fail.
 type lenient[T any] struct{ value T }
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails.
+// UnmarshalJSON implements json.Unmarshaler. UnmarshalJSON never fails.
 func (o *lenient[T]) UnmarshalJSON(data []byte) error {
 	var value T
 	if json.Unmarshal(data, &value) == nil {

@@ -11,8 +11,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a response that reports a rate limit but lacks the header Retry-After. It is
-// half of the minute over which Slack counts calls.
+// defaultRetryAfter is the wait after a response that reports a rate limit but lacks the header Retry-After.
+// defaultRetryAfter is half of the minute over which Slack counts calls.
 const defaultRetryAfter = 30 * time.Second
 
 const methodPost = "chat.postMessage"
@@ -49,8 +49,8 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 	case o.Status == http.StatusRequestEntityTooLarge: // only a proxy sends this status
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		// A proxy blocked the call, or the URL is wrong. An operator can fix both without a restart, so the error is
-		// Temporary, neither Auth nor Forbidden.
+		// A proxy blocked the call, or the URL is wrong. The error is Temporary, because an operator can fix the
+		// proxy or the URL without a restart of telex.
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}

@@ -32,8 +32,8 @@ const (
 const (
 	subtypeChanged = "message_changed"
 	subtypeDeleted = "message_deleted"
-	// subtypeTombstone marks a deleted message whose thread still has replies. Slack reports such a deletion as a
-	// change.
+	// subtypeTombstone marks a deleted message whose thread still has replies. Slack reports the deletion of such a
+	// message as a change of the message.
 	subtypeTombstone = "tombstone"
 )
 

@@ -10,8 +10,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. It makes one call, for which Slack publishes no rate limit. If the token may not
-// read files, Fetch fails with Auth. https://docs.slack.dev/reference/objects/file-object
+// Fetch implements gateway.Fetcher. Fetch makes one call, for which Slack publishes no rate limit. If the token may
+// not read files, Fetch fails with Auth. https://docs.slack.dev/reference/objects/file-object
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.mayFetch(a.ID) {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: not a Slack URL")}
@@ -25,8 +25,8 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	}.Fetch(ctx, a.ID, func(resp *http.Response) error { return checkSignIn(resp, a) })
 }
 
-// checkSignIn returns an error if the response is a sign-in page or a redirect to such a page. Slack sends such a
-// response instead of an error if the token may not read the file.
+// checkSignIn returns an error if the response is a sign-in page or a redirect to such a page. Slack sends a sign-in
+// page instead of an error if the token may not read the file.
 func checkSignIn(resp *http.Response, a chat.Attachment) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusOK && isWebPage(resp.Header.Get("Content-Type")) && !isWebPage(a.MediaType),

@@ -117,8 +117,8 @@ func nameWithMark(name, hashed string) string {
 // keyMark returns the mark for a key's hash in a file name.
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
-// mayFetch reports whether telex may send the bot's token to a URL. It accepts only URLs of Slack, because a file
-// that is stored outside Slack may have any URL. See url_private of
+// mayFetch reports whether telex may send the bot's token to a URL. mayFetch accepts only URLs of Slack, because a
+// file that is stored outside Slack may have any URL. See url_private of
 // https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)

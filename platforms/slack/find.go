@@ -27,7 +27,7 @@ const (
 // for the message of a create of unknown outcome soon after the create.
 const maxSentKeys = 1024
 
-// Newest implements preview.Finder. It returns "", because Find needs only the key of a message.
+// Newest implements preview.Finder. Newest returns "", because Find needs only the key of a message.
 func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
 // Find searches the bot's messages of the last day for the message that was created with the key of c. The name of a

@@ -31,7 +31,8 @@ type decodedEvent struct {
 	arrived time.Time // when Slack delivered the event; zero: telex requested it from Slack, so it needs no acknowledgement
 }
 
-// decodeEvent decodes an event of the Events API. It returns false if the event is not a message for the bot.
+// decodeEvent decodes an event of the Events API. decodeEvent returns false if the event is not a message for the
+// bot.
 func decodeEvent(data []byte, self identity) (decodedEvent, bool, error) {
 	c, err := receiving.Decode[callback](data)
 	if err != nil {
@@ -71,9 +72,9 @@ func decodeEvent(data []byte, self identity) (decodedEvent, bool, error) {
 	return m.decode(self)
 }
 
-// decode decodes an edit or deletion of a message. It returns false if the change is not an edit of the text by the
-// message's author. For example, Slack also reports a change when it adds a link preview, or when the bot edits its
-// own message.
+// decode decodes an edit or deletion of a message. decode returns false if the change is not an edit of the text by
+// the message's author. For example, Slack also reports a change when it adds a link preview, or when the bot edits
+// its own message.
 func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	m, before, kind := c.Message.value, c.Previous.value, chat.Edited
 	if c.DeletedTS != "" || m.Subtype == subtypeTombstone {
@@ -238,8 +239,9 @@ func decodeInteraction(data []byte) (decodedEvent, bool, error) {
 	}}, true, nil
 }
 
-// complete sets an event's text and quotes, with people's names. It returns false if the event has no text, no quotes
-// and no files and is not addressed to the bot. So a mention of the bot without further text is not ignored.
+// complete sets an event's text and quotes, with people's names. complete returns false if the event has no text, no
+// quotes and no files and is not addressed to the bot. Therefore telex does not ignore a mention of the bot without
+// further text.
 func (a *decodedEvent) complete(name func(user string) string) bool {
 	text := plainText(a.raw, a.self.User, name)
 	switch a.in.Kind {

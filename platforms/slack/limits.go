@@ -46,8 +46,8 @@ const typingEvery = 100 * time.Second
 // stopped, and its message looks broken until an update repairs the message (F48).
 // https://github.com/slackapi/python-slack-sdk/issues/1859
 const (
-	// streamLifetime is the age at which the gateway stops a stream. It leaves a minute for a call of Stop that must
-	// wait for the rate limit.
+	// streamLifetime is the age at which the gateway stops a stream. streamLifetime leaves a minute for a call of
+	// Stop that must wait for the rate limit.
 	streamLifetime = 4 * time.Minute
 	// streamMayHaveEnded is the age from which a stream may have ended by itself.
 	streamMayHaveEnded = streamLifetime + 30*time.Second
@@ -110,8 +110,8 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 }
 
 // endpointLimit returns a limit for the whole endpoint, from the number of calls per minute that Slack publishes. The
-// limit allows bursts of a tenth of these calls, but at least of three. Its Count is smaller than the published
-// number, because an earlier process may have made a burst just before; see chat.Limit.
+// limit allows bursts of a tenth of these calls, but at least of three. The limit's Count is smaller than the
+// published number, because an earlier process may have made a burst just before; see chat.Limit.
 func endpointLimit(ops chat.Op, published int) chat.Limit {
 	burst := max(3, published/10)
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: published - burst + 1, Window: tierWindow, Burst: burst}

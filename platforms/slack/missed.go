@@ -25,10 +25,10 @@ const (
 	missedRetryTime = time.Hour
 )
 
-// readMissed delivers the messages that people wrote while the bot received nothing. It delivers the messages of each
-// chat oldest first. In channels and threads, it delivers only messages for the bot. It starts when Slack delivers
-// new messages again. It fails only if accept fails or ctx ends. If a chat can't be read for an hour, readMissed
-// skips the chat and logs the error.
+// readMissed delivers the messages that people wrote while the bot received nothing. readMissed delivers the messages
+// of each chat oldest first. In channels and threads, it delivers only messages for the bot. readMissed starts when
+// Slack delivers new messages again. readMissed fails only if accept fails or ctx ends. If a chat can't be read for
+// an hour, readMissed skips the chat and logs the error.
 func (r *receiver) readMissed(ctx context.Context) error {
 	select {
 	case <-r.open:
@@ -76,8 +76,8 @@ func (m *catchUp) run(ctx context.Context) error {
 	return nil
 }
 
-// noteFailure records an error of reading a chat. It ignores the error if the bot may not read the chat, because the
-// bot can't answer in such a chat either.
+// noteFailure records an error of reading a chat. noteFailure ignores the error if the bot may not read the chat,
+// because the bot can't answer in an unreadable chat either.
 func (m *catchUp) noteFailure(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
@@ -88,8 +88,8 @@ func (m *catchUp) noteFailure(err error) {
 	}
 }
 
-// listChannels returns a piece of work that lists one page of the bot's conversations. After this piece, ReadBacklog
-// reads the listed conversations.
+// listChannels returns a piece of work that lists one page of the bot's conversations. The piece returns further
+// pieces of work, which read the listed conversations.
 func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string
@@ -158,8 +158,8 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 	}
 }
 
-// deliverMissed delivers the new messages of a chat, oldest first. It returns one piece of work for each thread with
-// new replies.
+// deliverMissed delivers the new messages of a chat, oldest first. deliverMissed returns one piece of work for each
+// thread with new replies.
 func (m *catchUp) deliverMissed(ctx context.Context, in chat.Target, found []message) ([]receiving.Piece, error) {
 	slices.SortStableFunc(found, func(a, b message) int { return timeOf(a.TS).Compare(timeOf(b.TS)) })
 	var threads []chat.Target

@@ -119,8 +119,9 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return b.setStatus(ctx, to, statusThinking)
 }
 
-// Idle implements gateway.Idler. It sets an empty status. A message of the bot removes the status too, but Slack may
-// still show the bot as working until the status is empty or a stream ends. https://docs.slack.dev/ai/agent-sessions
+// Idle implements gateway.Idler. Idle sets an empty status. A message of the bot removes the status too, but Slack
+// may still show the bot as working until the status is empty or a stream ends.
+// https://docs.slack.dev/ai/agent-sessions
 func (b *Bot) Idle(ctx context.Context, to chat.Target) error { return b.setStatus(ctx, to, "") }
 
 func (b *Bot) setStatus(ctx context.Context, to chat.Target, status string) error {

@@ -31,7 +31,7 @@ type identity struct {
 	Name string `json:"user"`
 }
 
-// identity returns the bot's account. It requests the account only once.
+// identity returns the bot's account. identity requests the account only once.
 func (b *Bot) identity(ctx context.Context) (identity, error) {
 	if self := b.self.Load(); self != nil {
 		return *self, nil
@@ -67,7 +67,7 @@ func (b *Bot) fetchIdentity(ctx context.Context) (identity, error) {
 }
 
 // page says which messages to read. Slack returns the messages of a thread oldest first, after the thread's parent.
-// It returns the messages of a channel newest first, without the replies in threads.
+// Slack returns the messages of a channel newest first, without the replies in threads.
 type page struct {
 	oldest string // a ts, exclusive
 	latest string // a ts, exclusive; empty: now
@@ -84,8 +84,8 @@ func readMethod(to chat.Target) string {
 }
 
 // read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at
-// the end. It skips messages that can't be decoded. Both the gateway and Run call read. After one of them has reached
-// the method's rate limit, read makes no call and fails with RateLimited until the limit ends.
+// the end. read skips messages that can't be decoded. Both the gateway and Run call read. After one of them has
+// reached the method's rate limit, read makes no call and fails with RateLimited until the limit ends.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)
@@ -217,7 +217,7 @@ type pace struct {
 	calls []time.Time // times of the calls in the last minute, oldest first
 }
 
-// wait blocks until another call may be made, or ctx ends. The limit may change meanwhile.
+// wait blocks until another call may be made, or ctx ends. The limit may change while wait blocks.
 func (p *pace) wait(ctx context.Context, limit func() int) error {
 	for {
 		d := p.tryTake(limit())

@@ -24,10 +24,10 @@ const (
 	holdTime = 1500 * time.Millisecond
 )
 
-// Run receives messages until ctx ends and passes each to accept, one after the other. It acknowledges a message only
-// after accept has returned nil. Slack delivers a message again that was not acknowledged. If from has a cursor, Run
-// also reads the messages that the bot has missed since then, in the chats of from and in all of the bot's
-// conversations. It reads only messages of the last day, and keeps to Slack's rate limits.
+// Run receives messages until ctx ends and passes each to accept, one after the other. Run acknowledges a message
+// only after accept has returned nil. Slack delivers a message again that was not acknowledged. If from has a cursor,
+// Run also reads the messages that the bot has missed since then, in the chats of from and in all of the bot's
+// conversations. Run reads only messages of the last day, and keeps to Slack's rate limits.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
 // received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if one of
@@ -114,8 +114,8 @@ type acceptError struct{ error }
 // Unwrap returns accept's error.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes an event to accept. It returns nil if the event may be acknowledged: if accept has accepted the
-// event, now or earlier, or if the event is empty. It fails with ctx's error or with an acceptError.
+// deliver passes an event to accept. deliver returns nil if the event may be acknowledged: if accept has accepted the
+// event, now or earlier, or if the event is empty. deliver fails with ctx's error or with an acceptError.
 func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
 	if !r.addNames(ctx, &a) {
 		return nil
@@ -148,8 +148,8 @@ func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
 	return nil
 }
 
-// addNames adds people's names to an event. It returns false if the event is empty. For messages that can't be for
-// the bot, addNames requests no names.
+// addNames adds people's names to an event. addNames returns false if the event is empty. For messages that can't be
+// for the bot, addNames requests no names.
 func (r *receiver) addNames(ctx context.Context, a *decodedEvent) bool {
 	if !a.in.Addressed && !a.in.Follows {
 		return a.complete(func(string) string { return "" })

@@ -70,7 +70,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 
 const methodDelete = "chat.delete"
 
-// Delete removes a message. It succeeds if the message no longer exists.
+// Delete removes a message. Delete succeeds if the message no longer exists.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	if isFile(ref.ID) {
 		return b.deleteFile(ctx, ref)
@@ -106,9 +106,9 @@ func messageTS(method string, ref chat.MessageRef) (string, error) {
 	return ts, nil
 }
 
-// content encodes a message as blocks. It does not use the parameter markdown_text, because only blocks can contain
-// buttons, and because Slack does not document how markdown_text changes existing blocks. An update with blocks
-// replaces all blocks of the message, and Slack does not mark the message as "(edited)".
+// content encodes a message as blocks. content does not use the parameter markdown_text, because only blocks can
+// contain buttons, and because Slack does not document how markdown_text changes existing blocks. An update with
+// blocks replaces all blocks of the message, and Slack does not mark the message as "(edited)".
 // https://docs.slack.dev/reference/methods/chat.update#arg_blocks
 func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if n := markup.Units(m.Text); n > textLimit {
@@ -160,7 +160,7 @@ func escapeControls(text string) string {
 }
 
 // fallbackText returns a message's text for notifications and screen readers. Slack reads this text as mrkdwn, so
-// fallbackText escapes &, < and >. It cuts the text to the limit of an update with blocks.
+// fallbackText escapes &, < and >. fallbackText cuts the text to the limit of an update with blocks.
 func fallbackText(m chat.Outgoing) string {
 	limit := min(plainLimit, totalLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
 	plain := cmp.Or(m.Plain, m.Text)

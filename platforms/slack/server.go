@@ -46,8 +46,8 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one request of Slack. It returns a reply after accept has accepted the content of the request. If
-// accept fails, answer returns the error, and Slack repeats the request.
+// answer handles one request of Slack. answer returns a reply after accept has accepted the content of the request.
+// If accept fails, answer returns the error, and Slack repeats the request.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	if challenge := challengeOf(req.Body); challenge != "" {
 		return webhook.Text(challenge), nil // if the response is lost, Slack sends the challenge again

@@ -31,8 +31,8 @@ const (
 	pongTimeout = 5 * time.Second
 	// drainTime is how long telex still reads a socket after Slack has asked to replace it.
 	drainTime = time.Minute
-	// If the last socket ends after at least minStableLife, Run opens the next socket at once. If it ends earlier,
-	// Run returns, and the caller of Run waits before the next Run.
+	// If the last socket ends after at least minStableLife, Run opens the next socket at once. If the last socket
+	// ends earlier, Run returns, and the caller of Run waits before the next Run.
 	minStableLife = 10 * time.Second
 	// If Slack asks to replace a socket less than minLife after the socket was opened, the socket counts as flapping.
 	minLife = 2 * time.Second
@@ -72,8 +72,9 @@ type socketEvent struct {
 	err     error // why the socket ended
 }
 
-// runSockets keeps a socket open. It returns when ctx ends, or when the last socket has closed and no other socket
-// can be opened. If Slack asks to replace a socket, runSockets opens a new socket while it still reads the old one.
+// runSockets keeps a socket open. runSockets returns when ctx ends, or when the last socket has closed and no other
+// socket can be opened. If Slack asks to replace a socket, runSockets opens a new socket while it still reads the old
+// one.
 func (r *receiver) runSockets(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -127,8 +128,8 @@ type socketManager struct {
 	notBefore time.Time // end of a rate limit: no socket may be requested before
 }
 
-// needsSocket reports whether runSockets must open a socket now. This is so if Slack has asked to replace all
-// existing sockets and no wait is running.
+// needsSocket reports whether runSockets must open a socket now. A new socket is needed if Slack has asked to replace
+// all existing sockets, and may be opened if no wait is running.
 func (k *socketManager) needsSocket() bool {
 	for _, leaving := range k.sockets {
 		if !leaving {
@@ -158,9 +159,9 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle handles an event of a socket. It fails if accept failed. It also fails if the last socket has ended and a
-// rate limit forbids opening another one, or if the last socket ended so early that the next one would probably end
-// soon too.
+// handle handles an event of a socket. handle fails if accept failed. handle also fails if the last socket has ended
+// and a rate limit forbids opening another one, or if the last socket ended so early that the next one would probably
+// end soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -245,8 +246,8 @@ func readHello(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	return first, nil
 }
 
-// runSocket handles a socket until the socket or ctx ends. It does not interrupt accept: it returns after accept has
-// returned.
+// runSocket handles a socket until the socket or ctx ends. runSocket does not interrupt accept: it returns after
+// accept has returned.
 func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socketEvent) {
 	socketCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var workers sync.WaitGroup
@@ -265,7 +266,8 @@ func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socke
 	}
 }
 
-// readSocket puts envelopes into the queue until the socket ends. It reports when Slack wants to replace the socket.
+// readSocket puts envelopes into the queue until the socket ends. readSocket reports when Slack wants to replace the
+// socket.
 func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events chan<- socketEvent) error {
 	reading := socketCtx
 	for {
@@ -338,8 +340,8 @@ func (r *receiver) handleQueue(socketCtx, ctx context.Context, l *socket) error 
 	}
 }
 
-// dispatch handles the content of an envelope. It returns the content of the envelope's acknowledgement, or nil for
-// an acknowledgement without content.
+// dispatch handles the content of an envelope. dispatch returns the content of the envelope's acknowledgement, or nil
+// for an acknowledgement without content.
 func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
 	var a decodedEvent
 	var found bool
@@ -356,8 +358,9 @@ func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, e
 	return r.deliverAndAck(ctx, a, found, err)
 }
 
-// deliverAndAck delivers a decoded event. It returns the content of the event's acknowledgement, or nil for an
-// acknowledgement without content. It logs events that can't be decoded; Slack gets an acknowledgement for them too.
+// deliverAndAck delivers a decoded event. deliverAndAck returns the content of the event's acknowledgement, or nil
+// for an acknowledgement without content. deliverAndAck logs events that can't be decoded; Slack gets an
+// acknowledgement for them too.
 func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:

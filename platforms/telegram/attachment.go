@@ -8,8 +8,8 @@ import (
 )
 
 // attachments lists the attachments of the message m. A location or a poll has no content that telex could fetch. If
-// a message contains nothing else, attachments returns one entry without an id, named after the kind of content. With
-// this entry, the bot can tell the person that it can't read such content.
+// a message contains only a location or a poll, attachments returns one entry without an id, named after the kind of
+// content. The entry makes the bot tell the person that the bot can't read the content.
 func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {

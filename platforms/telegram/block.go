@@ -66,8 +66,8 @@ func richContent(m chat.Outgoing) richMessage {
 	return richMessage{Blocks: blocks, SkipDetection: true}
 }
 
-// toByteSpans converts the offsets of spans from UTF-16 code units to bytes, and sorts the spans by their start. It
-// leaves out spans that extend beyond the end of the text.
+// toByteSpans converts the offsets of spans from UTF-16 code units to bytes, and sorts the spans by their start.
+// toByteSpans leaves out spans that extend beyond the end of the text.
 func toByteSpans(text string, spans []chat.Span) []byteSpan {
 	at := make([]int, 0, len(text)+1) // byte offset of each UTF-16 code unit
 	for i, r := range text {
@@ -285,8 +285,8 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 	return list
 }
 
-// formats returns the formats in a range of the text. It leaves out formats inside a formula, because a formula can't
-// contain other formats.
+// formats returns the formats in a range of the text. formats leaves out formats inside a formula, because a formula
+// can't contain other formats.
 func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
 	var formula byteSpan // the last formula
 	for _, s := range w.spans {

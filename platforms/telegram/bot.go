@@ -28,8 +28,8 @@ type Options struct {
 	Webhook Webhook           // receives updates by a webhook; without a URL, the bot polls
 }
 
-// Bot is a client for one bot account. Its methods are safe for concurrent use, but only one call of Run may be
-// active at a time, because Telegram delivers updates to only one receiver.
+// Bot is a client for one bot account. The methods of a Bot are safe for concurrent use, but only one call of Run may
+// be active at a time, because Telegram delivers updates to only one receiver.
 type Bot struct {
 	api      tgbotapi.BotAPI // a template: every call of the API uses a copy with a client of its own
 	files    string          // prefix of file URLs; it contains the token

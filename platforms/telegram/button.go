@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// pressPrefix precedes the id of the callback query in the message id of a button press. No message has such an id,
-// so the bot never sends a message as a reply to a press.
+// pressPrefix precedes the id of the callback query in the message id of a button press. No message has an id with
+// this prefix, so the bot never sends a message as a reply to a press.
 const pressPrefix = "q"
 
 // stopPrefix precedes the update's id in the message id of a press on a draft's stop button.
@@ -23,8 +23,8 @@ const (
 	// https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. For further presses, the bot
-	// makes no such call, and the person's app removes its progress indicator by itself.
+	// maxAnswers limits the calls of answerCallbackQuery that run at the same time. For further presses, the bot does
+	// not call answerCallbackQuery, and the person's app removes its progress indicator by itself.
 	maxAnswers = 64
 )
 
@@ -42,8 +42,8 @@ func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	addJSON(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
-// answerPress tells the person's app that the bot has accepted a press. It makes the call in the background, because
-// a late or failed call does no harm and receiving must not wait for it.
+// answerPress tells the person's app that the bot has accepted a press. answerPress makes the call in the background,
+// because a late or failed call does no harm and receiving must not wait for it.
 func (b *Bot) answerPress(ctx context.Context, r *receiver, query string) {
 	begun := r.answers.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)

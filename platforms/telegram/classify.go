@@ -71,8 +71,8 @@ type descriptionKind struct {
 
 // knownDescriptions lists descriptions of responses with status 400, and the kind of error for each. telex must
 // compare descriptions, because Telegram sends no error codes besides the HTTP status. The Bot API server defines the
-// descriptions in its file Client.cpp. Those with underscores, such as message_id_invalid, are errors of Telegram's
-// core API, which the Bot API server passes on.
+// descriptions in its file Client.cpp. Descriptions with underscores, such as message_id_invalid, are errors of
+// Telegram's core API, which the Bot API server passes on.
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp
 // https://core.telegram.org/api/errors
 //

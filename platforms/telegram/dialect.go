@@ -43,7 +43,7 @@ var _ markup.Dialect = Dialect{}
 // tabStop is the distance between tab stops in code.
 const tabStop = 4
 
-// Shape returns the symbols of markup.Plain. It replaces tabs in code by spaces, because Telegram turns every tab
+// Shape returns the symbols of markup.Plain. Shape replaces tabs in code by spaces, because Telegram turns every tab
 // into only one space, which would destroy the indentation of code
 // (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string).
 func (d Dialect) Shape() markup.Shape {
@@ -93,8 +93,8 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, list)}
 }
 
-// dropSurplus removes formatting entities until Telegram's limit is met. It keeps the entities that prevent mentions
-// from notifying people.
+// dropSurplus removes formatting entities until Telegram's limit is met. dropSurplus keeps the entities that prevent
+// mentions from notifying people.
 func dropSurplus(entities []byteSpan) []byteSpan {
 	surplus := len(entities) - maxEntities
 	for i := len(entities) - 1; i >= 0 && surplus > 0; i-- {
@@ -226,7 +226,7 @@ func splitAroundCode(text string, e byteSpan, solid []byteSpan) []byteSpan {
 	return out
 }
 
-// trim excludes white space from both ends of an entity. Telegram would do the same by itself.
+// trim excludes white space from both ends of an entity. Telegram would remove this white space from the entity too.
 func trim(text string, e byteSpan) byteSpan {
 	if e.start >= e.end {
 		return e

@@ -1,6 +1,6 @@
-// Package telegram is the adapter for the Telegram Bot API. It decodes Telegram's updates into messages for the
-// gateway, and sends the gateway's messages. It formats text by entities with offsets in UTF-16 code units, never by
-// a parse mode, so Telegram can't refuse a text because of its markup.
+// Package telegram is the adapter for the Telegram Bot API. The package decodes Telegram's updates into messages for
+// the gateway, and sends the gateway's messages. The package formats text by entities with offsets in UTF-16 code
+// units, never by a parse mode, so Telegram can't refuse a text because of its markup.
 //
 // The package tells the gateway Telegram's limits but does not enforce them: it never delays or repeats a call, and
 // never splits a text. After a call has returned, the package remembers only the id of the message. Every error of a

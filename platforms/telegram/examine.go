@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Examine asks Telegram for the bot's account and for problems with its webhook. It neither receives nor sends
+// Examine asks Telegram for the bot's account and for problems with its webhook. Examine neither receives nor sends
 // messages. All its errors are of type *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	self, err := b.self(ctx)

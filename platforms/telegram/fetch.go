@@ -15,7 +15,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. It makes two calls, getFile and the download. Telegram publishes no rate limit
+// Fetch implements gateway.Fetcher. Fetch makes two calls, getFile and the download. Telegram publishes no rate limit
 // for them. Fetch also fails with ErrTooLarge for every file over 20 MB, because Telegram's cloud server does not
 // offer such files to bots.
 // https://core.telegram.org/bots/api#getfile

@@ -53,8 +53,8 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 	return b.ids.recordCreate(to, m.Key, result, optionalMethodError(err))
 }
 
-// isPhoto reports whether Telegram most likely accepts f as a photo. It returns false for GIF files, because Telegram
-// does not play the animation of a photo.
+// isPhoto reports whether Telegram most likely accepts f as a photo. isPhoto returns false for GIF files, because
+// Telegram does not play the animation of a photo.
 func isPhoto(f chat.File) bool {
 	if len(f.Content) > maxPhoto {
 		return false

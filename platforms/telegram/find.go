@@ -17,13 +17,13 @@ import (
 // An edit by which Find tries an id is called a probe. Find starts no probe while a message is being sent to the
 // chat, because the probe could overwrite that message.
 //
-// Find tries the ids that follow the newest id that was known before the create. It stops a little after the newest
-// id that is known now. It skips the ids of received messages and of messages that this process or an earlier one
-// sent. So a probe can change only a message of the bot that another create of unknown outcome made. Find returns
-// such a message with Taken set. The other create then no longer finds its message, and the gateway sends that
-// message again.
+// Find tries the ids that follow the newest id that was known before the create. Find stops a little after the newest
+// id that is known now. Find skips the ids of received messages and of messages that this process or an earlier one
+// sent. So a probe can change only a message of the bot that another create of unknown outcome made. If a probe
+// changes a message, Find returns the message with Taken set. The create that made the changed message then can't
+// find it, and the gateway sends the message of that create again.
 //
-// For a file, Find edits the caption and the buttons of messages. It does not upload the file, because that would
+// For a file, Find edits the caption and the buttons of messages. Find does not upload the file, because that would
 // change the message. Text messages have no caption, so Telegram refuses this edit for them. If the creates of two
 // files with the same caption in one chat have an unknown outcome, Find can't distinguish the two messages.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {

@@ -95,8 +95,8 @@ func (s *sequence) addOwn(id int) {
 	s.addKnown(id)
 }
 
-// addUncertain records that the create with this key has an unknown outcome. It returns how many creates in the
-// sequence have an unknown outcome.
+// addUncertain records that the create with this key has an unknown outcome. addUncertain returns how many creates in
+// the sequence have an unknown outcome.
 func (s *sequence) addUncertain(key string) int {
 	now := time.Now()
 	s.uncertain[key] = now
@@ -174,9 +174,9 @@ func (i *ids) addReceived(updates []json.RawMessage) {
 	}
 }
 
-// beginCreate blocks searches in the chat until recordCreate is called. Otherwise a probe could replace the text of
-// the new message, whose id is not known yet. A create does not wait for a running probe: the probe may hang, and
-// sending answers is more important than searching.
+// beginCreate blocks searches in the chat until recordCreate is called. Without this block, a probe could replace the
+// text of the new message, whose id is not known yet. A create does not wait for a running probe: the probe may hang,
+// and sending answers is more important than searching.
 func (i *ids) beginCreate(to chat.Target) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -187,8 +187,8 @@ func (i *ids) beginCreate(to chat.Target) {
 }
 
 // recordCreate records the result of a create and returns the create's receipt. A probe that began before the create
-// may have found or changed the new message. In that case recordCreate fails with Uncertain. The gateway then
-// searches for the message, and sends it again if a search has assigned the message to another reply.
+// may have found or changed the new message. If a probe may have done so, recordCreate fails with Uncertain. The
+// gateway then searches for the message, and sends it again if a search has assigned the message to another reply.
 func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -277,7 +277,7 @@ func messageNumber(id chat.MessageID) int {
 type probeResult uint8
 
 const (
-	absent        probeResult = iota // the chat has no such message of the bot
+	absent        probeResult = iota // the chat contains no message of the bot with this id
 	foreign                          // the message is from somebody else
 	matched                          // the message already had the content
 	replaced                         // the message had other content, which is now replaced
@@ -285,8 +285,8 @@ const (
 	maybeReplaced                    // the call may have changed the message
 )
 
-// finishProbe records the result of a probe. It returns false if an earlier probe may have changed the message. The
-// content of the message then does not prove which create made it.
+// finishProbe records the result of a probe. finishProbe returns false if an earlier probe may have changed the
+// message. The content of the message then does not prove which create made it.
 func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult) (own bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

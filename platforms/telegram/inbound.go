@@ -96,8 +96,8 @@ func migration(m *incoming) chat.Inbound {
 }
 
 // decodeCallback decodes a button press. The Inbound has an id of its own, because people may press the buttons of
-// one message several times, and the bot can't reply to a press. Its time is the current time, because Telegram does
-// not send the time of a press.
+// one message several times, and the bot can't reply to a press. The time of the Inbound is the current time, because
+// Telegram does not send the time of a press.
 func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if c.Message == nil || c.From == nil {
 		return chat.Inbound{}, false, nil
@@ -141,8 +141,8 @@ func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 	}, true
 }
 
-// target returns the chat and topic in which the bot answers m. It returns false for channels, because the bot can't
-// answer anybody in a channel.
+// target returns the chat and topic in which the bot answers m. target returns false for channels, because the bot
+// can't answer anybody in a channel.
 func target(m *baseMessage) (chat.Target, bool) {
 	to := chat.Target{Chat: chatID(m.Chat.ID)}
 	switch m.Chat.Type {
@@ -171,8 +171,8 @@ func senderOf(m *baseMessage) (chat.Sender, bool) {
 	return chat.Sender{}, false
 }
 
-// fullName returns a user's first and last name. It does not use User.String, which prefers the username, because few
-// people know each other by username.
+// fullName returns a user's first and last name. fullName does not use User.String, which prefers the username,
+// because few people know each other by username.
 func fullName(u *tgbotapi.User) string {
 	return clip(strings.TrimSpace(u.FirstName+" "+u.LastName), maxName)
 }

@@ -14,7 +14,8 @@ import (
 // (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, match_mentions).
 var usernames = regexp.MustCompile(`@[A-Za-z0-9_]{2,}`)
 
-// wordJoiner is an invisible character. If it follows the @ of a mention, Telegram treats the mention as plain text.
+// wordJoiner is an invisible character. If a wordJoiner follows the @ of a mention, Telegram treats the mention as
+// plain text.
 const wordJoiner = "\u2060"
 
 // mentions returns the start and end of each mention in a text, in bytes.
@@ -61,7 +62,7 @@ func startsWithin(others []byteSpan, e byteSpan) bool {
 }
 
 // breakSurplus puts a word joiner into each mention after the first maxEntities mentions, because a message can't
-// have more entities that silence mentions. It shifts the formats accordingly.
+// have more entities that silence mentions. breakSurplus shifts the formats accordingly.
 func breakSurplus(text string, formats []markup.Format) string {
 	all := mentions(text)
 	if len(all) <= maxEntities {

@@ -19,7 +19,7 @@ type parsedText struct {
 	forOtherBot    bool   // the text is a command for another bot
 }
 
-// parseText finds the command and the mentions of the bot in a text. It ignores entities that exceed the text.
+// parseText finds the command and the mentions of the bot in a text. parseText ignores entities that exceed the text.
 func parseText(text string, entities []tgbotapi.MessageEntity, self tgbotapi.User) parsedText {
 	units := utf16.Encode([]rune(text))
 	piece := func(from, to int) string { return string(utf16.Decode(units[from:to])) }

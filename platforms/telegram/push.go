@@ -31,7 +31,7 @@ type Webhook struct {
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
 // oldestUpdateCursor is the resume cursor of all updates that arrive by the webhook. Updates that telex refused may
-// still wait at Telegram although telex has accepted later ones. So if a later process polls, it must begin with the
+// still wait at Telegram although telex has accepted later ones. So a later process that polls must begin with the
 // oldest update.
 const oldestUpdateCursor = "0"
 
@@ -88,8 +88,8 @@ func (b *Bot) dropWebhook(ctx context.Context) {
 	}
 }
 
-// watchWebhook checks the webhook regularly and logs why Telegram can't reach it. It fails if another program has
-// changed the webhook.
+// watchWebhook checks the webhook regularly and logs why Telegram can't reach it. watchWebhook fails if another
+// program has changed the webhook.
 func (b *Bot) watchWebhook(ctx context.Context) error {
 	tick := time.NewTicker(webhookCheck) //nolint:forbidigo // telex must notice if another program changes the webhook.
 	defer tick.Stop()
@@ -145,7 +145,7 @@ type push struct {
 	opened time.Time
 }
 
-// answer handles one request of Telegram. It returns nil after accept has accepted the update. If accept fails,
+// answer handles one request of Telegram. answer returns nil after accept has accepted the update. If accept fails,
 // answer returns the error of accept, and Telegram repeats the request.
 func (p *push) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	select {

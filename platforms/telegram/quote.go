@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits for quoted messages, in bytes. Both exceed what Telegram allows people to write.
+// Limits for quoted messages, in bytes. maxQuoted and maxName exceed what Telegram allows people to write.
 const (
 	maxQuoted = 4 * textLimit
 	maxName   = 512 // two names of 64 characters each, or the title of a chat
@@ -23,7 +23,7 @@ type lenient[T any] struct {
 	value   T
 }
 
-// UnmarshalJSON keeps the fields that have the expected form. It never fails.
+// UnmarshalJSON keeps the fields that have the expected form. UnmarshalJSON never fails.
 func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	l.present = string(data) != "null"
 	_ = json.Unmarshal(data, &l.value)

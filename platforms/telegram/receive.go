@@ -131,9 +131,9 @@ func (b *Bot) poll(ctx context.Context, offset int, noWait bool) ([]json.RawMess
 	return updates, nil
 }
 
-// handleUpdates delivers updates and returns the offset that confirms them. It logs updates that can't be decoded,
-// and confirms them too. The ids of updates increase only within one response, because after a week without updates
-// Telegram continues with a random id.
+// handleUpdates delivers updates and returns the offset that confirms them. handleUpdates logs updates that can't be
+// decoded, and confirms them too. The ids of updates increase only within one response, because after a week without
+// updates Telegram continues with a random id.
 func (b *Bot) handleUpdates(
 	ctx context.Context, r *receiver, offset int, updates []json.RawMessage,
 	accept func(context.Context, chat.Inbound) error,

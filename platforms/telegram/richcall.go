@@ -10,8 +10,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// richMode returns which messages telex sends as rich messages. It returns RichOff if the server does not support
-// them.
+// richMode returns which messages telex sends as rich messages. richMode returns RichOff if the server does not
+// support them.
 func (b *Bot) richMode() Rich {
 	if b.richUnsupported.Load() {
 		return RichOff

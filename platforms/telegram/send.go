@@ -47,7 +47,7 @@ func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 
 const methodEdit = "editMessageText"
 
-// Edit replaces a message's text and its buttons. It succeeds if the message already has this content.
+// Edit replaces a message's text and its buttons. Edit succeeds if the message already has this content.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	params, err := messageParams(methodEdit, ref)
 	if err != nil {
@@ -64,8 +64,8 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, nil
 }
 
-// Delete removes a message. It succeeds if the message no longer exists. Delete fails with Frozen if the message is
-// older than 48 hours, because Telegram does not delete such messages.
+// Delete removes a message. Delete succeeds if the message no longer exists. Delete fails with Frozen if the message
+// is older than 48 hours, because Telegram does not delete such messages.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	params, err := messageParams("deleteMessage", ref)
 	if err != nil {
@@ -125,8 +125,8 @@ func messageParams(method string, ref chat.MessageRef) (tgbotapi.Params, error) 
 	return params, nil
 }
 
-// addReplyTo adds the id of the message to which the new message replies. It adds nothing if the id belongs to a
-// button press, because the bot can't reply to a press.
+// addReplyTo adds the id of the message to which the new message replies. addReplyTo adds nothing if the id belongs
+// to a button press, because the bot can't reply to a press.
 func addReplyTo(params tgbotapi.Params, to chat.MessageID) {
 	if id, err := strconv.Atoi(string(to)); err == nil {
 		addJSON(params, "reply_parameters", replyParameters{ID: id, Optional: true})

@@ -7,8 +7,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Adopt implements gateway.Adopter. It records the message's id as known, because another process may have received
-// the message.
+// Adopt implements gateway.Adopter. Adopt records the message's id as known, because another process may have
+// received the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	b.ids.mu.Lock()
 	defer b.ids.mu.Unlock()
@@ -16,7 +16,7 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker. It serves a process that only sends: StandBy requests the bot's name
+// StandBy implements gateway.StandbyWorker. StandBy serves a process that only sends: StandBy requests the bot's name
 // regularly, while Run in the receiving process requests the name once at its start.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	err := receiving.Probe(ctx, func(ctx context.Context) error {

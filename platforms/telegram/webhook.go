@@ -42,8 +42,8 @@ func (b *Bot) removeWebhook(ctx context.Context) bool {
 	return true
 }
 
-// webhookHost returns the host in the webhook's URL, or "" if the host is unknown. It omits the rest of the URL,
-// which may be secret.
+// webhookHost returns the host in the webhook's URL, or "" if the host is unknown. webhookHost omits the rest of the
+// URL, which may be secret.
 func (b *Bot) webhookHost(ctx context.Context) string {
 	info, err := b.webhookInfo(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command table runs the conformance suite of every adapter and prints a table with a row for each case and a column
-// for each platform. It prints the output of failed tests before the table. The exit code is 0 only if all cases
-// passed.
+// for each platform. The command prints the output of failed tests before the table. The exit code is 0 only if all
+// cases passed.
 //
 //	go run ./platforms/conformance/table [-run EXPRESSION] [-race] [PACKAGES]
 package main

@@ -13,8 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// The attributes by which the suite reports a case's name and a missing ability. They repeat two constants of package
-// conformance, which a program can't import because that package depends on package testing.
+// The attributes by which the suite reports a case's name and a missing ability. attrCase and attrLacks repeat two
+// constants of package conformance, which a program can't import because package conformance depends on package
+// testing.
 const (
 	attrCase  = "case"
 	attrLacks = "lacks"
@@ -79,7 +80,7 @@ type table struct {
 	output  map[string]*strings.Builder
 }
 
-// read reads the output of `go test -json`. It keeps lines that are not events, such as a linker's output, for
+// read reads the output of `go test -json`. read keeps lines that are not events, such as a linker's output, for
 // complaints.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}

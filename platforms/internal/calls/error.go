@@ -42,7 +42,7 @@ func Code(err error) string {
 // Secrets are texts that no error and no log may contain.
 type Secrets []string
 
-// With returns the secrets and one more, unless it is empty.
+// With returns the secrets in s and one more secret. If the additional secret is empty, With returns s.
 func (s Secrets) With(secret string) Secrets {
 	if secret == "" {
 		return s

@@ -46,7 +46,7 @@ func NewForm(fields []Field, name string, f chat.File) *Form {
 	return &Form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}
 }
 
-// Fill makes the form the body of a request. It also sets GetBody, so that the transport can read the form again if
+// Fill makes the form the body of a request. Fill also sets GetBody, so that the transport can read the form again if
 // it could not write the form to the first connection.
 func (f *Form) Fill(req *http.Request) {
 	req.GetBody = func() (io.ReadCloser, error) {

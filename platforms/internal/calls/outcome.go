@@ -92,8 +92,8 @@ type Doer func(*http.Request) (*http.Response, error)
 func (d Doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
 
 // RetryAfter returns how long a response with status 429 asks the caller to wait. seconds is the wait in the
-// response's body. If seconds is not positive, RetryAfter uses the header Retry-After. If both are missing or
-// invalid, it returns fallback.
+// response's body. If seconds is not positive, RetryAfter uses the header Retry-After. If neither the body nor the
+// header contains a valid wait, RetryAfter returns fallback.
 func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Duration {
 	if !(seconds > 0) {
 		seconds, _ = strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64) // 0 for a missing header or a date
@@ -104,8 +104,8 @@ func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Dur
 	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 }
 
-// AsRepeatable returns err as a SendError of a call that may be repeated safely. It changes the kind Uncertain to
-// Temporary.
+// AsRepeatable returns err as a SendError of a call that may be repeated safely. AsRepeatable changes the kind
+// Uncertain to Temporary.
 func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
 // Reclassify returns err as a SendError. If its kind is one of from, the kind becomes to.

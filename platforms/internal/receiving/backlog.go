@@ -25,8 +25,9 @@ type Piece struct {
 }
 
 // ReadBacklog reads missed messages piece by piece. If a piece can't be read because of an outage, ReadBacklog reads
-// all other pieces and then tries this piece again. After the time patience, it gives up such pieces. ReadBacklog
-// returns ctx's error if ctx ends, or the error of the first call of Done that fails.
+// all other pieces and then tries this piece again. When the time patience has passed, ReadBacklog gives up the
+// pieces that it could not read. ReadBacklog returns ctx's error if ctx ends, or the error of the first call of Done
+// that fails.
 func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, pieces []Piece) error {
 	until := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -44,9 +45,9 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads all pieces, and the further pieces that Done returns. It returns in again the pieces that must be read
-// again, and in trouble the last error of reading them. After the first such error, round makes only one attempt for
-// each remaining piece.
+// round reads all pieces, and the further pieces that Done returns. round returns in again the pieces that must be
+// read again, and in trouble the last error of reading them. After the first temporary error, round makes only one
+// attempt for each remaining piece.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Decode decodes a payload. Its errors contain nothing of the content.
+// Decode decodes a payload. The errors of Decode contain nothing of the payload's content.
 func Decode[T any](data []byte) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal(data, v)

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Greeting logs that a bot now receives messages from its platform. It logs at level info for the first connection,
-// and at level debug for later connections.
+// Greeting logs that a bot now receives messages from its platform. A Greeting logs at level info for the first
+// connection, and at level debug for later connections.
 type Greeting struct{ logged atomic.Bool }
 
 // Log writes the log line. about describes the bot.

@@ -19,7 +19,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // probeEvery is the time between two probes.
 const probeEvery = 30 * time.Second
 
-// Probe makes a call every half minute, and calls works after each call that succeeds. It returns the error of the
+// Probe makes a call every half minute, and calls works after each call that succeeds. Probe returns the error of the
 // first call that fails. While another process receives a bot's messages, a process uses Probe to find out whether it
 // can reach the platform.
 func Probe(ctx context.Context, call func(context.Context) error, works func()) error {

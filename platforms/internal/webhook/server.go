@@ -38,9 +38,9 @@ type Server struct {
 	MaxBody     int64           // maximum size of a request's body in bytes; at most 4 MiB
 	BodyTimeout time.Duration   // limits the time to read a body
 
-	// Check checks the headers of a POST request, before the Server reads the request's body. It returns a function
-	// that checks the body. If the request is not from the platform, Check or the returned function returns a
-	// *Refusal.
+	// Check checks the headers of a POST request, before the Server reads the request's body. Check returns a
+	// function that checks the body. If the request is not from the platform, Check or the returned function returns
+	// a *Refusal.
 	Check func(*http.Request) (body func([]byte) error, err error)
 	// Answer handles a checked POST request. The Server sends the response after Answer has returned, because a
 	// platform does not repeat a request after a successful response. If Answer fails, the response asks the platform
@@ -71,7 +71,7 @@ func Text(text string) Reply {
 	return Reply{ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 }
 
-// SameSecret compares two secrets in constant time. It returns false if want is empty.
+// SameSecret compares two secrets in constant time. SameSecret returns false if want is empty.
 func SameSecret(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && want != ""
@@ -87,9 +87,9 @@ type serverRun struct {
 	refused  rate.Sometimes      // limits the log's warnings about refused requests
 }
 
-// Serve answers requests until ctx ends or Answer fails, and returns the error of ctx or of Answer. It fails with a
-// *chat.SendError of kind Temporary if it can't listen. Before Serve returns, it waits until all running requests are
-// answered.
+// Serve answers requests until ctx ends or Answer fails, and returns the error of ctx or of Answer. Serve fails with
+// a *chat.SendError of kind Temporary if it can't listen. Before Serve returns, it waits until all running requests
+// are answered.
 func (s Server) Serve(ctx context.Context) error {
 	l, err := s.Listener(ctx)
 	if err != nil {
