@@ -30,8 +30,8 @@ type Endpoint struct {
 }
 
 const (
-	// aliveTime is the maximum duration of a check for hanging parts. aliveFor is how long its result is used again:
-	// each check writes to the disk, and anybody may request one.
+	// aliveTime is the maximum duration of a check for hanging parts. aliveFor is how long the result of a check is
+	// used again: each check writes to the disk, and anybody may request a check.
 	aliveTime = 5 * time.Second
 	aliveFor  = time.Second
 )

@@ -20,8 +20,8 @@ type Options struct {
 	Listen  string // host:port
 	Token   string // empty: requests need no token
 	Metrics http.Handler
-	// Alive returns an error that lists the parts of the daemon that hang. The server never calls it twice at the same
-	// time, nor twice within aliveFor.
+	// Alive returns an error that lists the parts of the daemon that hang. The server never calls Alive twice at the
+	// same time, nor twice within aliveFor.
 	Alive func(context.Context) error
 	Ready func() Readiness
 	// Status returns the content of the status page. Status is called each time the page is rendered.

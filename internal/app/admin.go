@@ -54,8 +54,8 @@ func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseC
 // operator is stored as the approver if a command on this machine admits a person.
 const operator = "operator"
 
-// operations are the actions of an operator. A *localAdmin executes them in this process. A remote lets the daemon
-// execute them.
+// operations are the actions of an operator. A *localAdmin executes the actions in this process. A remote lets the
+// daemon execute the actions.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)

@@ -78,8 +78,9 @@ type toolServer struct {
 	stop    func() // nil: the server is not running yet
 }
 
-// newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration, it is
-// reused. A new answerer shares those MCP servers of the old one whose configuration is unchanged. before may be nil.
+// newAnswerer returns an answerer for a configuration. If the answerer in before has the same configuration,
+// newAnswerer returns that answerer. A new answerer shares those MCP servers of the old one whose configuration is
+// unchanged. before may be nil.
 func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
 	of := answererConfigOf(c)
 	if before != nil && reflect.DeepEqual(before.answerer.config, of) {

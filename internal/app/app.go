@@ -169,7 +169,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// These goroutines end when ctx ends. If the gateway fails to start, they end before that.
+	// These goroutines end when ctx ends. If the gateway fails to start, these goroutines end before ctx.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {
@@ -233,7 +233,7 @@ func (a *App) end() error {
 }
 
 // start runs a function in a goroutine. The function must return when its context ends: because ctx ends, stop is
-// called, or the daemon stops. The daemon then waits for the goroutine.
+// called, or the daemon stops. When the daemon stops, it waits for the goroutine.
 func (a *App) start(ctx context.Context, name string, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -259,7 +259,8 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close releases everything that New acquired. Run calls it, so it is only for an App that does not run.
+// Close releases everything that New acquired. Run calls Close itself, so callers need Close only for an App that does
+// not run.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
@@ -305,8 +306,8 @@ func (a *App) newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbo
 	return observedRunner{asks, a.metrics}, nil
 }
 
-// newModel returns a model that is called through the API of its provider. If summaries is true, it requests summaries
-// of the model's reasoning.
+// newModel returns a model that is called through the API of its provider. If summaries is true, the model is asked
+// for summaries of its reasoning.
 func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	headers := make(map[string]string, len(m.Headers))
 	for name, value := range m.Headers {

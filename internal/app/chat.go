@@ -137,8 +137,8 @@ func reconnect(ctx context.Context, env config.Env, hello terminal.Hello) (*term
 	return terminal.Attach(conn, hello)
 }
 
-// connect returns a connection to a hub. If a daemon uses the store, it is the daemon's hub. If no daemon uses the
-// store, connect starts a gateway with a hub in this process.
+// connect returns a connection to a hub. If a daemon uses the store, connect uses the daemon's hub. If no daemon uses
+// the store, connect starts a gateway with a hub in this process.
 func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
@@ -147,8 +147,8 @@ func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *o
 	return conn, l, err
 }
 
-// attachToDaemon connects to the daemon that uses the store. locked is the error with which opening the store failed
-// because a daemon uses it, or nil. If locked is nil and no daemon can be reached, attachToDaemon fails with
+// attachToDaemon connects to the daemon that uses the store. locked is nil, or the error with which opening the store
+// failed because a daemon uses the store. If locked is nil and no daemon can be reached, attachToDaemon fails with
 // errNoSocket.
 func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
 	dir, err := stateDir(env)
@@ -216,8 +216,8 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 const maxLines = 4
 
 // lastLines returns the last messages of a terminal session, as people saw them. lastLines leaves out the results of
-// tools. If the model called tools, lastLines joins what it wrote before, between and after the calls into one answer.
-// Messages that people wrote meanwhile follow this answer.
+// tools. If the model called tools, lastLines joins the texts that the model wrote before, between and after the calls
+// into one answer. Messages that people wrote meanwhile follow the joined answer.
 func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
 	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
 	if err != nil {

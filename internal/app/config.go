@@ -6,7 +6,7 @@ import (
 )
 
 // LoadConfig finds, reads and validates the configuration. If the configuration has errors, the returned error
-// contains all of them.
+// contains all errors.
 func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	path, err := config.Find(explicit, env)
 	if err != nil {

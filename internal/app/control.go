@@ -18,7 +18,8 @@ import (
 )
 
 // errNotRoot means that a user other than root has passed a configuration to the daemon. If the daemon's user could
-// pass one too, programs that run as this user, such as MCP servers, could replace the configuration.
+// pass a configuration too, programs that run as this user, such as MCP servers, could replace the daemon's
+// configuration.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
 // peerKey is the context key of the Unix user who has opened the connection.
@@ -53,7 +54,7 @@ const (
 
 const (
 	// controlHost is the host name in requests to the control socket. HTTP requires a host name, but nothing depends
-	// on it.
+	// on the value of controlHost.
 	controlHost = "telex"
 	// controlProtocol is the protocol to which a connection of pathChat is upgraded.
 	controlProtocol = "telex-terminal"
@@ -102,7 +103,7 @@ type control struct {
 }
 
 // start creates the socket at path and serves it until end is called. end cancels running requests and waits for them.
-// If the socket can't be created, start only logs this, because the daemon can answer people without the socket.
+// If the socket can't be created, start only logs the error, because the daemon can answer people without the socket.
 func (c *control) start(ctx context.Context, path string) (end func()) {
 	l, err := listenControl(path)
 	if err != nil {
@@ -240,8 +241,8 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upgrade sends the response after which the connection uses the terminal's protocol. The client must not send
-// anything before this response.
+// upgrade sends the response after which the connection uses the terminal's protocol. The client must wait for the
+// response before it sends anything.
 func (c *control) upgrade(conn net.Conn, buffered *bufio.ReadWriter) error {
 	if buffered.Reader.Buffered() > 0 {
 		return errors.New("the client spoke before it was answered")

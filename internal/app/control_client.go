@@ -19,8 +19,8 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls use with the operations of an operator. If a daemon uses the store, the daemon executes them. If there
-// is no daemon, this process opens the store and executes them.
+// operate calls use with the operations of an operator. If a daemon uses the store, the daemon executes the
+// operations. If there is no daemon, this process opens the store and executes the operations.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
@@ -57,8 +57,8 @@ func withDaemon(ctx context.Context, env config.Env, use func(operations) error)
 	return at, true, use(remote{conn})
 }
 
-// operateReadOnly is like operate, but for actions that only read. If there is no daemon, it creates no file and takes
-// no lock.
+// operateReadOnly is like operate, but for actions that only read. If there is no daemon, operateReadOnly creates no
+// file and takes no lock.
 func operateReadOnly(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
@@ -216,8 +216,8 @@ func refusal(resp *http.Response) error {
 	return RefusedError{t.Error}
 }
 
-// terminal upgrades the connection to the terminal's protocol and returns it. If the upgrade fails, it closes the
-// connection.
+// terminal upgrades the connection to the terminal's protocol and returns it. If the upgrade fails, terminal closes
+// the connection.
 func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, http.MethodPost, pathChat, nil, http.Header{"Connection": {"Upgrade"}, "Upgrade": {controlProtocol}})

@@ -85,8 +85,8 @@ func runtimeDir(env config.Env, state string) string {
 	return state
 }
 
-// socketPlaces returns all paths at which the daemon may have created its socket. There are several, because the
-// environment of the daemon may differ from that of this process. state is the daemon's state directory.
+// socketPlaces returns all paths at which the daemon may have created its socket. Several paths are possible, because
+// the environment of the daemon may differ from that of this process. state is the daemon's state directory.
 func socketPlaces(env config.Env, state string) ([]string, error) {
 	name, err := socketName(state)
 	if err != nil {
@@ -107,7 +107,7 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 var errNoSocket = errors.New("no daemon listens")
 
 // withShortPath calls use with a path that is short enough for a socket. If path is too long, withShortPath names the
-// directory by an open file descriptor, on systems that support this.
+// directory by an open file descriptor, if the system supports such names.
 func withShortPath(path string, use func(string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
@@ -124,9 +124,9 @@ func withShortPath(path string, use func(string) error) error {
 	return use(filepath.Join(short, filepath.Base(path)))
 }
 
-// listenControl creates the socket at path, with access only for its owner. If the path exists, it is a socket of a
-// daemon that has ended, because this process has locked the store; listenControl replaces it. The caller must delete
-// the socket.
+// listenControl creates the socket at path, with access only for its owner. This process has locked the store, so a
+// socket that exists at path belongs to a daemon that has ended. listenControl replaces such a socket. The caller must
+// delete the socket.
 func listenControl(path string) (l *net.UnixListener, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

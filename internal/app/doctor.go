@@ -57,7 +57,7 @@ type DoctorOptions struct {
 // Doctor checks everything that the daemon needs, and writes the results with the fix of each problem. Doctor changes
 // nothing. Doctor asks each model a short question, which costs a few tokens, and requests the bot's account from each
 // platform. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration
-// is invalid, it returns the configuration's errors.
+// is invalid, Doctor returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport
@@ -141,7 +141,7 @@ func (d *doctor) remote(ctx context.Context, c *config.Config) []finding {
 	return append(found, d.clock())
 }
 
-// findings writes the findings. Below each problem, it writes how to fix it.
+// findings writes the findings. Below each problem, findings writes how to fix the problem.
 func (o Output) findings(found []finding) error {
 	if o.JSON {
 		return o.json(found)

@@ -27,8 +27,8 @@ func (d *doctor) machine(ctx context.Context) []finding {
 	return append(found, d.service(ctx, dir)...)
 }
 
-// SQLite's write-ahead log grows by 4 MiB at a time. If there is less space than lowSpace, there may soon be too
-// little space for this. If there is less than noSpace, there may be too little already.
+// SQLite's write-ahead log grows by 4 MiB at a time. If the disk has less free space than lowSpace, the log may soon
+// be unable to grow. If the disk has less free space than noSpace, the log may already be unable to grow.
 const (
 	lowSpace = 200 << 20
 	noSpace  = 16 << 20
@@ -180,8 +180,8 @@ func unitState(ctx context.Context) map[string]string {
 	return state
 }
 
-// addresses checks whether a daemon could listen on the configured addresses. While a daemon runs, it checks nothing,
-// because the running daemon uses these addresses.
+// addresses checks whether a daemon could listen on the configured addresses. While a daemon runs, addresses checks
+// nothing, because the running daemon uses the configured addresses.
 func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []finding) {
 	dir, err := stateDir(d.env)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal/ui"
 )
 
-// LogLevel is the level of a log. A reload may change it.
+// LogLevel is the level of a log. A reload may change the level.
 type LogLevel struct{ slog.LevelVar }
 
 // Set sets the level to the configured one.
@@ -133,7 +133,8 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 	return journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
-// chatLogSize is a size in bytes. If chat.log is larger when a conversation begins, it is truncated.
+// chatLogSize is a size in bytes. If chat.log is larger than chatLogSize when a conversation begins, the file is
+// truncated.
 const chatLogSize = 1 << 20
 
 // NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the conversation

@@ -16,7 +16,7 @@ type observedModel struct {
 	to *metrics.Model
 }
 
-// observed returns a model that counts its requests. If there are no metrics, it returns m unchanged.
+// observed returns a model that counts its requests. If there are no metrics, observed returns m unchanged.
 func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	if by == nil {
 		return m

@@ -10,8 +10,8 @@ import (
 
 // releaseProgramPages makes the system remove pages of the program's file from memory. Most pages that only the start
 // uses, such as those of package initialization and of the store's migrations, are never used again. If the program
-// uses other pages, the system loads them again from its page cache. No data can be lost, because nothing writes to
-// these pages.
+// uses a removed page, the system loads the page again from its page cache. No data can be lost, because nothing
+// writes to the pages of the program's file.
 // https://man7.org/linux/man-pages/man2/madvise.2.html
 func releaseProgramPages() error {
 	program, err := os.Readlink("/proc/self/exe")

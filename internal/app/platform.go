@@ -102,7 +102,8 @@ type account interface {
 	Close()
 }
 
-// newAccount creates the adapter of an endpoint. The kind of the endpoint is valid, because config has checked it.
+// newAccount creates the adapter of an endpoint. newAccount need not check the endpoint's kind, because the package
+// config has already done so.
 func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:

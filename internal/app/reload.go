@@ -151,8 +151,8 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 	return done, nil
 }
 
-// load parses the passed configuration. If passed is nil, it reads the daemon's own file again. own reports which of
-// the two it was.
+// load parses the passed configuration. If passed is nil, load reads the daemon's own file again. own is true if load
+// has read the daemon's own file.
 func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error) {
 	switch {
 	case passed != nil:
@@ -166,7 +166,7 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens those addresses in next that are not in before. undo closes them again.
+// openNew opens those addresses in next that are not in before. undo closes the opened addresses again.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {

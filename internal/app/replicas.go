@@ -57,7 +57,7 @@ func (a *App) reserve(dir string) error {
 	return nil
 }
 
-// share prepares this daemon for a store that other daemons use too. If the store can't be shared, it does nothing.
+// share prepares this daemon for a store that other daemons use too. If the store can't be shared, share does nothing.
 func (a *App) share(kept keptStore, dir string) error {
 	shared, ok := kept.(gateway.Replicas)
 	if !ok {

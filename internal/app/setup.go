@@ -18,8 +18,8 @@ import (
 	"telex/internal/config"
 )
 
-// SetupOptions contains the inputs of Setup. Setup asks for each value that is missing. If Silent is set, it uses the
-// default instead.
+// SetupOptions contains the inputs of Setup. Setup asks for each value that is missing. If Silent is set, Setup uses
+// the default instead.
 type SetupOptions struct {
 	File      string // the configuration file to write; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string

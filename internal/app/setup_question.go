@@ -18,8 +18,8 @@ type question struct {
 	optional      bool
 }
 
-// ask returns the answer to a question. If the command line contains the answer, ask returns it. If the command line
-// contains no answer, ask asks the person, who accepts the default with an empty answer.
+// ask returns the answer to a question. If the command line contains the answer, ask returns this answer. If the
+// command line contains no answer, ask asks the person, who accepts the default with an empty answer.
 func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	if q.flagValue != "" {
 		return q.flagValue, nil

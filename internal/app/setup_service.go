@@ -20,8 +20,8 @@ import (
 
 const (
 	serviceConfig = "/etc/telex/config.yaml"
-	// unitFile and programFile are the paths at which setup installs the unit and the program. Packages install them
-	// in /usr/lib and /usr/bin.
+	// unitFile and programFile are the paths at which setup installs the unit and the program. Packages install the
+	// unit in /usr/lib and the program in /usr/bin.
 	unitFile    = "/etc/systemd/system/telex.service"
 	packageUnit = "/usr/lib/systemd/system/telex.service"
 	programFile = "/usr/local/bin/telex"

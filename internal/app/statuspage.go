@@ -137,7 +137,8 @@ func lastOf(text string, n int) string {
 	return "…" + string(runes[len(runes)-n:])
 }
 
-// remembered returns the data from the store. If the data is older than pastLifetime, it reads the store again.
+// remembered returns the data from the store. If the data is older than pastLifetime, remembered reads the store
+// again.
 func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()

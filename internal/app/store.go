@@ -40,7 +40,7 @@ type storeReader interface {
 // ErrDatabase means that a command supports only stores in a file, but the store is a database.
 var ErrDatabase = errors.New("the store is a PostgreSQL database")
 
-// location says where the store is. Commands of an operator use it.
+// location says where the store is. Commands of an operator use a location to open the store.
 type location struct {
 	dir string // the state directory, which also determines the path of the daemon's socket
 	dsn config.DSN
@@ -97,8 +97,8 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 }
 
 // write opens the store for writing and updates its schema. If the store is a file and a daemon uses it, write fails
-// with store.ErrLocked. If the store is a database, daemons may use it at the same time, and they get signals about
-// changes.
+// with store.ErrLocked. If the store is a database, daemons may use the database at the same time, and the daemons get
+// signals about changes.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
@@ -170,9 +170,9 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 // reconnectPause is the pause between two attempts to reach the database when the daemon starts.
 const reconnectPause = 2 * time.Second
 
-// openDatabase opens a store in a database. If daemon is true, it waits until the database can be reached. The
-// watchdog does not check the database, because restarting the daemon would not help, and each call to the database
-// has a time limit.
+// openDatabase opens a store in a database. If daemon is true, openDatabase waits until the database can be reached.
+// The watchdog does not check the database, because restarting the daemon would not help, and each call to the
+// database has a time limit.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")

@@ -111,8 +111,8 @@ func restoreDir(env config.Env) (string, error) {
 }
 
 // MigrateStore updates the schema of the store, as a daemon does when it starts. If the store is a file, no daemon may
-// use it. If the store is a database, daemons that can use the new schema continue to run. If a daemon runs that can't
-// use the new schema, MigrateStore fails with store.ErrLocked.
+// use the file. If the store is a database, daemons that can use the new schema continue to run. If a daemon runs that
+// can't use the new schema, MigrateStore fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 // minPing is the minimum time between two watchdog notifications.
 const minPing = 100 * time.Millisecond
 
-// supervisor sends messages to the service manager that has started this process. If systemd has not started it, the
-// messages go nowhere.
+// supervisor sends messages to the service manager that has started this process. If systemd has not started this
+// process, the messages go nowhere.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type supervisor struct{ log *slog.Logger }
 

@@ -12,8 +12,8 @@ import (
 // slowStep is how long a step of a teardown may take before it is logged.
 const slowStep = time.Second
 
-// teardown holds the steps that stop the daemon, each with a name. The steps run in reverse order, because a part may
-// use the parts that were added before it.
+// teardown holds the steps that stop the daemon, each with a name. The steps run in reverse order, because a part of
+// the daemon may use the parts whose steps were added earlier.
 type teardown struct {
 	log   *slog.Logger
 	mu    sync.Mutex

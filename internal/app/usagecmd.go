@@ -14,7 +14,7 @@ import (
 	"telex/internal/store"
 )
 
-// UsageOptions selects the usage to show. ParseUsage creates them.
+// UsageOptions selects the usage to show. ParseUsage creates UsageOptions.
 type UsageOptions struct {
 	since, until time.Time // range of time; since is zero for all stored usage
 	by           []store.UsageBy
@@ -26,7 +26,7 @@ func usageDimensions() []store.UsageBy {
 }
 
 // ParseUsage parses the options of telex usage. since is empty, a date, which means midnight in the machine's time
-// zone, or a duration before now. by lists the dimensions that define the rows; nil means all of them.
+// zone, or a duration before now. by lists the dimensions that define the rows; nil means all dimensions.
 func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) {
 	o := UsageOptions{until: now, by: usageDimensions()}
 	if since != "" {

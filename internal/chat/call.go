@@ -19,7 +19,7 @@ func (c Class) String() string {
 	return names[min(int(c), len(names)-1)]
 }
 
-// Call describes a call to a platform before it is made. From it, the budget decides when the call may be made.
+// Call describes a call to a platform before it is made. From a Call, the budget decides when the call may be made.
 type Call struct {
 	To      Target
 	Message MessageID // the message to change; empty for a create

@@ -8,7 +8,8 @@ import (
 // BeatEvery is the maximum time between two calls of Beat by a loop that does not hang.
 const BeatEvery = 30 * time.Second
 
-// Heartbeat stores when a loop last ran. The zero value of Heartbeat is ready for use. Several goroutines may use it.
+// Heartbeat stores when a loop last ran. The zero value of Heartbeat is ready for use. Several goroutines may use a
+// Heartbeat at the same time.
 type Heartbeat struct{ at atomic.Int64 }
 
 // Beat records that the loop runs.

@@ -65,7 +65,8 @@ func ParsePerson(s string) (Person, error) {
 	return Person{Endpoint: EndpointID(parts[0]), User: UserID(parts[2])}, nil
 }
 
-// Conversation identifies a chat, or a thread of a chat, on one endpoint. The bot answers its messages in order.
+// Conversation identifies a chat, or a thread of a chat, on one endpoint. The bot answers the messages of a
+// conversation in order.
 type Conversation struct {
 	Endpoint EndpointID
 	Chat     ChatID

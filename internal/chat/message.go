@@ -53,8 +53,8 @@ type Inbound struct {
 	Text   string // the whole text, without the mention of the bot
 	Origin Origin `json:",omitempty"` // who wrote Text
 	Author string `json:",omitempty"` // Origin Forwarded: the author of Text, for display; empty: unknown
-	// Quotes are the messages to which this message refers, oldest first. The sender replied to them, or asks about
-	// them.
+	// Quotes are the messages to which this message refers, oldest first. The sender replied to the quoted messages,
+	// or asks about them.
 	Quotes []Quote `json:",omitempty"`
 	// Command is the name of a command (Kind Command), in lower case and without a slash. If the platform has only one
 	// command, Command is empty, and Args begins with the name of a telex command or is a question.
@@ -71,9 +71,8 @@ type Inbound struct {
 	Attachments []Attachment
 	More        bool      // more messages that belong to this one probably follow: an album, a split text
 	At          time.Time // when the person sent it, by the platform's clock
-	// Missed means that the message was already waiting on the platform when the adapter connected. Only for such a
-	// message, the time on the platform counts as waiting time. For others, At is ignored, because the clocks may
-	// differ.
+	// Missed means that the message was already waiting on the platform when the adapter connected. The waiting time
+	// of a missed message begins at At. For other messages, At is ignored, because the clocks may differ.
 	Missed bool `json:",omitempty"`
 	// Unattended means that nobody can answer a question for approval while the model writes the reply.
 	Unattended bool `json:",omitempty"`
@@ -149,7 +148,7 @@ type Prompt struct {
 type Resume struct {
 	Cursor string   // cursor of the newest accepted message; empty: none
 	Places []Target // places where turns began recently, newest first; some platforms must be queried chat by chat
-	// Sent are the newest messages of the bot in the store. On some platforms, Find needs them.
+	// Sent are the newest messages of the bot in the store. On some platforms, Find needs Sent.
 	Sent []MessageRef
 	// Received are the newest messages of people in the store. Received is empty unless several processes share the
 	// store, because only then another process may have received messages.
@@ -182,15 +181,16 @@ type Outgoing struct {
 	Key     string    // idempotency key: the same for all attempts of one create
 	Preview bool      // this is not the final text; only the first preview may cause a notification
 
-	// LinkPreview is the URL for which the platform may show a preview. Usually it is empty, and then the platform
-	// must not open any URL in the text. A model could put data into a URL, and a preview would send the data to a
-	// server without a click. LinkPreview is set only if the asker typed every URL in the text. A platform that can't
-	// be restricted to one URL may then open all of them.
+	// LinkPreview is the URL for which the platform may show a preview. Usually LinkPreview is empty, and then the
+	// platform must not open any URL in the text. A model could put data into a URL, and a preview would send the data
+	// to a server without a click. LinkPreview is set only if the asker typed every URL in the text. A platform that
+	// can't be restricted to one URL may then open all URLs in the text.
 	LinkPreview string
 	Actions     []Action // buttons; if there are none, an edit removes the message's buttons
 }
 
-// File is a file that is sent as a separate message. The Text of the Outgoing that is passed with it is the caption.
+// File is a file that is sent as a separate message. The Text of the Outgoing that is passed with a File is the
+// caption.
 type File struct {
 	Name      string // with an extension, without a path
 	MediaType string

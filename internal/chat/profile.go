@@ -3,7 +3,7 @@ package chat
 import "time"
 
 // Capabilities says what an adapter can do on its platform. If a flag is set, the adapter must implement the optional
-// interface of the same subject. The gateway checks this once, at the start.
+// interface of the same subject. The gateway checks the interfaces once, at the start.
 type Capabilities struct {
 	Edit      bool
 	Delete    bool

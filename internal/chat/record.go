@@ -117,7 +117,7 @@ func Remember(known []Fact, text string, most int) Remembered {
 // IsNew reports whether the caller stores the text.
 func (r Remembered) IsNew() bool { return !r.Known && !r.Full }
 
-// Decision is the result of a turn. The store writes it in one transaction, before the reply is made final.
+// Decision is the result of a turn. The store writes a Decision in one transaction, before the reply is made final.
 type Decision struct {
 	Ending []byte // how the reply must end; the gateway reads it after a restart
 	Growth
@@ -128,8 +128,8 @@ type Decision struct {
 type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // what the turn used, with one element for each model
-	// Undecided is the usage that the turn's Decision contained. The store counts it only if it has not stored that
-	// Decision, so that no usage is counted twice.
+	// Undecided is the usage that the turn's Decision contained. The store counts Undecided only if the store has no
+	// Decision of the turn, so that no usage is counted twice.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary does not change
 }
@@ -145,7 +145,7 @@ type Exchange struct {
 	Response     *Response // nil: clients can't refer to it later
 }
 
-// Response is an answer of the API server. The client may refer to it in later requests.
+// Response is an answer of the API server. The client may refer to the response in later requests.
 type Response struct {
 	ID       string
 	Previous string // id of the previous response in the conversation; empty: this is the first one

@@ -22,7 +22,8 @@ type APIServer struct {
 	SessionsByUser bool `yaml:"sessions_by_user"`
 }
 
-// APIKey is a client's key for the API server, with the client's limits. In the file, it is a mapping or only the key.
+// APIKey is a client's key for the API server, with the client's limits. In config.yaml, an APIKey is a mapping or
+// only the key.
 type APIKey struct {
 	Secret         `yaml:"key" required:"true"`
 	Name           string `yaml:"name"`                                      // client's name in logs and in the usage; if it is not set, it is generated from the key

@@ -22,7 +22,8 @@ type Config struct {
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
 
-	// Warnings describes possible mistakes, each as "file:line:column: sentence". The daemon starts in spite of them.
+	// Warnings describes possible mistakes, each as "file:line:column: sentence". The daemon starts in spite of
+	// warnings.
 	Warnings []string `yaml:"-"`
 
 	file         string

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// These expressions match the formats of credentials that the platforms document. With them, telex reports a value
-// that was pasted into the wrong key. Whether a token is valid, only the platform can say.
+// These expressions match the formats of credentials that the platforms document. With these expressions, telex
+// reports a value that was pasted into the wrong key. Whether a token is valid, only the platform can say.
 var (
 	// telegramToken matches a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)

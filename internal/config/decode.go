@@ -231,7 +231,7 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt returns the valid keys of the struct v. Hints about unknown keys suggest them.
+// keysAt returns the valid keys of the struct v. Hints about unknown keys suggest valid keys.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {

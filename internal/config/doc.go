@@ -1,5 +1,6 @@
 // Package config reads telex's configuration. The package combines one YAML file, the environment and secret files
-// into one validated [Config]. If there are errors, it returns all of them, each with file, line, column and a hint.
+// into one validated [Config]. If there are errors, the package returns all errors, each with file, line, column and a
+// hint.
 //
 // The struct types of this package and their tags are the only description of the schema:
 //

@@ -58,7 +58,8 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 // Parse parses the text of a configuration file. Errors show name as the file's name; relative paths of secret files
 // start at its directory. Parse reports all errors at once, as an [Errors].
 //
-// Parse accepts a configuration without platforms, because some commands need none; [Config.CheckRun] reports it.
+// Parse accepts a configuration without platforms, because some commands need no platform; [Config.CheckRun] reports
+// missing platforms.
 func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
 
 // parse is like Parse, but takes the secret files from passed, by name. If passed is nil, parse reads the files.

@@ -23,7 +23,7 @@ func (m *Model) setDefaults() {
 }
 
 // Transcription configures the model that transcribes voice messages. If Model is empty, voice messages are not
-// transcribed. If base_url is not set, it uses the base_url and key of the first model.
+// transcribed. If base_url is not set, transcription uses the base_url and key of the first model.
 type Transcription struct {
 	Model   string `yaml:"model"`
 	BaseURL string `yaml:"base_url"`

@@ -35,7 +35,8 @@ const minSecretValue = 16
 // redactor removes secrets from texts and collects the removed secrets.
 type redactor struct{ found []string }
 
-// Secrets returns the secrets that the server's arguments and URL contain literally. Logs and errors must mask them.
+// Secrets returns the secrets that the server's arguments and URL contain literally. Logs and errors must mask these
+// secrets.
 func (s MCPServer) Secrets() []Secret {
 	var r redactor
 	r.server(s)
@@ -78,7 +79,7 @@ func (r *redactor) args(args []string) []string {
 	return out
 }
 
-// text redacts URLs in a text. Outside of URLs, it redacts values with secret names, and tokens.
+// text redacts URLs in a text. Outside of URLs, text redacts values with secret names, and tokens.
 func (r *redactor) text(text string) string {
 	var out strings.Builder
 	end := 0

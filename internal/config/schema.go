@@ -59,7 +59,7 @@ func keysOfStruct[T any]() []string {
 // valueOf returns the settable value to which pointer points.
 func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
 
-// inBounds reports whether x is within the tags' bounds. bounds describes them for an error message.
+// inBounds reports whether x is within the tags' bounds. bounds describes the bounds for an error message.
 func (t tags) inBounds(x float64) (ok bool, bounds string) {
 	// Ignore the errors: the tags are constants of this package, and a test parses each of them.
 	low, errLow := strconv.ParseFloat(t.min, 64)

@@ -96,8 +96,8 @@ type StreamingSettings struct {
 
 // Streaming returns the settings of an endpoint. If no edit interval is configured, the settings contain
 // kindDefaultInterval, the platform's default. Three settings can decide whether the endpoint streams:
-// streaming.<endpoint>, the environment variable TELEX_STREAMING_ENABLED and streaming.enabled. The first of them that
-// is set decides. If the transport is off, the endpoint never streams.
+// streaming.<endpoint>, the environment variable TELEX_STREAMING_ENABLED and streaming.enabled. The first of these
+// settings that is set decides. If the transport is off, the endpoint never streams.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
 	if endpoint == TerminalEndpoint && s.CLI != nil {

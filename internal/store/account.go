@@ -35,7 +35,7 @@ type Account struct {
 	Total chat.Used // a turn that is in several rows counts once in Turns
 }
 
-// AccountRow is the usage of one group. A field is zero if usage is not grouped by it.
+// AccountRow is the usage of one group. A field is zero if usage is not grouped by this property.
 type AccountRow struct {
 	Day          string // as 2006-01-02
 	Person       chat.Person

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// checkpointEvery is the number of calls after which the checkpointer moves the write-ahead log into the file. The
-	// log has about 1000 pages then.
+	// checkpointEvery is the number of calls after which the checkpointer moves the write-ahead log into the file.
+	// After so many calls, the log has about 1000 pages.
 	checkpointEvery = 256
 	// reuseEvery applies only if the disk is full. reuseEvery is the number of calls after which the writer itself
 	// moves the write-ahead log into the file.
@@ -18,7 +18,7 @@ const (
 	// write-ahead log would never become empty while writes follow one another.
 	forceAfter = 4 * checkpointEvery
 	// eraseForce is how long the checkpointer waits for a pause in the writes when deleted data must be erased. After
-	// this time, it makes the writer pause.
+	// eraseForce, the checkpointer makes the writer pause.
 	eraseForce = 2 * time.Second
 	// eraseWait is the maximum time for which a call that deletes data waits until the deleted data is unreadable.
 	eraseWait = time.Second
@@ -41,8 +41,8 @@ const (
 // checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The log
 // contains old versions of pages, so deleted data is unreadable only after the log has been emptied. The log can't be
 // emptied while a backup or another reader uses an older state of the file, or while the writer is busy. If emptying
-// the log fails, the checkpointer tries again. The checkpointer never lets the writer wait for a reader. But if the
-// writer stays busy for too long, the checkpointer makes it pause.
+// the log fails, the checkpointer tries again. The checkpointer never lets the writer wait for a reader. If the writer
+// stays busy for too long, the checkpointer makes the writer pause.
 type checkpointer struct {
 	writer    *writer
 	conn      *connection // nil until it is needed
@@ -124,8 +124,8 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// runUntilEmpty tries to empty the log, again and again if deleted data must be erased. If nothing must be erased, it
-// tries once to let SQLite reuse the log from its beginning.
+// runUntilEmpty tries to empty the log, again and again if deleted data must be erased. If nothing must be erased,
+// runUntilEmpty tries once to let SQLite reuse the log from its beginning.
 func (c *checkpointer) runUntilEmpty() {
 	log := c.writer.reader.log
 	began, pause, late, failed := time.Now(), firstPause, false, false

@@ -6,7 +6,8 @@ import (
 	"errors"
 )
 
-// connection is a connection to the database file, with its prepared statements. Only one goroutine may use it.
+// connection is a connection to the database file, with its prepared statements. Only one goroutine may use a
+// connection.
 type connection struct {
 	db    *sql.DB
 	conn  *sql.Conn
@@ -47,7 +48,7 @@ func (c *connection) ExecContext(ctx context.Context, query string, args ...any)
 	return s.ExecContext(context.WithoutCancel(ctx), args...)
 }
 
-// QueryContext implements statements. Like ExecContext, it does not watch ctx.
+// QueryContext implements statements. Like ExecContext, QueryContext does not watch ctx.
 func (c *connection) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {

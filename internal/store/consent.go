@@ -7,8 +7,8 @@ import (
 )
 
 // Consent stores a permanent approval: from now on, the tool may run without a question when this person asks in this
-// conversation. Forget deletes the approvals of everybody in the conversation. Erase and DeletePerson delete those of
-// a person.
+// conversation. Forget deletes the approvals of everybody in the conversation. Erase and DeletePerson delete the
+// approvals of a person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.ensure(c), u, tool) })
 }

@@ -73,8 +73,8 @@ func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (b
 	})
 }
 
-// moveConversation renames the conversation in row id. If another row already has the new name, it moves all data to
-// that row.
+// moveConversation renames the conversation in row id. If another row already has the new name, moveConversation moves
+// all data to that row.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	var owner int64
 	taken := t.first([]any{&owner}, findConversation, to.Endpoint, to.Chat, to.Thread)

@@ -94,8 +94,8 @@ func (s *Store) create(ctx context.Context) error {
 	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
-	// Create the database in WAL mode. Converting it later would be a separate transaction. If the process died during
-	// the conversion, it would leave a journal that only a writer can roll back.
+	// Create the database in WAL mode. Converting the database later would be a separate transaction. If the process
+	// died during the conversion, the store would have a journal that only a writer can roll back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
 		return err
@@ -115,8 +115,8 @@ func (s *Store) create(ctx context.Context) error {
 }
 
 // rollBack undoes a transaction that a crashed process has left unfinished in a store that is not in WAL mode. Only a
-// restored backup is not in WAL mode, until its first start. The connections of inspect are read-only, so they can't
-// undo the transaction. rollBack changes the file only if it belongs to telex.
+// restored backup is not in WAL mode, until its first start. The connections of inspect are read-only, so inspect
+// can't undo the transaction. rollBack changes the file only if it belongs to telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -207,8 +207,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 }
 
 // atRest reports whether no process uses the file, so that a reader can ignore the write-ahead log and its index. If a
-// reader did not ignore them, SQLite would create these two files and leave them behind. Only OpenReadOnly uses
-// atRest.
+// reader did not ignore the two files, SQLite would create them and leave them behind. Only OpenReadOnly uses atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false

@@ -115,8 +115,8 @@ type MessageRow struct {
 	Body   []byte
 }
 
-// Decode decodes the message from its body. If decoding fails, it logs the error and returns false. The caller then
-// skips this message, so that it does not block other messages.
+// Decode decodes the message from its body. If decoding fails, Decode logs the error and returns false. The caller
+// then skips this message, so that it does not block other messages.
 func (m *MessageRow) Decode(log *slog.Logger) bool {
 	if err := json.Unmarshal(m.Body, &m.Message); err != nil {
 		log.Error("accepted message can't be read", slog.Int64("row", m.Row),

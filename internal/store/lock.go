@@ -42,7 +42,8 @@ func takeLock(path, held string) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{file: f}
-	// The process id is only information for people. The lock works without it, for example on a full disk.
+	// The process id is only information for people. The lock works without the process id, for example on a full
+	// disk.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}

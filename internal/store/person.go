@@ -10,8 +10,8 @@ import (
 // Erase deletes a person's data in a conversation: the entries of turns that the person asked, the summary, and the
 // person's permanent approvals. Erase also deletes entries that schema 4 and older stored without a person. Erase
 // fences the person's running turns, so that they can no longer decide. Summarized entries of other people become part
-// of the history again. For their running turns, the store no longer accepts a summary. Erase keeps usage, so that
-// nobody can evade a limit by erasing data. Erase returns the number of deleted entries.
+// of the history again. For running turns of other people, the store no longer accepts a summary. Erase keeps usage,
+// so that nobody can evade a limit by erasing data. Erase returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.ensure(c), u) })
 }
@@ -41,8 +41,8 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is like erase, but also deletes the person's id. If only this person used the conversation, it deletes
-// the whole conversation, except for the ids of messages, which stay for a week.
+// erasePerson is like erase, but also deletes the person's id. If only this person used the conversation, erasePerson
+// deletes the whole conversation, except for the ids of messages, which stay for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var found int64
 	own := t.first([]any{&found}, findOwn, conversation, p.User, p.User, p.User, p.User, p.User)

@@ -30,8 +30,8 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id`
 
-	// findOwn returns the conversation if only one person used it. This is so if the chat's id is the person's id, or
-	// if nobody else asked there and the chat is not known to be a group.
+	// findOwn returns the conversation if only one person used it. A chat whose id is the person's id is used by this
+	// person only. The same holds for a chat in which nobody else asked, unless the chat is known to be a group.
 	findOwn = `
 SELECT c.id FROM conversation c
 WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
@@ -242,7 +242,7 @@ ORDER BY scope, ops, chat, thread, message`
 )
 
 // The queries of a sweep. A query whose name begins with list returns expired rows, at most as many as its last
-// argument says. The query below it deletes one of these rows if the row is still expired.
+// argument says. The query below each list query deletes one of the listed rows if the row is still expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`

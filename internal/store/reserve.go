@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// reserveSize is the size of the reserve file in bytes. Many simultaneous answers need less space than this until they
-// end, because SQLite reuses the space of the write-ahead log.
+// reserveSize is the size of the reserve file in bytes. Many simultaneous answers need less space than reserveSize
+// until they end, because SQLite reuses the space of the write-ahead log.
 const reserveSize = 8 << 20
 
 // keepEvery is the time between two attempts to create the reserve file again. Each attempt on a full disk uses the
@@ -56,8 +56,8 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep creates the reserve file if it is missing. keep returns an error if the disk has no space for the file. Between
-// two attempts, keep waits for at least keepEvery; meanwhile it returns the last error.
+// keep creates the reserve file if it is missing. keep returns an error if the disk has no space for the file. keep
+// makes at most one attempt in keepEvery. Between two attempts, keep returns the last error.
 func (r *reserve) keep() error {
 	switch {
 	case r.exists:

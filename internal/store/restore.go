@@ -103,7 +103,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 }
 
 // keep gives the old store a second name. keep first moves the write-ahead log into the database file. If the store is
-// too damaged for this, keep keeps the log beside the file, under the name that SQLite expects.
+// too damaged to move the log, keep keeps the log beside the file, under the name that SQLite expects.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))

@@ -24,9 +24,9 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 }
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
-// such turn, the list is empty. Schema 4 and older stored no turn with an entry; there, each message of a user begins
-// a turn. Running turns may have read the deleted entries, so the store no longer accepts their summaries. In the same
-// transaction, Undo begins the turn says, unless the id of says is empty.
+// such turn, the list is empty. Schema 4 and older stored no turn with an entry. Among such entries, each message of a
+// user begins a turn. Running turns may have read the deleted entries, so the store no longer accepts their summaries.
+// In the same transaction, Undo begins the turn says, unless the id of says is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
@@ -46,8 +46,8 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	})
 }
 
-// newestTurn returns the entries of the turn that added the last entry. Entries of another turn may be between them,
-// because several turns of a conversation may run at the same time.
+// newestTurn returns the entries of the turn that added the last entry. Entries of another turn may be between the
+// returned entries, because several turns of a conversation may run at the same time.
 func newestTurn(entries []chat.Entry) []chat.Entry {
 	turn := entries[len(entries)-1].Turn
 	if turn != "" {

@@ -22,8 +22,8 @@ const (
 	applicationID = 0x74656c78
 	// readers is the maximum number of concurrent checks and backups.
 	readers = 4
-	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check can
-	// hold it.
+	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check of
+	// another process can hold this lock.
 	busyTimeout = "busy_timeout(10000)"
 	// fullSync makes SQLite sync the write-ahead log at each commit, and the file at each checkpoint.
 	fullSync = "synchronous(FULL)"
@@ -38,7 +38,7 @@ const (
 // synchronous=FULL, SQLite syncs the log at each commit, so acknowledged messages survive a power loss. With
 // synchronous=NORMAL, the last commits could be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the
 // platform would not send those messages again. The sync takes nearly all the time of a write; see the benchmark.
-// secure_delete overwrites deleted data, even on freed pages, because /forget must really erase it.
+// secure_delete overwrites deleted data, even on freed pages, because /forget must really erase the data.
 func openWriter(path, journal string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw",
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))

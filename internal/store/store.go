@@ -22,7 +22,7 @@ type Options struct {
 
 // Store is an open store. The methods of Store are safe for concurrent use. Each method runs one transaction, whose
 // data is on disk when the method returns without an error. Goroutines of the Store run the transactions. Close stops
-// them.
+// these goroutines.
 type Store struct {
 	*Reader
 	lock *lock

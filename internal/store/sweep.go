@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// KeyLife is how long the ids of finished messages, and of the messages that answered them, stay stored. A repeated
-// delivery is recognized by these ids. Telegram repeats updates for 24 hours
+// KeyLife is how long the ids of finished messages, and of the messages that answered them, stay stored. By these ids,
+// the store recognizes messages that a platform delivers again. Telegram repeats updates for 24 hours
 // (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
 const KeyLife = 7*24*time.Hour + time.Hour
 
@@ -32,7 +32,7 @@ type Swept struct {
 // retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
 // conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
-// Sweep uses small transactions, so that other calls can write between them. After each transaction, it waits until
+// Sweep uses small transactions, so that other calls can write between them. After each transaction, Sweep waits until
 // the write-ahead log is empty, and then pauses for as long as the transaction took. If a transaction fails, Sweep
 // returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
@@ -101,7 +101,8 @@ func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any
 	return ids, found, err
 }
 
-// sweepRows deletes the listed rows in one transaction. In the same transaction, it runs the steps that need no list.
+// sweepRows deletes the listed rows in one transaction. In the same transaction, sweepRows runs the steps that need no
+// list.
 func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (deleted int64, err error) {
 	counts := make([]int64, len(steps))
 	err = s.erase(ctx, "sweep", func(t *tx) {
@@ -125,7 +126,7 @@ func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (
 	return deleted, nil
 }
 
-// pause waits for d. If ctx ends earlier, pause returns its error.
+// pause waits for d. If ctx ends earlier, pause returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

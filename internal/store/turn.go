@@ -14,7 +14,7 @@ const Released chat.TurnState = "released"
 // Begin stores that a turn begins to answer messages. Begin must be called before any message of the turn is sent. A
 // turn with an ending is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several
 // turns of a conversation may run at the same time, such as the answer to a command and that of the model. If another
-// turn already has some of the messages, these now belong to the new turn only.
+// turn already has some of the messages, these messages now belong only to the new turn.
 //
 // An unfinished turn can begin again under the same id. When a turn begins again, Begin only counts the run, for the
 // turn and for each of its messages, and ignores the other fields of t. Begin fails with ErrFenced for a turn that is
@@ -39,8 +39,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers under the chat's newest id. There, another message has the id of the asker's message, so the
-	// answer must not refer to it.
+	// The turn answers under the chat's newest id. Under the newest id, another message has the id of the asker's
+	// message, so the answer must not refer to the asker's message.
 	old := turn.Conversation.Chat
 	if now := t.currentChat(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -95,9 +95,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 }
 
 // End marks a turn and its messages as finished. End deletes the texts of the messages and of the reply, and keeps the
-// ids for some time. In the same transaction, it adds the turn's growth to the session. If the session was reset while
-// the turn ran, End adds only the usage and returns no error. End then also makes the turn's texts unreadable in the
-// store's files. Ending an ended turn changes nothing.
+// ids for some time. In the same transaction, End adds the turn's growth to the session. If the session was reset
+// while the turn ran, End adds only the usage and returns no error. End then also makes the turn's texts unreadable in
+// the store's files. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {

@@ -18,8 +18,8 @@ type statements interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// tx is one transaction. All its statements use the same time. After the first error, the methods of tx do nothing and
-// return zero values, and the transaction fails with this error.
+// tx is one transaction. All statements of a tx use the same time. After the first error, the methods of tx do nothing
+// and return zero values, and the transaction fails with this error.
 type tx struct {
 	on  statements
 	ctx context.Context //nolint:containedctx // of the call
@@ -41,8 +41,8 @@ func (s *Store) write(ctx context.Context, kind string, c *call) error {
 	return err
 }
 
-// erase is like update, but also makes the deleted data unreadable in the store's files. If a reader prevents this,
-// erase returns after eraseWait. The checkpointer then keeps trying, and logs a delay of more than eraseLate.
+// erase is like update, but also makes the deleted data unreadable in the store's files. If a reader prevents the
+// erasure, erase returns after eraseWait. The checkpointer then keeps trying, and logs a delay of more than eraseLate.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	c := &call{do: do, erases: true}
 	if err := s.write(ctx, "erase", c); err != nil {
@@ -90,7 +90,7 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 }
 
 // resultOf calls run, which is view, update or a similar function, with do, and returns the result of do. After an
-// error, it returns the zero value.
+// error, resultOf returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {

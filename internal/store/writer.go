@@ -147,9 +147,9 @@ func (w *writer) collect(batch []*call) []*call {
 	return batch
 }
 
-// commitBatch commits the calls of a batch in one transaction. If the transaction fails, it commits each call in a
-// transaction of its own, so that one bad call does not fail the others. Calls are refused before the transaction
-// begins, because that check may take long: for a new message, it may first have to create the reserve file.
+// commitBatch commits the calls of a batch in one transaction. If the transaction fails, commitBatch commits each call
+// in a transaction of its own, so that one bad call does not fail the others. Calls are refused before the transaction
+// begins, because the check may take long: for a new message, the check may have to create the reserve file.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)
@@ -250,8 +250,8 @@ func (w *writer) commitAlone(c *call) error {
 	return err
 }
 
-// withLogReuse runs a transaction. If the disk is full, it makes SQLite reuse the write-ahead log from its beginning,
-// and runs the transaction again. withLogReuse may have to wait for a running checkpoint.
+// withLogReuse runs a transaction. If the disk is full, withLogReuse makes SQLite reuse the write-ahead log from its
+// beginning, and runs the transaction again. withLogReuse may have to wait for a running checkpoint.
 func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {

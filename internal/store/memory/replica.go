@@ -51,8 +51,8 @@ type gift struct {
 	call int64
 }
 
-// due reports whether the call of Take with this number must return the work to the replica to. That is so if the
-// replica has not got the work yet, or if it repeats the call.
+// due reports whether the call of Take with this number must return the work to the replica to. Take must return the
+// work if the replica has not got it yet, or if the replica repeats the call.
 func (g gift) due(to chat.ReplicaID, call int64) bool { return g.to != to || g.call == call }
 
 // Register implements gateway.Membership.
@@ -132,8 +132,8 @@ func (s *Store) signal(what chat.Signal) {
 	}
 }
 
-// signalOwner tells the owner of a chat that the chat has work. If the chat has no live owner, it tells all other
-// replicas.
+// signalOwner tells the owner of a chat that the chat has work. If the chat has no live owner, signalOwner tells all
+// other replicas.
 func (s *Store) signalOwner(o *ownership) {
 	if r := s.ownerOf(o); r != nil {
 		r.tell(chat.SignalWork)
@@ -240,7 +240,7 @@ func (s *Store) mayAccept(e chat.EndpointID) error {
 }
 
 // assign returns the ownership of a chat. If the chat has no live owner, the live replica with the fewest chats
-// becomes its owner. If several have the fewest, this process is preferred.
+// becomes its owner. If several replicas have the fewest chats, this process is preferred.
 func (s *Store) assign(p place) *ownership {
 	o := s.chats[p]
 	if s.self == 0 || s.ownerOf(o) != nil {

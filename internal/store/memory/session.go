@@ -94,7 +94,7 @@ func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (in
 }
 
 // erase deletes the entries of those people for whom theirs returns true, and the permanent approvals of u. If u is
-// empty, it deletes everybody's approvals. erase returns the number of deleted entries.
+// empty, erase deletes everybody's approvals. erase returns the number of deleted entries.
 func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserID) bool) int {
 	se := s.session(c)
 	before := len(se.history)

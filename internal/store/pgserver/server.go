@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// Password is the password of the database user telex. The server accepts connections without it.
+	// Password is the password of the database user telex. The server accepts connections without a password, too.
 	Password  = "pg-pass-not-shown"
 	superuser = "telex"
 	// patience is the maximum time that a server may take to start or to stop.
@@ -206,8 +206,8 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// children lists the processes that a process has started. A signal to one process group would not reach them, because
-// a PostgreSQL server puts each of its processes into a process group of its own.
+// children lists the processes that a process has started. A signal to one process group would not reach all processes
+// of a PostgreSQL server, because the server puts each of its processes into a process group of its own.
 func children(parent int) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // Glob fails only for an invalid pattern
 	for _, name := range stats {

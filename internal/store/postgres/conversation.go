@@ -91,8 +91,8 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	return err
 }
 
-// moveConversation renames the conversation in row id. If another row already has the new name, it moves all data to
-// that row.
+// moveConversation renames the conversation in row id. If another row already has the new name, moveConversation moves
+// all data to that row.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	owner := t.find(to)
 	t.queue(retargetTurns, to.Chat, id, from)

@@ -235,7 +235,7 @@ func toBytes(v any) (any, error) { return []byte(str(v)), nil }
 func toFlag(v any) (any, error)  { return number(v) != 0, nil }
 func toTime(v any) (any, error)  { return instant(v), nil }
 
-// instant returns the time of a number of milliseconds since 1970. For 0, it returns the zero time.
+// instant returns the time of a number of milliseconds since 1970. For 0, instant returns the zero time.
 func instant(v any) time.Time {
 	if number(v) == 0 {
 		return time.Time{}

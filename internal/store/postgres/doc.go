@@ -9,8 +9,8 @@
 //
 // The column given in the tables of unfinished work contains the replica to which the work was given, or 0. A
 // transaction that changes the owner of a chat locks the chat's row FOR UPDATE and sets given to 0 in the chat's
-// unfinished work. Take finds work by this column, with one index per table. So Take does not read work that other
-// replicas already have.
+// unfinished work. Take finds work by the column given, with one index per table. So Take does not read work that
+// other replicas already have.
 //
 // Signals between replicas are sent with NOTIFY after the commit, in the same round trip. The signals are not part of
 // the transaction, because PostgreSQL commits transactions with signals only one after the other.
@@ -20,15 +20,16 @@
 // this difference.
 //
 // Programs of two consecutive releases can use the same database. The table compatibility contains the number of the
-// oldest schema that a program must know. A migration that only adds something does not change this number, so running
-// programs continue. A migration that removes something raises the number. A migration that raises the number fails
-// while a replica runs that knows only older schemas. An advisory lock ensures that only one process migrates.
+// oldest schema that a program must know. A migration that only adds something does not change the number in this
+// table, so running programs continue. A migration that removes something raises the number. A migration that raises
+// the number fails while a replica runs that knows only older schemas. An advisory lock ensures that only one process
+// migrates.
 //
 // Transactions run at READ COMMITTED. Each transaction locks the rows that it changes: first the conversation, then
 // its turns and messages. So no two transactions change the same conversation at the same time, and transactions of
 // different conversations don't wait for each other. Move merges conversations, so it takes an exclusive advisory
 // lock; no other transaction writes until Move has ended. If other transactions conflict, such as a sweep and a new
-// message, PostgreSQL refuses one of them, and the store repeats it.
+// message, PostgreSQL refuses one of the transactions, and the store repeats this transaction.
 //
 // If the database is unreachable, a call tries for two seconds and then fails with store.ErrAway. The gateway repeats
 // calls that it needs. Until these calls succeed, the gateway acknowledges no message to a platform.

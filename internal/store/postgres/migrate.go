@@ -92,7 +92,8 @@ func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 }
 
 // lockMigrations takes the lock for migrations, which conn holds until it is closed. The wait for the lock has no
-// limit. So the server must soon close the connection of a holder whose machine died: keepAlive sets this.
+// limit. So the server must soon close the connection of a holder whose machine died. The statements in keepAlive make
+// the server do this.
 func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err != nil {
 		return err
@@ -142,7 +143,8 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 		s.name, store.ErrLocked, list[0].Version, list[0].Name, s.knows.newest, s.knows.oldest)
 }
 
-// refuseAlone fails if a process runs that knows only schema 1. If there is none, none can start until conn is closed.
+// refuseAlone fails if a process runs that knows only schema 1. If there is no such process, none can start until conn
+// is closed.
 func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var free bool
 	if err := conn.QueryRow(ctx, tryOwner, lockClass, lockOwner).Scan(&free); err != nil || free {

@@ -27,8 +27,9 @@ func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	}
 }
 
-// admit returns the row id of the conversation for which a message is accepted. Until the transaction ends, nobody can
-// delete this row. admit fails with chat.ErrLost if this replica may not accept messages of the endpoint.
+// admit returns the row id of the conversation for which a message is accepted. Until the transaction ends, no other
+// transaction can delete the row of the conversation. admit fails with chat.ErrLost if this replica may not accept
+// messages of the endpoint.
 func (t *tx) admit(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceAccept, c.Endpoint)
@@ -36,8 +37,8 @@ func (t *tx) admit(c chat.Conversation) int64 {
 }
 
 // assign returns the owner of a chat that has work, and locks the chat's row. The caller has found no live owner. The
-// live replica with the fewest chats becomes the owner. If several have the fewest, this replica is preferred. assign
-// returns 0 if no replica runs the endpoint, or if this process is not a replica.
+// live replica with the fewest chats becomes the owner. If several replicas have the fewest chats, this replica is
+// preferred. assign returns 0 if no replica runs the endpoint, or if this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
@@ -182,8 +183,9 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// Free gives up chats with all their threads. If unfinished is false, it keeps chats that have unfinished work. If
-// unfinished is true, it also gives up these chats, and signals the other replicas so that they take the work.
+// Free gives up chats with all their threads. If unfinished is false, Free keeps chats that have unfinished work. If
+// unfinished is true, Free also gives up chats with unfinished work, and signals the other replicas so that they take
+// the work.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
 		var leaving bool

@@ -40,8 +40,8 @@ const (
 	currentChat = `COALESCE((SELECT new_chat FROM moved WHERE endpoint = $1 AND old_chat = $2), $2)`
 
 	findConversation = `SELECT id FROM conversation WHERE endpoint = $1 AND chat = ` + currentChat + ` AND thread = $3`
-	// holdConversation prevents other transactions from changing the conversation. keepConversation prevents them only
-	// from deleting it.
+	// holdConversation prevents other transactions from changing the conversation. keepConversation prevents other
+	// transactions only from deleting the conversation.
 	holdConversation = findConversation + ` FOR NO KEY UPDATE`
 	keepConversation = findConversation + ` FOR KEY SHARE`
 	makeConversation = `
@@ -70,8 +70,8 @@ WHERE c.endpoint = $1 AND (c.chat = $2
     OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
 ORDER BY c.id`
 
-	// isOwn reports whether only one person used a conversation. This is so if the chat's id is the person's id, or if
-	// nobody else asked there and the chat is not known to be a group.
+	// isOwn reports whether only one person used a conversation. A chat whose id is the person's id is used by this
+	// person only. The same holds for a chat in which nobody else asked, unless the chat is known to be a group.
 	isOwn = `
 SELECT c.chat = $2 OR NOT EXISTS (
     SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
@@ -143,8 +143,8 @@ UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at =
 	newestEntry = `SELECT COALESCE(max(id), 0) FROM entry WHERE conversation IN ($1, $2)`
 	findEntry   = `SELECT EXISTS (SELECT FROM entry WHERE id = $1 AND conversation = $2)`
 
-	// undoTurn deletes the entries of the turn that added the newest entry. If a summary covers this entry, it deletes
-	// nothing.
+	// undoTurn deletes the entries of the turn that added the newest entry. If a summary covers this entry, undoTurn
+	// deletes nothing.
 	undoTurn = `
 DELETE FROM entry WHERE conversation = $1 AND id > $2
     AND turn = (SELECT turn FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id DESC LIMIT 1)

@@ -202,7 +202,8 @@ func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 }
 
 // CountTurn counts a turn of a person that begins now, and returns true. If limit turns of the person began in the
-// last minute, it counts nothing and returns false. If the server's response is lost, the turn may be counted twice.
+// last minute, CountTurn counts nothing and returns false. If the server's response is lost, the turn may be counted
+// twice.
 func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error) {
 	count := &call{what: "count turn", kind: "write", prompt: true}
 	count.do = func(t *tx) { count.result = t.execBehind(t.fenced(), countTurn, p.Endpoint, p.User, limit) > 0 }

@@ -17,7 +17,7 @@ const channel = "telex"
 
 const (
 	// checkEvery is how often Listen pings the server. checkWithin is how long the server's response may take. The sum
-	// of both is shorter than the 15 seconds of keepAlive.
+	// of checkEvery and checkWithin is shorter than the 15 seconds of keepAlive.
 	checkEvery  = 2 * time.Second
 	checkWithin = 3 * time.Second
 	// keepAlive makes the server close the connection about 15 seconds after the network has failed. By default, the
@@ -48,7 +48,7 @@ func (s signal) channel() string {
 func (s signal) payload(from chat.ReplicaID) string { return fmt.Sprintf("%d %d", s.what, from) }
 
 // Listen calls heard for each signal to this replica. Listen uses a connection of its own. When no later signal can be
-// missed any more, it first calls heard with chat.SignalAll. Listen returns an error when the connection is lost.
+// missed any more, Listen first calls heard with chat.SignalAll. Listen returns an error when the connection is lost.
 // Listen returns ctx's error when ctx has ended.
 func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	self := chat.ReplicaID(s.self.Load())

@@ -111,7 +111,7 @@ func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 // value returns a pointer to v, for queries with one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// args prepares the arguments of a query. args converts times to the server's clock. In texts, it replaces what
+// args prepares the arguments of a query. args converts times to the server's clock. In texts, args replaces what
 // PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no known platform sends such
 // characters in them. But without the replacement, one such message could never be stored, and the adapter would
 // receive it again and again.

@@ -62,10 +62,11 @@ type Store struct {
 const (
 	// minServer is the oldest version of PostgreSQL that the store supports.
 	minServer = 150000
-	// connectTimeout is the maximum time of one attempt to connect. A connect_timeout in the DSN replaces it.
+	// connectTimeout is the maximum time of one attempt to connect. A connect_timeout in the DSN replaces
+	// connectTimeout.
 	connectTimeout = 5 * time.Second
-	// poolSize is the number of connections. A pool_max_conns in the DSN replaces it. More connections would not help,
-	// because they would wait for the same disk.
+	// poolSize is the number of connections. A pool_max_conns in the DSN replaces poolSize. More connections would not
+	// help, because they would wait for the same disk.
 	poolSize = 10
 	// urgentSize is the number of connections in the pool urgent, for calls on which the lease depends.
 	urgentSize = 2

@@ -19,7 +19,7 @@ const tokenLife = 24 * time.Hour
 // retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
 // conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
-// Sweep uses small transactions, which don't wait for locked rows. After each transaction, it pauses for as long as
+// Sweep uses small transactions, which don't wait for locked rows. After each transaction, Sweep pauses for as long as
 // the transaction took. If a transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done store.Swept, err error) {
 	var others int64 // numbers of sessions and conversations, which the result does not contain

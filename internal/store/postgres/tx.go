@@ -43,9 +43,9 @@ const (
 // errLost means that the connection to the database was lost.
 var errLost = errors.New("connection lost")
 
-// tx is one transaction. All its statements use the same time. After the first error, the methods of tx do nothing and
-// return zero values, and the transaction fails with this error. The database contains times by the server's clock.
-// The methods convert these times from and to this process's clock.
+// tx is one transaction. All statements of a tx use the same time. After the first error, the methods of tx do nothing
+// and return zero values, and the transaction fails with this error. The database contains times by the server's
+// clock. The methods convert these times from and to this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
@@ -93,7 +93,7 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 }
 
 // resultOf calls run, which is view, update or a similar function, with do, and returns the result of do. After an
-// error, it returns the zero value.
+// error, resultOf returns the zero value.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	err := run(ctx, what, func(t *tx) {
@@ -198,7 +198,7 @@ func (s *Store) repeat(ctx context.Context, once func() error) error {
 	}
 }
 
-// pause waits for d. If ctx ends earlier, pause returns its error.
+// pause waits for d. If ctx ends earlier, pause returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -278,7 +278,7 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 
 // begin returns the statements that begin a writing transaction. If an earlier attempt of the call was committed, the
 // statements fail with an error for which committed returns true. If the server is still running an earlier attempt,
-// they wait for its end.
+// the statements wait for the end of this attempt.
 func (c *call) begin() *pgx.Batch {
 	lock := lockShared
 	if c.alone {
