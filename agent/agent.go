@@ -13,8 +13,8 @@ import (
 
 // Options configure an Agent.
 type Options struct {
-	// Models are the models to ask, in order of preference. The first one answers, unless Turn.Model names another. If a
-	// model fails, the agent asks the next one. Each model needs a unique name.
+	// Models are the models to ask, in order of preference. The first model answers, unless Turn.Model names another one. If
+	// a model fails, the agent asks the next one. Each model needs a unique name.
 	Models []ModelOptions
 	// System is the system prompt of turns whose Turn.System is empty.
 	System string
@@ -28,7 +28,8 @@ type Options struct {
 	// ThinkTags are names of tags, such as think for <think>. Text that a model writes between these tags is reasoning and
 	// not part of its answer.
 	ThinkTags []string
-	// Lines are fixed texts that tell people why a turn ended early. An empty text means the one of DefaultLines.
+	// Lines are fixed texts that tell people why a turn ended early. If a text is empty, the agent uses the text of
+	// DefaultLines.
 	Lines Lines
 	Log   *slog.Logger
 }
@@ -111,13 +112,14 @@ func (a *Agent) Models() []string {
 // Error tells operators why a turn failed. Error contains no secrets. The caller of Run decides which text people see
 // instead.
 type Error struct {
-	Reason StopReason // as in Result.Stop
+	Reason StopReason // the same value as Result.Stop
 	Err    error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Reason, e.Err) }
 
-// Unwrap returns the cause: the cause of the context for a cancelled turn, otherwise usually a *ModelError.
+// Unwrap returns the cause of the failure. For a cancelled turn, this is the cause of the context; for other failures, it is
+// usually a *ModelError.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Run runs one turn. Run returns when the model has answered, when a limit of the turn is reached, when all models have

@@ -12,7 +12,7 @@ type CallFragment struct {
 	Index     *int // position of the call in the answer; nil: the provider sent none
 	ID, Name  string
 	Arguments string          // the next piece of the arguments
-	Extra     json.RawMessage // as in ToolCall
+	Extra     json.RawMessage // the same value as ToolCall.Extra
 }
 
 // CallBuffer joins the fragments in which a provider streams the tool calls of an answer. According to the API, the fragments
@@ -60,8 +60,8 @@ func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	return d
 }
 
-// find returns the call to which a fragment seems to belong: the call with its index. For a fragment without an index, it is
-// the call with its id, or else the newest call.
+// find returns the call to which a fragment seems to belong: the call with its index. For a fragment without an index, find
+// returns the call with the fragment's id, or else the newest call.
 func (b *CallBuffer) find(f CallFragment) *bufferedCall {
 	if f.Index != nil {
 		return b.byIndex[*f.Index]
@@ -87,7 +87,7 @@ func (b *CallBuffer) owner(id string) *bufferedCall {
 	return nil
 }
 
-// endsBefore reports whether the call has ended and the fragment begins the next one.
+// endsBefore reports whether the call has ended and the fragment begins the next call.
 func (c *bufferedCall) endsBefore(f CallFragment) bool {
 	switch {
 	case f.ID != "" && c.id != "" && f.ID == c.id:

@@ -81,8 +81,9 @@ func parseArguments(s string) (object, problem string) {
 	return string(raw), ""
 }
 
-// duplicateName reads the next value of valid JSON, and returns a name that occurs twice in one of its objects. JSON parsers
-// differ in which of the two they use. So a tool could do something else than what a person saw and approved.
+// duplicateName reads the next value of valid JSON, and returns a name that occurs twice in one of its objects. If a name
+// occurs twice, JSON parsers differ in which of the two values they use. So a tool could do something else than what a person
+// saw and approved.
 func duplicateName(in *json.Decoder) (name string, ok bool) {
 	begin, _ := in.Token()
 	if _, nested := begin.(json.Delim); !nested {
@@ -101,7 +102,7 @@ func duplicateName(in *json.Decoder) (name string, ok bool) {
 			return name, true
 		}
 	}
-	_, _ = in.Token() // the closing bracket
+	_, _ = in.Token() // read the closing bracket
 	return "", false
 }
 

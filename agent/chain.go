@@ -18,15 +18,16 @@ const (
 )
 
 // cooldown is a period after repeated failures of a model. In this period, the model is asked only if all other models fail.
-// The zero value has no failures.
+// The zero value means that the model has not failed.
 type cooldown struct {
 	failures int
 	until    time.Time
 }
 
 // afterFailure returns the cooldown after one more failure in a row. The first failure causes no cooldown, the second one
-// causes a cooldown of a minute, and each further failure doubles it, up to maxCooldown. If the key is wrong or the account
-// is empty, the first failure already causes a cooldown. A cooldown lasts at least as long as the provider's Retry-After.
+// causes a cooldown of a minute, and each further failure doubles the cooldown, up to maxCooldown. If the key is wrong or the
+// account is empty, the first failure already causes a cooldown. A cooldown lasts at least as long as the provider's
+// Retry-After.
 func (s cooldown) afterFailure(now time.Time, err error) cooldown {
 	s.failures++
 	wait := time.Duration(0)
@@ -60,7 +61,8 @@ func (c *chainModel) coolingDown(now time.Time) bool {
 	return !c.cooldown.over(now)
 }
 
-// recordFailure counts a failure and returns the end of the model's cooldown. The zero time means that the model has none.
+// recordFailure counts a failure and returns the end of the model's cooldown. The zero time means that the model has no
+// cooldown.
 func (c *chainModel) recordFailure(now time.Time, err error) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +78,9 @@ func (c *chainModel) recordSuccess() {
 	c.cooldown = cooldown{}
 }
 
-// order returns the models in the order in which a turn asks them. The first one is the model with this name, or the first of
-// the chain if no model has the name. The others follow in the order of the chain. Models with a cooldown come last.
+// order returns the models in the order in which a turn asks them. The first one is the model with this name, or the first
+// model of the chain if no model has the name. The other models follow in the order of the chain. Models with a cooldown come
+// last.
 func order(models []*chainModel, name string, now time.Time) []*chainModel {
 	at := max(0, slices.IndexFunc(models, func(m *chainModel) bool { return m.Model.Name() == name }))
 	var ready, coolingDown []*chainModel

@@ -6,7 +6,7 @@ import (
 )
 
 // codeState parses Markdown closely enough to know whether the end of a growing text is inside code: a fenced block or a code
-// span. codeState assumes that a code span ends with its line. The zero value is the start of a text.
+// span. codeState assumes that a code span ends with its line. The zero value is the state at the start of a text.
 type codeState struct {
 	fenceChar byte // of the open fence
 	fenceLen  int  // 0: no fence is open

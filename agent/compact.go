@@ -33,8 +33,8 @@ Write in the language of the conversation, in at most %d words, without an intro
 const summaryRequest = "Summarize the conversation above, as you were told to. Write only the summary."
 
 // summarizeOlder replaces the older messages by a summary, so that about half of the tokens of a request become free. If the
-// messages are too long for one model call, it makes several. The results of completed calls are kept even if a later call
-// fails. summarizeOlder returns an error only if ctx has ended; it logs all other errors.
+// messages are too long for one model call, summarizeOlder makes several calls. The results of completed calls are kept even
+// if a later call fails. summarizeOlder returns an error only if ctx has ended; it logs all other errors.
 func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.maxSummary()
 	upTo := r.summarizedCount + d.startOfNewest(min(d.room/2, d.room-frame))
@@ -53,7 +53,7 @@ func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isKind(err, ContextLength, TooLarge): // the next call is smaller, since the room has shrunk
+		case isKind(err, ContextLength, TooLarge): // the refusal has reduced the room, so the next call is smaller
 		default:
 			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", err))
 			return nil
@@ -117,7 +117,7 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	last := Message{Role: User, Text: summaryRequest}
 	const wordsPerToken = 0.6
 	request.System = systemText(fmt.Sprintf(summaryPrompt, int(wordsPerToken*float64(r.summaryTokens()))), r.summary)
-	messages := withoutCalls(limitFiles(limitImages(r.messages[r.summarizedCount:upTo], 0, imageOmitted), -1, fileOmitted)) // a summary is asked for without tools
+	messages := withoutCalls(limitFiles(limitImages(r.messages[r.summarizedCount:upTo], 0, imageOmitted), -1, fileOmitted)) // summaries are requested without tools
 	n = len(messages)
 	if room := r.room(); room > 0 {
 		room -= request.tokens() + last.tokens()

@@ -19,13 +19,13 @@ var (
 	errHangs    = errors.New("the tool does not stop")
 )
 
-// job is one call to be run.
+// job is one tool call that dispatch runs.
 type job struct {
 	def   ToolDef
 	input Input
 }
 
-// outcome is the result of running a call.
+// outcome is the result of a job.
 type outcome struct {
 	Output
 	err     error
@@ -45,8 +45,8 @@ func (o outcome) logText(ctx context.Context) string {
 
 // dispatch runs jobs, a limited number in parallel and each with its own deadline. dispatch returns their outcomes in the
 // order of the jobs. dispatch calls onStart when a job starts, and onReport for each report of a job, both in the caller's
-// goroutine. If a job panics or hangs, the other jobs continue. dispatch returns soon after ctx has ended. The jobs that have
-// not started by then fail with ctx's cause.
+// goroutine. If a job panics or hangs, the other jobs continue. dispatch returns soon after ctx has ended. Jobs that have not
+// started when ctx ends fail with ctx's cause.
 func dispatch(ctx context.Context, jobs []job, parallel int, onStart func(int), onReport func(report)) []outcome {
 	p := newProgress(len(jobs))
 	out := make([]outcome, len(jobs))

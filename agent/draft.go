@@ -64,8 +64,8 @@ func (d *draft) removeFirst(n int) {
 }
 
 // shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut to a
-// sixteenth of the tokens that the request may have. If that is not enough, the results after the question are cut to the
-// same size, then to half of it, and so on.
+// sixteenth of the tokens that the request may have. If the draft still does not fit, the results after the question are cut
+// to the same size, then to half of it, and so on.
 func (d *draft) shortenResults() {
 	const share, minResult = 16, 64
 	limit := max(minResult, d.room/share)
@@ -87,8 +87,8 @@ func shortenIn(messages []Message, maxTokens int) {
 	}
 }
 
-// shrinkTools shortens the definitions of the tools to at most maxTokens. First it removes the descriptions inside the
-// schemas, then it cuts the descriptions of tools, then it removes tools; each time it begins with the longest tool.
+// shrinkTools shortens the definitions of the tools to at most maxTokens. First shrinkTools removes the descriptions inside
+// the schemas, then it cuts the descriptions of tools, then it removes tools. Each step begins with the longest tool.
 // shrinkTools returns the names of the changed tools.
 func (d *draft) shrinkTools(maxTokens int) (shortened, removed []string) {
 	d.tools = slices.Clone(d.tools)
@@ -141,8 +141,8 @@ func bareSchema(schema any) any {
 			switch key {
 			case "description", "title", "examples", "example", "default", "$comment":
 				continue
-			case "enum", "const": // their values are data, not schemas
-			case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // their keys are names, not keywords
+			case "enum", "const": // the values of these keywords are data, not schemas
+			case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // the keys are names, not keywords
 				if named, ok := value.(map[string]any); ok {
 					bare := make(map[string]any, len(named))
 					for name, s := range named {
@@ -168,7 +168,7 @@ func bareSchema(schema any) any {
 
 // startOfNewest returns the index of the oldest message to keep, so that this message and all later ones have at most
 // maxTokens together. The oldest message to keep is always a user's message. If no message before the question can be kept,
-// it is the question itself.
+// startOfNewest returns the index of the question.
 func (d *draft) startOfNewest(maxTokens int) int {
 	begin, sum := d.questionIndex, 0
 	for _, m := range d.messages[d.questionIndex:] {

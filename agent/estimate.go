@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Weights of characters in twelfths of a token. The weights are averages over chat text for byte-pair vocabularies of 100,000
-// to 200,000 entries. The estimate is close enough to decide when to show text and how full the context window is. The
-// estimate also replaces the usage if the provider reports none.
+// These constants are the weights of characters, in twelfths of a token. The weights are averages over chat text for
+// byte-pair vocabularies of 100,000 to 200,000 entries. The estimate is close enough to decide when to show text and how full
+// the context window is. The estimate also replaces the usage if the provider reports none.
 const (
 	weightUnit        = 12
-	weightASCII       = 3  // letters, white space: 4 to a token
-	weightDigit       = 4  // 3 digits to a token
-	weightPunctuation = 6  // and ASCII control characters
-	weightAlphabet    = 6  // accented Latin, Greek, Cyrillic, Hebrew, Arabic, …: 2 to a token
+	weightASCII       = 3  // letters and white space: 4 characters per token
+	weightDigit       = 4  // 3 digits per token
+	weightPunctuation = 6  // punctuation and ASCII control characters
+	weightAlphabet    = 6  // accented Latin, Greek, Cyrillic, Hebrew, Arabic, …: 2 characters per token
 	weightIdeograph   = 12 // CJK, kana, Hangul and all else from U+0900
 	weightAstral      = 24 // emoji and rare scripts
 )
@@ -29,7 +29,7 @@ const (
 	// tokensPerFile and bytesPerToken estimate what a file costs. A provider makes an image of each page, and also reads the
 	// text (https://platform.openai.com/docs/guides/pdf-files). A scanned page has about 100 KB.
 	tokensPerFile = 1000
-	bytesPerToken = 100 // of a file
+	bytesPerToken = 100 // bytes of a file that count as one token
 )
 
 // EstimateTokens estimates how many tokens s has: 0 for an empty text, else at least 1. EstimateTokens allocates no memory.
@@ -43,7 +43,7 @@ func EstimateTokens(s string) int {
 // into pieces, if it is cut between characters. The zero value has counted nothing.
 type TokenCounter struct{ weight int }
 
-// Add counts s.
+// Add adds the text s to the estimate.
 func (c *TokenCounter) Add(s string) {
 	for _, r := range s {
 		c.weight += weightOf(r)
@@ -111,8 +111,8 @@ func toolTokens(tools []ToolSpec) int {
 // leftOutTokens is about the size of the note that shorten puts in place of removed text.
 const leftOutTokens = 16
 
-// shorten cuts a text to at most maxTokens by estimate. shorten keeps the beginning and half as much of the end. Between
-// them, it puts a note about the missing text, even if the note alone has more than maxTokens.
+// shorten cuts a text to at most maxTokens by estimate. shorten keeps the beginning and half as much of the end. Between the
+// two parts, shorten puts a note about the missing text, even if the note alone has more than maxTokens.
 func shorten(text string, maxTokens int) string {
 	if EstimateTokens(text) <= maxTokens {
 		return text

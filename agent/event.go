@@ -14,7 +14,7 @@ type Reasoning struct{ Delta string }
 type Tool struct {
 	ID      string
 	Name    string
-	Display string // for people: one line, never empty
+	Display string // description for people: one line, never empty
 	State   ToolState
 }
 

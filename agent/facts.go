@@ -31,11 +31,11 @@ type restriction struct {
 
 const restrictionDuration = 10 * time.Minute
 
-// The names of restrictions that limit a number of tokens.
+// These constants are the names of restrictions that limit a number of tokens.
 const (
 	maxRequest = "tokens of a request" // estimated tokens; the provider refused a larger request
-	maxWindow  = "tokens of a window"  // of a request and its answer, as reported by the provider
-	maxAnswer  = "tokens of an answer" // as the provider counts
+	maxWindow  = "tokens of a window"  // tokens of a request and its answer, as reported by the provider
+	maxAnswer  = "tokens of an answer" // as the provider counts them
 )
 
 // The parts of a request that a provider can refuse, besides single tools (see toolKey).
@@ -46,8 +46,8 @@ const (
 	// The following parts are not remembered for the model, because the refusal concerns only messages of the current
 	// request.
 	allCalls    = "calls"        // calls in the history; they are sent as text
-	theseImages = "these images" // they can't be read, or are too large
-	theseFiles  = "these files"  // they can't be read, or are too large
+	theseImages = "these images" // images that can't be read, or are too large
+	theseFiles  = "these files"  // files that can't be read, or are too large
 )
 
 // toolKey returns the key of a single tool. The key includes the schema, because providers refuse tools because of their
@@ -66,7 +66,7 @@ func (l *modelFacts) remember(what string, limit int) {
 	l.restrictions[what] = restriction{limit: limit, until: time.Now().Add(restrictionDuration)}
 }
 
-// refuses reports whether the provider refuses something now.
+// refuses reports whether the provider is currently known to refuse a part of requests.
 func (l *modelFacts) refuses(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -95,9 +95,9 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 }
 
 // prepare returns the next request, which includes what people wrote meanwhile and fits the model's window. If older messages
-// must be summarized for that, prepare makes model calls of its own. If the provider refused the previous request because of
-// its length, the next one is shorter. After a second refusal, it contains only the question. The error is the context's, the
-// provider's, errTooLong or errNoRoom.
+// must be summarized first, prepare makes model calls of its own. If the provider refused the previous request because of its
+// length, the next one is shorter. After a second refusal, the request contains only the question. The error is the
+// context's, the provider's, errTooLong or errNoRoom.
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		r.appendHistory(r.more(ctx)...)
@@ -144,7 +144,7 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	}
 	d.shortenResults()
 	tools := toolTokens(d.tools)
-	maxTools := min(d.room/2, d.room-(d.questionTokens()-tools)) // the conversation needs room, too
+	maxTools := min(d.room/2, d.room-(d.questionTokens()-tools)) // leave half of the room for the conversation
 	if tools > maxTools && !d.fits() {
 		shortened, removed := d.shrinkTools(max(0, maxTools))
 		if (len(shortened) > 0 || len(removed) > 0) && r.model.facts.report("tools") {
@@ -157,7 +157,7 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 }
 
 // tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit.
-// The error is errTooLong only if the question is the largest part of the request. Only then does it help people to shorten
+// The error is errTooLong only if the question is the largest part of the request. In that case, it helps if people shorten
 // the question.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
@@ -227,7 +227,8 @@ func overflows(err error, refused Request) bool {
 }
 
 // shrinkAfterRefusal makes the next request smaller after the provider found one too long. If the limit of the answer is
-// larger than the conversation, it lowers this limit. If the conversation is larger, it makes the next conversation shorter.
+// larger than the conversation, shrinkAfterRefusal lowers this limit. If the conversation is larger, shrinkAfterRefusal
+// reduces the tokens that the conversation may have.
 func (r *run) shrinkAfterRefusal(ctx context.Context, refused Request, err error) {
 	r.lengthError = err
 	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit

@@ -68,10 +68,10 @@ func (r *run) appendHistory(messages ...Message) {
 	r.newMessages = append(r.newMessages, messages...)
 }
 
-// CallOutcome says how a call ended.
+// CallOutcome says how a tool call ended.
 type CallOutcome uint8
 
-// The outcomes.
+// The outcomes of a tool call.
 const (
 	CallDone CallOutcome = iota
 	CallFailed

@@ -13,14 +13,14 @@ type Limits struct {
 	Turn time.Duration
 	// FirstToken is the maximum time from a request to the first piece of the model's answer.
 	FirstToken time.Duration
-	// Silence is the maximum time between two pieces of an answer. Empty deltas and keep-alives are not pieces. If the
-	// provider can't stream, only Turn limits the wait for an answer.
+	// Silence is the maximum time between two pieces of an answer. Empty deltas and keep-alives do not count as pieces of an
+	// answer. If the provider can't stream, only Turn limits the wait for an answer.
 	Silence time.Duration
 	// ModelCalls is the maximum number of requests of a turn that reach a provider, including refused and repeated ones. The
 	// last request offers no tools, so that the model must answer.
 	ModelCalls int
-	// ToolCalls is the maximum number of tool calls, including denied calls and calls with invalid arguments. After that, the
-	// model is asked once more, without tools, so that it answers.
+	// ToolCalls is the maximum number of tool calls, including denied calls and calls with invalid arguments. When the limit
+	// is reached, the model is asked once more, without tools, so that it answers.
 	ToolCalls int
 }
 
@@ -32,7 +32,7 @@ var (
 	errCallLimit  = errors.New("the turn needs more model calls than limits.model_calls allows")
 )
 
-// clock ends a context when a time limit is reached. All methods must be called by the same goroutine.
+// clock ends a context when a time limit is reached. All methods of a clock must be called by the same goroutine.
 type clock struct {
 	timer     *time.Timer // nil: there is no limit
 	remaining time.Duration
@@ -78,7 +78,7 @@ func (c *clock) restart(limit time.Duration, cause error) {
 	c.resume()
 }
 
-// Sleep waits for d. If ctx ends earlier, it returns the cause.
+// Sleep waits for d. If ctx ends earlier, Sleep returns the cause of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -57,7 +57,7 @@ type CallDelta struct {
 	Position  int    // index of the call in its answer, from 0
 	ID        string // as in Completion.ToolCalls; empty if not known yet
 	Name      string
-	Arguments string // everything received so far
+	Arguments string // all arguments received so far
 }
 
 // Completion is a finished answer.
@@ -77,8 +77,8 @@ type Completion struct {
 // Finish is why the model itself ended its answer.
 type Finish uint8
 
-// The reasons why an answer ends. There is no reason for tool calls, because providers report different ones; see
-// Completion.ToolCalls instead.
+// The reasons why an answer ends. No constant says that an answer ends with tool calls, because providers report different
+// reasons in this case. Completion.ToolCalls shows whether there are calls.
 const (
 	FinishStop Finish = iota
 	FinishLength
@@ -88,7 +88,7 @@ const (
 // ErrorKind classifies ModelErrors by what the caller can do about them.
 type ErrorKind string
 
-// The kinds.
+// The kinds of a ModelError.
 const (
 	Retryable     ErrorKind = "retryable"      // the provider is unreachable or overloaded, or sent 5xx: the same request may succeed later
 	RateLimited   ErrorKind = "rate_limited"   // the same request may succeed after RetryAfter
@@ -131,5 +131,5 @@ func modelError(err error) ModelError {
 	return ModelError{}
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause of a ModelError.
 func (e *ModelError) Unwrap() error { return e.Err }

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a call's output.
+// Limits of the output of one tool call.
 const (
 	maxOutput     = 64 << 10 // bytes of text
 	maxError      = 4 << 10  // bytes of an error's text
 	maxCallImages = 8        // images that the model sees
 	maxImage      = 5 << 20  // bytes of one such image; some providers refuse larger ones
-	maxCallBytes  = 32 << 20 // of images and files together
+	maxCallBytes  = 32 << 20 // bytes of images and files together
 )
 
 // Limits of a turn's output for people.
@@ -120,7 +120,7 @@ func isBinary(text string) bool {
 	return wrong > 3 && wrong > len(text)/share
 }
 
-// files returns the images of an output as files, then its files.
+// files returns the images and files of an output, all of them as files.
 func (o Output) files(call string) []File {
 	var out []File
 	for i, image := range o.Images {
@@ -159,8 +159,8 @@ func imageName(call string, i, n int, mediaType string) string {
 	return call + "." + Extension(mediaType)
 }
 
-// Extension returns the extension for a media type, without the dot. Unlike the package mime, it does not depend on the
-// configuration of the machine.
+// Extension returns the extension for a media type, without the dot. Extension does not depend on the configuration of the
+// machine, unlike the package mime.
 func Extension(mediaType string) string {
 	kind, _, _ := mime.ParseMediaType(mediaType)
 	_, kind, _ = strings.Cut(kind, "/")

@@ -11,9 +11,9 @@ import (
 
 // Node is one of the models that Options.Pipeline runs one after the other.
 type Node struct {
-	Name   string // for logs
-	Model  string // name of one of Options.Models; empty: the turn's
-	System string // system prompt; empty: the turn's
+	Name   string // name of the node in logs
+	Model  string // name of one of Options.Models; empty: the turn's model
+	System string // system prompt of the node; empty: the turn's system prompt
 }
 
 func validatePipeline(nodes []Node, models map[string]bool) error {

@@ -36,7 +36,7 @@ func (p *progress) addOutcome(call int, o outcome) {
 	}
 }
 
-// next waits for the next report. Only one goroutine may call it.
+// next waits for the next report. Only one goroutine may call next.
 func (p *progress) next() report {
 	n := <-p.reports
 	if n.outcome == nil {

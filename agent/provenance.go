@@ -7,7 +7,7 @@ import "slices"
 // storing of a fact.
 type Origin string
 
-// The origins. An empty or unknown value means outside content of an unknown kind.
+// The origins of a text. An empty or unknown value means outside content of an unknown kind.
 const (
 	OriginTyped   Origin = "typed"   // a person typed it: Source.Person says who
 	OriginProgram Origin = "program" // telex itself wrote it, such as the answer of a built-in tool that reads no outside content
@@ -18,7 +18,7 @@ const (
 	OriginReport  Origin = "report"  // a device or service reported that something happened
 	OriginFile    Origin = "file"
 	OriginPicture Origin = "picture"
-	OriginSpeech  Origin = "speech" // a transcript
+	OriginSpeech  Origin = "speech" // a transcript of speech
 )
 
 // Source is one piece of a message: where it comes from, and who typed it.
@@ -36,17 +36,17 @@ func Typed(person, text string) Message {
 // Outside says which texts of a tool are outside content.
 type Outside uint8
 
-// The zero value is the strictest one. The tools of MCP servers have this value.
+// The zero value, OutsideAll, is the strictest one. The tools of MCP servers have this value.
 const (
 	OutsideAll     Outside = iota // the tool's description and its results
 	OutsideResults                // its results, such as a web page
 	OutsideNothing
 )
 
-// CallContext is everything that the model had read before it made a call, with the origin of each text. Tools use it to
-// decide whether the call needs a person's approval.
+// CallContext is everything that the model had read before it made a call, with the origin of each text. Tools use the
+// CallContext to decide whether the call needs a person's approval.
 type CallContext struct {
-	Person string // the asker
+	Person string // the person whose question the turn answers
 	Shared bool   // other people read the answer, too
 	// Messages are the history and the turn up to the call, oldest first. Messages contain the question as the person wrote
 	// it, even if a pipeline replaced the question in the request.

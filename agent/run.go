@@ -16,7 +16,7 @@ type run struct {
 	emit   func(Event)
 	stream bool
 
-	// The next request.
+	// The following fields describe the next request.
 	system          string
 	messages        []Message // the turn's messages, then newMessages
 	questionIndex   int       // index of the first message that a summary may not replace
@@ -27,7 +27,7 @@ type run struct {
 	answerIndex     int       // index in newMessages at which the answer that is being written will be inserted
 	journaledCount  int       // the journal contains the first journaledCount of newMessages
 
-	// The model that is asked.
+	// The following fields describe the model that is asked.
 	models         []*chainModel
 	innerNode      bool // the current node of the pipeline is not the last one
 	order          []*chainModel
@@ -39,20 +39,20 @@ type run struct {
 	refusedSize    int             // size of the last refused request
 	lengthError    error           // the provider's error for that request
 
-	// The results of the turn.
+	// The following fields are the results of the turn.
 	reply        *reply
 	statuses     statuses
-	tools        []ToolDef  // offered with the newest request
+	tools        []ToolDef  // the tools that the newest request offers
 	limitReached StopReason // why the newest request offered no tools; empty: no limit was reached
 	ids          callIDs
 	client       clientCalls
-	files        map[string][]File // for people, by the ids of calls
-	allowance    allowance         // for more files
+	files        map[string][]File // files for people, by the ids of calls
+	allowance    allowance         // how many more files and bytes people may get
 	imageBytes   int               // total size of the images that tools have returned
 	openCalls    []ToolCall        // calls of an earlier process that have no answer yet
 
 	meters        []*meter
-	meter         *meter // of the current model
+	meter         *meter // the meter of the current model
 	contextTokens int    // tokens of the last request for an answer
 	modelCalls    int    // attempts that reached a model
 	reservedCalls int    // model calls that a summary must leave for the answer after it

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// storeEndTimeout is how long storing the end of a call may take. The end is stored even if the turn was stopped,
-	// since the call was carried out.
+	// storeEndTimeout is how long storing the end of a call may take. The end is stored even if the turn was stopped, because
+	// the call has already run.
 	storeEndTimeout = 5 * time.Second
-	defaultParallel = 4 // Options.MaxParallel
+	defaultParallel = 4 // default of Options.MaxParallel
 )
 
 // step runs the tool calls of an answer. step adds to the history the model's message and exactly one result for each call.
@@ -172,7 +172,7 @@ func (r *run) toolChanged(d ToolDef) bool {
 	return slices.ContainsFunc(r.available(), func(now ToolDef) bool { return now.Name == d.Name && now.version() != d.version() })
 }
 
-// askPerson asks a person to decide about a call. The turn's clock is paused until then.
+// askPerson asks a person to decide about a call. The turn's clock is paused until the person has decided.
 func (r *run) askPerson(ctx context.Context, p Proposal) (Verdict, error) {
 	if r.turn.Approver == nil {
 		return Denied, ErrNobodyToAsk
@@ -292,11 +292,12 @@ func (r *run) createdFiles() []File {
 	return out
 }
 
-// maxTools is how many tools one request may offer. Providers refuse a request with more
+// maxTools is how many tools one request may offer. Providers refuse a request with more tools
 // (https://platform.openai.com/docs/api-reference/chat/create, tools).
 const maxTools = 128
 
-// available returns the tools that the turn may use now. If there are too many, it returns the first maxTools.
+// available returns the tools that the turn may use now. If there are more than maxTools, available returns the first
+// maxTools.
 func (r *run) available() []ToolDef {
 	var all []ToolDef
 	if r.opts.Tools != nil && !r.turn.Params.MustCall {

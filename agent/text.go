@@ -18,7 +18,7 @@ func isInvisible(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) && c != joinsEmoji
 }
 
-// Clip returns a text cut to at most maxBytes bytes, in whole characters. The end of a longer text becomes "…".
+// Clip returns a text cut to at most maxBytes bytes, in whole characters. If the text is longer, "…" replaces its end.
 func Clip(s string, maxBytes int) string {
 	const mark = "…"
 	if len(s) <= maxBytes {

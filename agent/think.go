@@ -53,7 +53,7 @@ func newThinkFilter(tags []string) *thinkFilter {
 	return f
 }
 
-// write reads the next piece.
+// write reads the next piece of the model's output.
 func (f *thinkFilter) write(piece string) thinkParts {
 	rest := piece
 	if f.held != "" {
@@ -83,7 +83,7 @@ func (f *thinkFilter) write(piece string) thinkParts {
 	return f.flush()
 }
 
-// close ends the text. The held beginning of a tag becomes text.
+// close ends the text. If the text ends with a possible beginning of a tag, that beginning becomes text.
 func (f *thinkFilter) close() thinkParts {
 	held := f.held
 	f.held = ""
@@ -117,8 +117,8 @@ func (f *thinkFilter) match(s string) (n int, isOpen, partial bool) {
 	return 0, false, partial
 }
 
-// equalFoldASCII compares without regard to the case of ASCII letters; lower is in lower case.
-// strings.EqualFold would also take the Kelvin sign for a k.
+// equalFoldASCII compares two texts without regard to the case of ASCII letters; lower is in lower case. strings.EqualFold
+// would also take the Kelvin sign for a k.
 func equalFoldASCII(s, lower string) bool {
 	for i := range len(lower) {
 		c := s[i]

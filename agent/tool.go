@@ -13,10 +13,10 @@ type ToolDef struct {
 	Description string // for the model
 	// Parameters is the JSON Schema of the arguments, an object.
 	Parameters json.RawMessage
-	// ReadOnly says that a call changes nothing. Calls of such tools run in parallel. The calls of other tools run one
+	// ReadOnly says that a call changes nothing. Calls of read-only tools run in parallel. The calls of other tools run one
 	// after the other, each after a person has approved it.
 	ReadOnly bool
-	// AutoApprove says that a call needs no approval although it changes something. Only the configuration sets it.
+	// AutoApprove says that a call needs no approval although it changes something. Only the configuration sets AutoApprove.
 	AutoApprove bool
 	// Revision identifies other properties of the tool, such as its server's hints about what the tool changes. If Revision
 	// changes, earlier approvals of the tool become invalid.
@@ -86,7 +86,7 @@ type Awaiter interface {
 // Proposal is a call that waits for a person's decision.
 type Proposal struct {
 	Call ToolCall
-	Tool string // its name
+	Tool string // name of the tool
 	// Text says exactly what will happen, in at most 2000 bytes of plain text. Text has no markup and no invisible
 	// characters. If the text had to be cut, it says how much is missing.
 	Text string
@@ -105,10 +105,10 @@ type Proposal struct {
 	Standing bool
 }
 
-// Verdict is what a person decided about a Proposal.
+// Verdict is the decision of a person about a Proposal.
 type Verdict uint8
 
-// The verdicts.
+// The possible decisions about a Proposal.
 const (
 	Denied Verdict = iota
 	Approved
@@ -127,26 +127,27 @@ type Journal interface {
 	Step(ctx context.Context, messages []Message, usage []ModelUsage) error
 	// StoreUsage stores the usage of the turn so far, in place of the usage that was stored before.
 	StoreUsage(ctx context.Context, usage []ModelUsage) error
-	// Begin stores that calls begin to run, and whether they change something. A later process does not run such a call
-	// again, because the call may have taken effect, or may have crashed this process.
+	// Begin stores that calls begin to run, and whether they change something. A later process does not repeat a call for
+	// which Begin was stored, because the call may have taken effect, or may have crashed this process.
 	Begin(ctx context.Context, changes bool, calls ...ToolCall) error
-	// Stopped stores that the end of the turn stopped a read-only call. The next process runs this call again.
+	// Stopped stores that the end of the turn stopped a read-only call. The next process runs the stopped call again.
 	Stopped(ctx context.Context, call ToolCall) error
 	// End stores the result of a call, and the files that the call made for people: at most MaxFiles and MaxFileBytes per
 	// turn. The images of the call are part of answer, not of files.
 	End(ctx context.Context, answer Message, files []File) error
 }
 
-// ErrNobodyToAsk is returned by Approve if no person can decide. The model then reads that nobody could be asked.
+// ErrNobodyToAsk is returned by Approve if no person can decide. If Approve returns ErrNobodyToAsk, the model reads that
+// nobody could be asked.
 var ErrNobodyToAsk = errors.New("nobody can be asked here")
 
-// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. The model then reads that the call is
-// too long.
+// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. If Approve returns ErrUnreadable, the
+// model reads that the call is too long.
 var ErrUnreadable = errors.New("the call is too long to be read")
 
 // Approver lets a person decide about a proposal.
 type Approver interface {
 	// Approve blocks until a person has decided, the time for the decision is over, or ctx ends. The turn's clock is paused
-	// meanwhile. If Approve returns an error, the call does not run.
+	// until Approve returns. If Approve returns an error, the call does not run.
 	Approve(ctx context.Context, p Proposal) (Verdict, error)
 }

@@ -28,7 +28,8 @@ type Message struct {
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	Images     []Image    `json:"images,omitempty"` // of a user's or a tool's message, after the text
 	Files      []File     `json:"files,omitempty"`  // of a user's message, after the images, for models that read files
-	// Reasoning is the model's reasoning before its tool calls. Some providers want it back together with the calls.
+	// Reasoning is the model's reasoning before its tool calls. Some providers demand the reasoning back, together with the
+	// calls.
 	Reasoning string `json:"reasoning,omitempty"`
 	// Sources are the origins of the pieces of a user's or a tool's message, in order. If Sources is empty, the message is
 	// outside content.
@@ -56,23 +57,23 @@ type ToolCall struct {
 
 // Turn is one message of a person, or several merged ones, to which the agent gives one reply.
 type Turn struct {
-	ID     string // names the turn in logs
+	ID     string // identifies the turn in logs
 	System string // system prompt; empty: the agent's own
 	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's prompt cache.
 	// Context may be empty.
 	Context string
-	Model   string // name of one of Agent.Models; empty or unknown: the first
+	Model   string // name of the model to ask first, one of Agent.Models; empty or unknown: the first one
 	// Summary is the summary of the conversation before Messages, from an earlier Result's Compaction; empty: none.
 	Summary  string
 	Messages []Message // history, oldest first, the new user message last; not changed
 	// More returns what people wrote since its last call, as user messages. The agent calls More right before every request
-	// to the model, including repeated ones, and adds the messages at the end of the request. In Result.Append, they precede
-	// the model's next message. More should not block. More may be nil.
+	// to the model, including repeated ones, and adds the messages at the end of the request. In Result.Append, these
+	// messages precede the model's next message. More should not block. More may be nil.
 	More   func(context.Context) []Message
 	Stream bool // false: the answer's text is emitted at once when it is complete
-	// Live says that each event goes at once to a program, which can't take text back. The model's stream is then read piece
-	// by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a second answer could not
-	// replace that part.
+	// Live says that each event goes at once to a program, which can't take text back. The model's stream is read piece by
+	// piece for such a program. If an answer breaks off after a part of it was emitted, the turn fails, because a second
+	// answer could not replace that part.
 	Live bool
 	// ClientTools are tools that the caller runs. A client's tool replaces the agent's own tool of the same name. The first
 	// answer that calls one of them ends the turn with StopClientCalls. The calls of client tools are emitted as Call events,
@@ -88,7 +89,7 @@ type Turn struct {
 	// prefix.
 	Tools []string
 	// Steps are the messages and tool results that an earlier process stored in the Journal of this turn, in order. The turn
-	// continues after them. Run emits their texts again, and Result.Append contains them.
+	// continues after these steps. Run emits the texts of the steps again, and Result.Append contains the steps.
 	Steps []Message
 	// StartedCalls are the ids of those calls in Steps for which the Journal contains Begin, but neither End nor Stopped.
 	StartedCalls []string
@@ -114,8 +115,8 @@ func (t Turn) systemPrompt(node, agents string) string {
 	return strings.TrimSpace(strings.TrimSpace(system) + "\n\n" + t.Context)
 }
 
-// Params are a caller's parameters for the answers of one turn; in a pipeline, they apply to the last node only. If a value
-// is zero, the configuration decides. A model API ignores parameters that it does not support.
+// Params are a caller's parameters for the answers of one turn; in a pipeline, they apply to the last node only. If a
+// parameter is zero, the configuration decides. A model API ignores parameters that it does not support.
 type Params struct {
 	Temperature, TopP, FrequencyPenalty, PresencePenalty *float64
 	MaxOutput                                            int // in tokens; the model's configured limit applies, too
@@ -123,8 +124,8 @@ type Params struct {
 	Stop                                                 []string
 	// Format is a response_format of the Chat Completions API (https://platform.openai.com/docs/api-reference/chat/create).
 	Format json.RawMessage
-	// MustCall demands that the model calls one of Turn.ClientTools: any of them, or the one named MustCallName. The model is
-	// then offered no other tools.
+	// MustCall demands that the model calls one of Turn.ClientTools: any of them, or the one named MustCallName. With
+	// MustCall, the model is offered no other tools.
 	MustCall          bool
 	MustCallName      string
 	ParallelToolCalls *bool
@@ -150,7 +151,7 @@ type Compaction struct {
 // StopReason says why a turn ended.
 type StopReason string
 
-// The reasons.
+// The reasons why a turn ended.
 const (
 	StopDone StopReason = "done"
 	// StopClientCalls is the end of a turn whose last answer calls Turn.ClientTools.
@@ -192,7 +193,7 @@ type Result struct {
 	Stop     StopReason
 	Refusal  string // the model's text when it refused
 	Model    string // name of the model that answered
-	Usage    Usage  // zero if the provider reported none
+	Usage    Usage  // zero if the provider reported no usage
 	Estimate int    // estimated completion tokens of all answers
 	// EstimatedPrompt is the estimated number of prompt tokens of those calls for which the provider reported no usage. Usage
 	// does not include these tokens.
@@ -204,8 +205,8 @@ type Result struct {
 	ToolCalls           int // including those in Turn.Steps
 	// UsageByModel is the usage of each model, in the order of their first calls.
 	UsageByModel []ModelUsage
-	// Files are the files and images that the tools made for people, in the order of their calls, including those in
-	// Turn.Steps. The number and size of the files are limited by MaxFiles and MaxFileBytes.
+	// Files are the files and images that the tools made for people, in the order of their calls, number of tool calls,
+	// including those in Turn.Steps. The number and size of the files are limited by MaxFiles and MaxFileBytes.
 	Files []File
 	// Append are the messages that the turn adds to the history, in order: the model's, the tools', and those from
 	// Turn.More.

@@ -30,8 +30,8 @@ func (s CallContext) TypedURL(address string) bool {
 	})
 }
 
-// NormalizeURL changes an address into the form in which it is requested: the host as DNS knows it, without a default
-// port or a fragment, and with a path.
+// NormalizeURL changes an address into the form in which it is requested: the host in the form that DNS uses, without a
+// default port or a fragment, and with a path.
 func NormalizeURL(u *url.URL) error {
 	host, err := HostName(u.Hostname())
 	if err != nil {
@@ -51,7 +51,7 @@ func NormalizeURL(u *url.URL) error {
 	return nil
 }
 
-// HostName returns a host as DNS knows it: in lower case, with other alphabets encoded.
+// HostName returns a host in the form that DNS uses: in lower case, with other alphabets encoded.
 func HostName(host string) (string, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -82,7 +82,7 @@ func hostSpellings(u *url.URL) []string {
 
 // pathSpellings returns the ways in which a person may write the path and the query: escaped or unescaped, with or without
 // the last slash. The unescaped path counts only if it is unambiguous: it has the usual escaping, and no character that could
-// end it in a text.
+// end the address in a text.
 func pathSpellings(u *url.URL) []string {
 	query := ""
 	if u.RawQuery != "" {
@@ -144,5 +144,5 @@ func canFollowAddress(after string) bool {
 	}
 	after = strings.TrimLeft(after, ".,;:!?)]}>\"'`*_|”“»’›」』）】…")
 	first, _ := utf8.DecodeRuneInString(after)
-	return after == "" || unicode.IsSpace(first) || first >= 0x2E80 // scripts without spaces between words
+	return after == "" || unicode.IsSpace(first) || first >= 0x2E80 // scripts such as Chinese have no spaces between words
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemaMismatch says why arguments do not fit a tool's schema; empty: they fit, or the schema is invalid.
+// schemaMismatch returns a text for the model that says why arguments do not fit a tool's schema. The text is empty if the
+// arguments fit, or if the schema is invalid.
 //
 // Schemas come from MCP servers, so schemaMismatch simplifies them first. In a malicious schema, a circular reference would
 // never end, nested references could expand without bound, deep nesting would take minutes to resolve, and a long pattern
@@ -24,7 +25,7 @@ func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) 
 	}
 	simplified = simplifySchema(simplified, 0)
 	if root, ok := simplified.(map[string]any); ok {
-		delete(root, "$schema") // the library refuses other versions, although the used keywords are the same
+		delete(root, "$schema") // the library refuses other versions, although their keywords are the same
 	}
 	raw, err := json.Marshal(simplified)
 	var s jsonschema.Schema
@@ -45,8 +46,8 @@ func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) 
 // maxSchemaDepth is how deeply a schema may be nested. Schemas of real tools have fewer than 20 levels.
 const maxSchemaDepth = 64
 
-// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. The schema then
-// accepts any value in these places.
+// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. The simplified schema
+// accepts any value in the places of the removed parts.
 func simplifySchema(schema any, depth int) any {
 	switch s := schema.(type) {
 	case map[string]any:
@@ -61,7 +62,7 @@ func simplifySchema(schema any, depth int) any {
 		if _, ok := s["pattern"].(string); ok {
 			delete(s, "pattern")
 		}
-		if _, ok := s["patternProperties"]; ok { // additionalProperties goes, too, since it excludes only properties that match no pattern
+		if _, ok := s["patternProperties"]; ok { // additionalProperties must go, too: it excludes properties that match no pattern
 			delete(s, "patternProperties")
 			delete(s, "additionalProperties")
 		}
