@@ -12,7 +12,7 @@ import (
 // startGrace is how long after Run's start turns wait for servers that have not listed their tools yet.
 const startGrace = time.Second
 
-// Client manages all configured servers. Client is safe for concurrent use.
+// Client manages the connections to all configured MCP servers. Client is safe for concurrent use.
 type Client struct {
 	servers []*server
 	late    chan struct{} // closed startGrace after Run's start
@@ -78,13 +78,13 @@ func (c *Client) await(ctx context.Context, late <-chan struct{}) {
 	}
 }
 
-// Status is the state of a server.
+// Status is the state of an MCP server.
 type Status struct {
 	Name      string
 	Connected bool
 	Tools     []agent.ToolDef // the tools that it listed last
-	Since     time.Time       // time of the last change of the connection; zero: it was never connected
-	Err       string          // why it is not connected; without secrets
+	Since     time.Time       // time of the last change of the connection; zero: the server was never connected
+	Err       string          // why the server is not connected; without secrets
 }
 
 // Status returns the state of all servers, in the order of the configuration.

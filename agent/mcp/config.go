@@ -14,19 +14,19 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Server is one configured server. Server has either a Command or a URL.
+// Server is the configuration of one MCP server. Server has either a Command or a URL.
 type Server struct {
 	// Name is the prefix of the names of the server's tools: at most 24 letters, digits and "-". Name must not contain "_",
 	// which separates it from the tool's name. So tools of two servers can't get the same name.
 	Name string
 
 	Command string            // run as a child process; looked up in PATH
-	Args    []string          // of Command
-	Env     map[string]string // added to PATH, HOME and LANG; may hold secrets
+	Args    []string          // arguments of Command
+	Env     map[string]string // environment in addition to PATH, HOME and LANG; may contain secrets
 	Dir     string            // working directory of Command; empty: the daemon's
 
-	URL     string            // of streamable HTTP; may hold secrets
-	Headers map[string]string // sent with each request; may hold secrets
+	URL     string            // address of streamable HTTP; may contain secrets
+	Headers map[string]string // HTTP headers of each request; may contain secrets
 
 	// Secrets are the secrets in Args and URL. These secrets are removed from logs and errors.
 	Secrets []string
@@ -34,9 +34,10 @@ type Server struct {
 	// ReadOnly are the tools that change nothing. An entry is the server's name for a tool, or the name that people and
 	// models see. An entry that ends in "*" matches all names with that prefix.
 	ReadOnly []string
-	// AutoApprove are tools that change something and need no approval. The entries are as in ReadOnly.
+	// AutoApprove are tools that change something and need no approval. The entries of AutoApprove have the same form as
+	// those of ReadOnly.
 	AutoApprove []string
-	// Deny are the tools that are never offered to a model. The entries are as in ReadOnly.
+	// Deny are the tools that are never offered to a model. The entries of Deny have the same form as those of ReadOnly.
 	Deny []string
 	// Trust says that tools are also read-only if the server itself declares that they are.
 	Trust bool
@@ -49,7 +50,7 @@ type Server struct {
 type Options struct {
 	Servers   []Server
 	Version   string            // version of telex, sent to servers
-	Transport http.RoundTripper // for HTTP; nil: a transport of its own for each connection
+	Transport http.RoundTripper // transport for HTTP; nil: each connection has its own transport
 	Log       *slog.Logger
 	// Keeper is a command that calls Keep with its further arguments, such as this program with a subcommand. Keep starts the
 	// server and ends all its processes. Without a Keeper, processes that leave the server's process group may survive the

@@ -15,7 +15,7 @@ import (
 	"telex/agent"
 )
 
-// Limits of the result of one call. The agent limits images and files, and maxMessage limits the whole message.
+// Limits of the result of one tool call. The agent limits images and files, and maxMessage limits the whole message.
 const (
 	maxContents = 1000    // parts of a result
 	maxError    = 4 << 10 // bytes of a tool's error text
@@ -53,7 +53,7 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 	return t.out, nil
 }
 
-// contentParts collects the parts of a result.
+// contentParts collects the parts of the result of a tool call.
 type contentParts struct {
 	out          agent.Output
 	texts, notes []string // texts of the result; notes for the model about other parts

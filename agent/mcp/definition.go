@@ -45,7 +45,7 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 	}, nil
 }
 
-// hints returns the server's hints about the effects of a tool; empty if there are none.
+// hints returns the server's hints about the effects of a tool as JSON, or an empty text if there are none.
 func hints(t *sdk.Tool) string {
 	if t.Annotations == nil {
 		return ""
@@ -59,7 +59,7 @@ func hints(t *sdk.Tool) string {
 	return string(raw)
 }
 
-// changes returns which parts of a tool have changed.
+// changes returns the names of the parts in which two definitions of a tool differ.
 func changes(before, now agent.ToolDef) (parts []string) {
 	for _, part := range []struct {
 		name  string

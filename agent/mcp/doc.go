@@ -28,14 +28,14 @@
 // # Trust
 //
 // Servers are not trusted. A server's environment has only PATH, HOME, LANG and the configured variables. The size and the
-// rate of a server's messages are limited. The configuration decides which tools are read-only, unless it trusts the hints of
-// the server. If the description, schema or hints of a tool change, earlier approvals become invalid. telex does not offer
-// roots, sampling and elicitation to servers.
+// rate of a server's messages are limited. The configuration decides which tools are read-only, unless it says that the hints
+// of the server are trusted. If the description, schema or hints of a tool change, earlier approvals become invalid. telex
+// does not offer roots, sampling and elicitation to servers.
 //
 // # Goroutines
 //
-// Run starts one goroutine for each server. This goroutine starts others for the connection and the process of the server.
-// All of them have ended when Run returns.
+// Run starts one goroutine for each server. The goroutine of a server starts others for its connection and its process. All
+// goroutines have ended when Run returns.
 //
 // # Processes
 //

@@ -22,8 +22,8 @@ const (
 	maxValues  = 200_000 // values and names together
 	maxField   = 64      // bytes before the colon of a line of an event stream
 
-	largeMessage = 1 << 20          // bytes; of all larger messages, only one is read at a time
-	largeTime    = 15 * time.Second // maximum time for such a message to arrive
+	largeMessage = 1 << 20          // bytes; only one message that is larger is read at a time
+	largeTime    = 15 * time.Second // maximum time for a larger message to arrive
 )
 
 // Limits of all messages of a server together. If a server exceeds these rates, its messages are read more slowly.
@@ -36,7 +36,7 @@ const (
 	errorBodySize         = 64 << 10 // bytes of the body of an HTTP error
 )
 
-// framing says how messages are separated.
+// framing says how the messages of a server are separated.
 type framing uint8
 
 const (
@@ -264,7 +264,7 @@ func (g *gate) acquireLarge() error {
 	})
 	late := time.AfterFunc(largeTime, func() {
 		g.slow.Store(true)
-		leave() // even if nobody reads the rest
+		leave() // also if nobody reads the rest of the message
 		g.abort()
 	})
 	leaveInTime := func() {

@@ -24,7 +24,7 @@ const keeperSupported = true
 // Exit codes of a keeper whose server did not run or was killed, as in shells.
 const (
 	exitNotStarted = 127
-	exitSignal     = 128 // plus the signal's number
+	exitSignal     = 128 // added to the number of the signal
 )
 
 const (
@@ -93,7 +93,7 @@ func leaveStreams() error {
 }
 
 type keeper struct {
-	server int // its process id
+	server int // process id of the server
 	status int
 	ended  chan int      // gets the server's exit status
 	none   chan struct{} // closed when no process is left
@@ -166,22 +166,22 @@ func (k *keeper) reap() {
 	}
 }
 
-// proc is a process according to /proc.
+// proc is a process as /proc describes it.
 type proc struct {
 	pid, parent, session int
-	leads                bool // it leads a process group
+	leads                bool // the process leads a process group
 }
 
 // signal sends a signal to a process, and to the group that it leads. signal does not signal other groups, because the
 // process may have joined the group of the daemon.
 func (p proc) signal(s syscall.Signal) {
 	if p.leads {
-		_ = syscall.Kill(-p.pid, s) // fails if no process is left
+		_ = syscall.Kill(-p.pid, s) // this call fails if no process is left
 	}
 	_ = syscall.Kill(p.pid, s)
 }
 
-// descendants returns all processes below root.
+// descendants returns all descendants of the process root.
 func descendants(root int) (found []proc) {
 	below := map[int]bool{root: true}
 	for all, grown := processes(), true; grown; {
@@ -196,7 +196,7 @@ func descendants(root int) (found []proc) {
 	return found
 }
 
-// processes returns all visible processes.
+// processes returns all processes that /proc shows.
 func processes() (list []proc) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

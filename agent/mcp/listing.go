@@ -73,7 +73,7 @@ func (l *listing) add(t *sdk.Tool) error {
 	return nil
 }
 
-// done returns the collected tools, sorted by name. done logs why tools were omitted, for the first maxLeftOut of them.
+// done returns the collected tools, sorted by name. done logs why tools were omitted, for the first maxLeftOut omitted tools.
 func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	if n := len(l.leftOut); n > 0 {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))

@@ -94,7 +94,7 @@ func (c *child) addKeeper(s *server) (theirs *os.File, err error) {
 	return theirs, err
 }
 
-// close closes the daemon's ends of the pipes. Some may already be closed, or may never have been opened.
+// close closes the daemon's ends of the pipes. Some of the pipes may already be closed, or may never have been opened.
 func (c *child) close() {
 	_, _, _ = c.control.Close(), c.stdin.Close(), c.stdout.Close()
 	c.cancel()
@@ -119,7 +119,7 @@ func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, 
 func (c *child) end() {
 	_ = c.stdin.Close() // may be closed already
 	if !c.within(exitWait) {
-		c.signal(syscall.SIGTERM) // a keeper forwards it
+		c.signal(syscall.SIGTERM) // a keeper forwards SIGTERM
 		if !c.within(exitWait) {
 			c.kill()
 		}

@@ -35,8 +35,8 @@ const (
 	stableAfter = time.Minute
 )
 
-// pause returns how long to wait before the next attempt to connect, after a number of failures in a row. Jitter is added to
-// it.
+// pause returns how long to wait before the next attempt to connect, after a number of failures in a row. The caller adds
+// jitter.
 func pause(failures int) time.Duration {
 	return min(shortestPause<<min(max(0, failures-1), 6), longestPause)
 }
@@ -55,7 +55,7 @@ type server struct {
 	markAttempted func()        // called when the first attempt to connect has succeeded or failed
 
 	mu    sync.Mutex
-	live  *session      // nil: not connected
+	live  *session      // the current session; nil: the server is not connected
 	ready chan struct{} // closed when the server is connected
 	defs  []agent.ToolDef
 	since time.Time // time of the last change of live
@@ -155,7 +155,7 @@ func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err er
 	return true, nil
 }
 
-// watchTools lists the tools again whenever they may have changed, until the connection or ctx ends.
+// watchTools lists the server's tools again whenever they may have changed, until the connection or ctx ends.
 func (s *server) watchTools(ctx context.Context, c *session) error {
 	for {
 		select {
@@ -283,7 +283,7 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 	}
 }
 
-// call makes a call over the current connection. The call takes effect at most once.
+// call makes a call over the current connection. Even if call repeats it, the tool call takes effect at most once.
 func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, in agent.Input) (agent.Output, error) {
 	var c *session
 	var res *sdk.CallToolResult

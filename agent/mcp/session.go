@@ -70,7 +70,7 @@ type session struct {
 	ctx          context.Context         //nolint:containedctx // ends with the session; all calls depend on it
 	end          context.CancelCauseFunc // ends the session; only the first reason counts
 	ended        chan struct{}           // closed when the server's goroutine has noticed the end
-	toolsChanged chan struct{}           // signals that the tools should be listed again: they may have changed, or the connection may be broken
+	toolsChanged chan struct{}           // signals that the tools must be listed again
 	legal        *sdk.ClientSession
 
 	waiter sync.WaitGroup // for goroutines started by spawn
@@ -99,7 +99,7 @@ func newSession(s *server) *session {
 func (c *session) relist() {
 	select {
 	case c.toolsChanged <- struct{}{}:
-	default: // it is already requested
+	default: // another listing is already requested
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
 	return conn, nil
 }
 
-// spawn runs f in a goroutine for which close waits. After the session's end it does nothing and returns false.
+// spawn runs f in a goroutine for which close waits. If the session has already ended, spawn does nothing and returns false.
 func (c *session) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +164,8 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 // cause returns why the session has ended.
 func (c *session) cause() error { return context.Cause(c.ctx) }
 
-// close ends the session. close returns when all goroutines of the session have ended. An HTTP server can delay this by 5
-// seconds.
+// close ends the session. close returns when all goroutines of the session have ended. An HTTP server can delay the end of
+// these goroutines by 5 seconds.
 func (c *session) close() {
 	c.end(errSessionEnded)
 	c.mu.Lock()
@@ -246,8 +246,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	case <-returned:
 		return res, err
 	case <-c.ctx.Done():
-		// The answer to this call may have ended the session, for example because the server does not know the session. In
-		// that case, the call had no effect.
+		// The answer to this call may have ended the session, for example because the server does not know the session. If
+		// the server does not know the session, the call had no effect.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
 		select {

@@ -20,8 +20,8 @@ const (
 	// streamWait is how long a server may take to begin the stream of its own messages. The limit is necessary because some
 	// servers send the header of the response only with their first message.
 	streamWait = 10 * time.Second
-	// writeTime is how long a server may take to accept a message that is not a request. For requests, there are other
-	// limits.
+	// writeTime is how long a server may take to accept a message that is not a request. The answers to requests have other
+	// time limits.
 	writeTime = 15 * time.Second
 	// maxReplies is how many messages other than requests are sent at the same time, because a server can make the SDK send
 	// thousands of replies.
