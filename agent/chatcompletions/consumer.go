@@ -54,7 +54,7 @@ type callDelta struct {
 	ExtraContent json.RawMessage `json:"extra_content"` // Gemini's signatures
 }
 
-// fragment converts the piece to the agent's form.
+// fragment converts the piece of a tool call to the form of the package agent.
 func (d callDelta) fragment() agent.CallFragment {
 	f := agent.CallFragment{Index: d.Index, ID: d.ID, Name: d.Function.Name, Arguments: string(d.Function.Arguments)}
 	if len(d.ExtraContent) > 0 && string(d.ExtraContent) != "null" {
@@ -120,7 +120,7 @@ func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, e
 	for i := range c.callDeltas {
 		emit(agent.Delta{Call: &c.callDeltas[i]})
 	}
-	c.callDeltas = nil // the agent owns the slice now
+	c.callDeltas = nil // emit's receiver may keep the slice
 	return c.finished, nil
 }
 
@@ -133,7 +133,7 @@ func (c *consumer) AddWhole(data []byte, emit func(agent.Delta)) (ended bool, er
 // the chunk has only usage, a role, or a filter's verdict. addChunk puts changes of tool calls into callDeltas.
 func (c *consumer) addChunk(k chunk) agent.Delta {
 	if k.Usage != nil {
-		c.usage = k.Usage // some providers repeat the growing sum in every chunk
+		c.usage = k.Usage // some providers send the growing usage in every chunk
 	}
 	var d agent.Delta
 	c.callDeltas = c.callDeltas[:0]

@@ -7,6 +7,6 @@
 //	echo.go      provider data that must be sent back with calls (pure)
 //	messages.go  a conversation in the form of this API (pure)
 //
-// go-openai builds and sends the requests; agent/provider adds what it lacks. This package parses the answers itself,
-// since go-openai's types lack one of the names of the reasoning field.
+// The library go-openai builds and sends the requests; agent/provider adds what go-openai lacks. This package parses the
+// answers itself, because go-openai's types lack one of the names of the reasoning field.
 package chatcompletions

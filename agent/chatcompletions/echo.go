@@ -11,11 +11,11 @@ import (
 // agent.ToolCall.Extra under its own key, so that other model packages ignore it.
 type echo struct {
 	Model   string          `json:"model,omitempty"`             // the model that sent the data; no other model can read it
-	Content json.RawMessage `json:"extra_content,omitempty"`     // of the call: Gemini's signatures
-	Details []detail        `json:"reasoning_details,omitempty"` // of the answer, kept with its first call: OpenRouter's
+	Content json.RawMessage `json:"extra_content,omitempty"`     // data of the call: Gemini's signatures
+	Details []detail        `json:"reasoning_details,omitempty"` // data of the answer, stored with its first call: OpenRouter's reasoning
 }
 
-// extra returns the echo as it is stored with a call; nil if it is empty.
+// extra returns the echo in the form in which it is stored with a call, or nil if the echo is empty.
 func (e echo) extra() json.RawMessage {
 	if e.Content == nil && len(e.Details) == 0 {
 		return nil
@@ -62,7 +62,7 @@ type details struct {
 
 // block is a block of reasoning that may still grow.
 type block struct {
-	detail // all fields but its texts
+	detail // all fields except the texts
 	texts  map[string]*strings.Builder
 }
 
@@ -92,7 +92,7 @@ func (d *details) continues(p detail) bool {
 		!last.has("signature") && !last.has("data")
 }
 
-// has reports whether a field exists and is not empty.
+// has reports whether the block has this field and the field is not empty.
 func (d detail) has(name string) bool {
 	value := string(d[name])
 	return value != "" && value != "null" && value != `""`

@@ -16,12 +16,12 @@ type shape = provider.Shape
 const (
 	noUsageOption shape = provider.FirstOwn << iota // stream_options is refused by old servers
 	oldMaxTokens                                    // max_tokens instead of max_completion_tokens
-	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that it wants
-	// back other data that came with tool calls. Providers that send such data need it (DeepSeek, Gemini, OpenRouter); others
-	// do not know the fields.
+	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that the
+	// provider wants back other data that came with tool calls. Providers that send such data need it back (DeepSeek, Gemini,
+	// OpenRouter). Other providers do not know the fields.
 	wantsReasoning
 	wantsExtra
-	// The provider refuses these fields in a request, although it sent them before.
+	// These bits say that the provider refuses a field in requests, although it sent the field itself before.
 	noReasoning
 	noExtra
 	noDetails
@@ -95,13 +95,13 @@ func addParams(fields map[string]any, r agent.Request) {
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
-	// The provider demands reasoning back that it sent to an earlier process, so this process has not seen that it sends
-	// reasoning.
+	// The provider demands the return of reasoning that it sent to an earlier process. So this process has not set the bit
+	// yet.
 	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
 		s |= wantsReasoning
 	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
 		s |= wantsExtra
-	// Check longer names first, because they contain the shorter ones.
+	// Check longer parameter names first, because they contain the shorter ones.
 	case !s.Has(noStreaming|noUsageOption) && said.Refuses("stream_options", "include_usage"):
 		s |= noUsageOption
 	case !s.Has(oldMaxTokens) && said.Refuses("max_completion_tokens"):

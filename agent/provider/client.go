@@ -19,14 +19,14 @@ import (
 type Options struct {
 	Name            string // the configured name; empty: Model
 	BaseURL         string // without the API's own part, such as /chat/completions
-	APIKey          string // empty: none is sent
+	APIKey          string // empty: no key is sent
 	Model           string // the provider's name of the model
 	MaxOutputTokens int    // 0: the provider's own limit
 	Temperature     *float32
 	MaxAnswer       int64 // bytes of an answer that is not streamed; 0: 64 MB
 	Stream          bool
 	Summaries       bool              // requests summaries of the model's reasoning, if the API has them
-	Headers         map[string]string // sent with every request
+	Headers         map[string]string // HTTP headers of every request
 	Transport       http.RoundTripper // nil: each model has its own connection pool, with proxies from the environment
 	Log             *slog.Logger
 }

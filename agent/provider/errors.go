@@ -201,7 +201,8 @@ func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agen
 	return me
 }
 
-// frameError returns the error that an event of a stream reports, or nil. The HTTP status of such a stream was 200.
+// frameError returns the error that an event of a stream reports, or nil. The HTTP status of a stream that reports an error
+// in an event was 200.
 func (r redactor) frameError(f sse.Frame) error {
 	e := errorIn(f.Data)
 	if e == nil {

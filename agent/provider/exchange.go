@@ -147,9 +147,9 @@ func (x *Exchange) keepStream(res *http.Response, body io.Reader) {
 
 var errTail = errors.New("the stream did not end after the answer")
 
-// readEvents passes the events of a streamed answer to take. After take has reported the end of the answer, the stream may
-// continue for tailWait, for example with the usage. Then readEvents calls cancel, which ends the stream. readEvents ignores
-// errors after the end of the answer.
+// readEvents passes the events body of a streamed answer to take. After take has reported the end of the answer, the stream
+// may continue for tailWait, for example with the usage. After tailWait, readEvents calls cancel, which ends the stream.
+// readEvents ignores errors after the end of the answer.
 func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
 	defer func() { _ = x.body.Close() }() // the answer was read, or is abandoned
 	var tail *time.Timer
@@ -239,7 +239,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 			return 0, err
 		}
 		switch b {
-		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // or a byte order mark
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // white space, or a byte order mark
 		default:
 			return b, r.UnreadByte()
 		}

@@ -127,7 +127,7 @@ func (c *gathering) begin() {
 		return
 	}
 	if err := c.silence(maxGathered); err != nil {
-		_ = ticks.Close() // loses no data
+		_ = ticks.Close() // closing the timer loses no data
 		return
 	}
 	c.ticks = ticks
@@ -155,7 +155,7 @@ func (c *gathering) silence(least int) (err error) {
 	return err
 }
 
-// newTicks returns a timer. All such timers tick at the same moments.
+// newTicks returns a timer. All timers of newTicks tick at the same moments.
 func newTicks() (*os.File, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"telex/agent"
 )
 
-// API contains the functions in which one model API differs from others. Model calls them.
+// API contains the functions in which one model API differs from others. Model calls the functions of an API.
 type API struct {
 	// Request returns the request r in the shape s: the fields that go-openai can't encode correctly, and a function that
 	// sends them together with the other fields.
@@ -70,8 +70,8 @@ func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Del
 	return m.shapes.ask(ctx, m.Log, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, emit) }, m.api.Adapt)
 }
 
-// exchange sends one request and reads its answer. Servers may send a streamed or a whole answer, whatever was
-// requested.
+// exchange sends one request and reads its answer. A server may send a streamed or a whole answer, whether or not a stream
+// was requested.
 func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit func(agent.Delta)) (agent.Completion, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

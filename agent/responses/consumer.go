@@ -17,8 +17,8 @@ var errNoOutput = errors.New("the answer has no output")
 type consumer struct {
 	model             string // the requested model
 	output            output
-	lastTextItem      *item // whose text was emitted last
-	lastReasoningItem *item // whose reasoning was emitted last
+	lastTextItem      *item // the item whose text was emitted last
+	lastReasoningItem *item // the item whose reasoning was emitted last
 	finished          bool  // the provider reported the end of the answer
 	finish            agent.Finish
 	usage             *provider.Usage
@@ -75,7 +75,7 @@ func (c *consumer) handleEvent(data []byte, tell func(agent.Delta)) error {
 }
 
 // item returns the item to which an event belongs. item finds the item by its id, or else by its place in the answer. If
-// neither is known, it creates a new item.
+// neither the id nor the place is known, item creates a new item.
 func (c *consumer) item(e streamEvent, kind string) *item {
 	if it := c.output.find(e.ItemID, kind, e.OutputIndex); it != nil {
 		return it

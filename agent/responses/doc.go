@@ -8,8 +8,9 @@
 //	event.go    the used fields of events and answers (pure)
 //	item.go     the items of an answer, found by ids and places that may be wrong (pure)
 //
-// go-openai builds and sends the requests; agent/provider and agent/sse add what it lacks. This package parses the answers
-// itself, because go-openai's types lack the encrypted reasoning, and can't decode some events that telex does not need.
+// The library go-openai builds and sends the requests; agent/provider and agent/sse add what go-openai lacks. This package
+// parses the answers itself, because go-openai's types lack the encrypted reasoning, and can't decode some events that telex
+// does not need.
 //
 // # Nothing is stored at the provider
 //

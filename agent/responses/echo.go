@@ -15,7 +15,7 @@ type echo struct {
 // place is the place of a message, or the used fields of a reasoning item.
 type place struct {
 	Type  string `json:"type"`
-	Phase string `json:"phase,omitempty"` // of a message: an answer, or a remark before calls
+	Phase string `json:"phase,omitempty"` // phase of a message: an answer, or a remark before calls
 }
 
 func (p place) raw() json.RawMessage {

@@ -94,8 +94,8 @@ func (l *output) nth(kind string, n int) *item {
 	return nil
 }
 
-// toolCalls returns the complete calls that have a name. model is the model that answered, and finish how the answer
-// ended. Calls without an id get one, and missing arguments become an empty object.
+// toolCalls returns the complete calls that have a name. model is the model that answered, and finish how the answer ended. A
+// call without an id gets a new id, and missing arguments become an empty object.
 func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	var out []agent.ToolCall
 	var before []json.RawMessage
@@ -121,7 +121,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	return out
 }
 
-// setArguments sets the complete arguments of a call. setArguments reports whether the arguments changed.
+// setArguments sets the complete arguments arguments of a call. setArguments reports whether the arguments changed.
 func (it *item) setArguments(whole string) bool {
 	if whole == "" || whole == it.arguments.String() {
 		return false

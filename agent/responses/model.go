@@ -11,8 +11,8 @@ import (
 	"telex/agent/provider"
 )
 
-// tailWait is how long a stream may continue after the event that ended the answer. The answer is already complete. But the
-// connection can be reused only if the stream is read to its end.
+// tailWait is how long a stream may continue after the event that ended the answer. The answer is complete before this event,
+// but the connection can be reused only if the stream is read to its end.
 const tailWait = time.Second
 
 // Options configure a Model.

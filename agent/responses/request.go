@@ -130,7 +130,7 @@ func adapt(err error, s shape) (next shape, ok bool) {
 	switch {
 	case !s.Has(unreadEcho|noEcho) && provider.Named(err, "invalid_encrypted_content"):
 		s |= unreadEcho
-	// Check longer names first, because they contain the shorter ones.
+	// Check longer parameter names first, because they contain the shorter ones.
 	case !s.Has(noEncrypted) && said.Refuses("encrypted_content", "reasoning.encrypted_content", "include", "include[0]"):
 		s |= noEncrypted
 	case !s.Has(noSummary) && said.Refuses("reasoning.summary", "reasoning"):

@@ -11,8 +11,9 @@ import (
 // maxFrame is the maximum size of one event of a stream. maxFrame limits the memory that a faulty server can make telex use.
 const maxFrame = 16 << 20
 
-// frameBuffer is the size of the read buffer of a stream. A usual line fits; readLine joins the parts of longer lines. The
-// buffer is small, because each answer that is being written has one, and the connection has its own buffer.
+// frameBuffer is the size of the read buffer of a stream. A usual line fits into the buffer; readLine joins the parts of
+// longer lines. The buffer is small, because each answer that is being written has one, and the connection has its own
+// buffer.
 const frameBuffer = 1 << 10
 
 var errFrameTooLong = errors.New("an event of the stream is longer than 16 MB")
@@ -42,8 +43,8 @@ func New(r io.Reader, check func(Frame) error) *Events {
 	return &Events{in: bufio.NewReaderSize(r, frameBuffer), check: check, max: maxFrame}
 }
 
-// read returns the next frame that has data. At the end it returns the reader's error, such as io.EOF. If the stream
-// breaks inside a frame, that frame is lost.
+// read returns the next frame that has data. At the end of the stream, read returns the reader's error, such as io.EOF. If
+// the stream breaks inside a frame, that frame is lost.
 func (r *Events) read() (Frame, error) {
 	var f Frame
 	hasData := false
