@@ -28,7 +28,7 @@ type clockArgs struct {
 
 type clock struct{ zone *time.Location }
 
-// newClock returns the tool named time. zone is the default time zone; nil: UTC.
+// newClock returns the tool named time. zone is the default time zone; if zone is nil, it is UTC.
 func newClock(zone *time.Location) (agent.ToolDef, error) {
 	if zone == nil {
 		zone = time.UTC

@@ -7,11 +7,11 @@ import (
 
 // Limits of the facts about a person. All facts together must fit into a request to a model.
 const (
-	MaxFacts = 100 // per person
+	MaxFacts = 100 // maximum number of facts per person
 	MaxFact  = 500 // bytes per fact
 )
 
-// Fact is something that a person asked to be remembered.
+// Fact is something that a person asked the bot to remember.
 type Fact struct {
 	ID   string // short, unique among the person's facts, never reused
 	Text string // one line

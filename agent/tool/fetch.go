@@ -21,7 +21,7 @@ import (
 
 // Limits of fetch.
 const (
-	fetchTime      = 20 * time.Second // for everything, redirects included
+	fetchTime      = 20 * time.Second // time limit for everything, redirects included
 	maxRedirects   = 5
 	maxRead        = 2 << 20  // bytes of a page, uncompressed
 	maxTextPerCall = 40 << 10 // bytes that the model gets at once: about 10,000 tokens
@@ -33,15 +33,15 @@ var errSlow = fmt.Errorf("it took longer than %d seconds", int(fetchTime/time.Se
 // FetchOptions configure fetch.
 type FetchOptions struct {
 	// AllowDomains are the hosts whose pages may be read without approval: example.org means only that host, *.example.org
-	// all its subdomains. fetch follows redirects within a site and to these hosts. For another redirect, it returns an error
-	// that tells the model the new address.
+	// all its subdomains. fetch follows redirects within a site and to these hosts. For another redirect, fetch returns an
+	// error that tells the model the new address.
 	AllowDomains []string
 	// Open are networks that may be reached at any port although they are not public, such as an intranet or a test's
 	// loopback.
 	Open []netip.Prefix
-	// UserAgent is sent to servers; empty: "telex".
+	// UserAgent is the header User-Agent of each request. If it is empty, the header is "telex".
 	UserAgent string
-	// Proxy chooses a proxy, as in http.Transport; nil: from the environment.
+	// Proxy chooses the proxy of a request, like http.Transport.Proxy. If it is nil, the environment determines the proxy.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
@@ -151,8 +151,8 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 	}
 }
 
-// leavesSite reports whether a redirect leads to another site that is not in AllowDomains. fetch does not follow it, because
-// nobody typed or approved the new address, and many sites redirect to any address in their query.
+// leavesSite reports whether a redirect leads to another site that is not in AllowDomains. fetch does not follow such a
+// redirect, because nobody typed or approved the new address, and many sites redirect to any address in their query.
 func (f *fetch) leavesSite(asked, to *url.URL) bool {
 	bare := func(u *url.URL) string { return strings.TrimPrefix(u.Hostname(), "www.") }
 	return !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)

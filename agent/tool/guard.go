@@ -59,7 +59,7 @@ func newGuard(open []netip.Prefix) guard {
 	return g
 }
 
-// refusal is the reason why the guard refuses an address. The model reads it.
+// refusal is the reason why the guard refuses an address. The model reads the refusal.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }

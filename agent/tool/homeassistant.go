@@ -28,7 +28,7 @@ type HomeOptions struct {
 }
 
 const (
-	homeTime = 30 * time.Second // for a call of the API
+	homeTime = 30 * time.Second // time limit for a call of the API
 	// maxHomeAnswer is the maximum size of a response in bytes. Lists of states are longer, so they are read item by item, up
 	// to maxHomeList bytes.
 	maxHomeAnswer = 1 << 20
@@ -213,8 +213,8 @@ func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
 	return nil, err
 }
 
-// errorText returns the error message in the body of a response. If the body is not JSON, such as a proxy's HTML page, it
-// returns an empty text.
+// errorText returns the error message in the body of a response. If the body is not JSON, such as a proxy's HTML page,
+// errorText returns an empty text.
 func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`

@@ -25,8 +25,8 @@ type (
 
 type memory struct{ facts Facts }
 
-// newMemory returns the tools remember, recall and forget. All three count as read-only, because they change only the notes
-// about the person who asks, and a repeated call has the same result.
+// newMemory returns the tools remember, recall and forget. These three tools count as read-only, because they change only the
+// notes about the person who asks, and a repeated call has the same result.
 func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	if facts == nil {
 		return nil, errors.New("no store for facts")
@@ -64,8 +64,8 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	return []agent.ToolDef{remember, recall, forget}, err
 }
 
-// proposal describes a call to the person who must approve it. If the argument is missing, it returns an empty text, and the
-// person sees the JSON of the call.
+// proposal describes a call to the person who must approve it. If the argument is missing, proposal returns an empty text,
+// and the person sees the JSON of the call.
 func proposal(what, arguments, name string) string {
 	value, _ := partial(arguments, name)
 	if value = agent.OneLine(value); value == "" {
@@ -136,7 +136,7 @@ func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (ag
 	return agent.Output{Text: strings.TrimSpace(text.String())}, nil
 }
 
-// matching returns the facts that contain any of the words. If words is empty, it returns all facts.
+// matching returns the facts that contain any of the words. If words is empty, matching returns all facts.
 func matching(facts []Fact, words string) []Fact {
 	wanted := strings.Fields(strings.ToLower(words))
 	if len(wanted) == 0 {

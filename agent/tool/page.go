@@ -40,7 +40,7 @@ func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// text returns the response's text. For HTML, it returns the main content as Markdown.
+// text returns the response's text. If the response is HTML, text returns the main content as Markdown.
 func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	body := a.body
 	contentType := a.mediaType
@@ -64,7 +64,7 @@ func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	return visibleText(string(body)), nil
 }
 
-// Limits against malicious pages. A page whose tree exceeds them is cut before other code walks the tree.
+// Limits against malicious pages. If the HTML tree of a page exceeds the limits, the tree is cut before other code walks it.
 const (
 	maxNodes = 60_000
 	maxDepth = 200
@@ -72,8 +72,8 @@ const (
 	parseLimit = 3 * time.Second
 )
 
-// minArticle is the minimum length, in bytes, of the article that the package readability finds in a page. A shorter
-// one is probably the wrong part of the page, so the whole page is used.
+// minArticle is the minimum length, in bytes, of the article that the package readability finds in a page. A shorter article
+// is probably the wrong part of the page, so the whole page is used instead.
 const minArticle = 200
 
 // embedded matches a link in Markdown to a picture whose data is inside the page itself.
@@ -153,7 +153,7 @@ func prune(doc *html.Node) {
 			case nodes > maxNodes, depth > maxDepth, child.Type == html.CommentNode, hidden(child):
 				n.RemoveChild(child)
 			default:
-				// Remove these attributes, because the renderer would repeat a cell as often as they say.
+				// Remove colspan and rowspan, because the renderer would repeat a table cell as often as they say.
 				child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
 				walk(child, depth+1)
 			}
@@ -170,7 +170,8 @@ func hidden(n *html.Node) bool {
 	}
 	switch n.Data {
 	case "script":
-		// Keep scripts of this type, because the package readability reads the title and the author from them.
+		// Keep scripts of the type application/ld+json, because the package readability reads the title and the author from
+		// them.
 		return !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "type" && a.Val == "application/ld+json" })
 	case "style", "template", "svg", "canvas", "iframe", "object", "embed":
 		return true

@@ -14,7 +14,7 @@ import (
 	"telex/agent"
 )
 
-// serviceTime is how long an action of Home Assistant may take. Scripts and scenes can be slow.
+// serviceTime is how long an action of Home Assistant may take. Scripts and scenes of Home Assistant can be slow.
 const serviceTime = time.Minute
 
 type serviceArgs struct {

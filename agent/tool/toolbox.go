@@ -25,12 +25,12 @@ func Groups() []string { return []string{Time, Fetch, Memory, HAStates, HACallSe
 // Options configure New.
 type Options struct {
 	Enabled []string // names of Groups, in any order
-	// Zone is the default time zone; nil: UTC.
+	// Zone is the default time zone. If Zone is nil, it is UTC.
 	Zone  *time.Location
 	Fetch FetchOptions
 	// Facts stores the facts; required for Memory.
 	Facts Facts
-	// Home is the Home Assistant; required for HAStates and HACallService.
+	// Home configures the Home Assistant installation; required for HAStates and HACallService.
 	Home HomeOptions
 }
 
