@@ -96,8 +96,8 @@ func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) 
 	return app.Chat(ctx, cfg, o)
 }
 
-// questionOf returns the question: the arguments, or the content of standard input if that is not a terminal. If it returns
-// "", telex begins a conversation.
+// questionOf returns the question: the arguments, or the content of standard input if that is not a terminal. If questionOf
+// returns "", telex begins a conversation.
 func questionOf(args []string, in *os.File) (string, error) {
 	question := strings.TrimSpace(strings.Join(args, " "))
 	switch {

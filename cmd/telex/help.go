@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand returns a help command that fails for an unknown topic. The help command of the library cobra succeeds.
+// helpCommand returns a help command that fails for an unknown topic, unlike the help command of the library cobra.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",

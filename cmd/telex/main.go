@@ -74,7 +74,7 @@ func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 }
 
 // isBrokenPipe reports whether a write failed because nobody reads the results any more, as in `telex … | head -1`. telex
-// does not report this as an error.
+// does not report a closed pipe as an error.
 func isBrokenPipe(err error) bool {
 	failed, ok := errors.AsType[*fs.PathError](err)
 	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
