@@ -81,7 +81,7 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 type format struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// Returns the file without metadata; nil: such files are always decoded and encoded again.
+	// bare returns the file without metadata. If bare is nil, such files are always decoded and encoded again.
 	bare func(data []byte) (bare, exif []byte, err error)
 }
 

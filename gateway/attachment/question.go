@@ -103,7 +103,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
-	// How many more attachments are read; the asker's attachments take precedence over quoted ones.
+	// own and others are the numbers of attachments that may still be read. The asker's attachments take precedence
+	// over quoted ones.
 	own, others, left := maxAttached, maxAttached, 0
 	for _, m := range s.Messages {
 		others = max(0, others-len(m.Attachments))

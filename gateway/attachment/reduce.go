@@ -30,7 +30,8 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 		clear(row)
 		addLine(row, lines.Pix[y%band*lines.Stride:][:4*sw], sw, w)
 		to := y * h / sh
-		// Units of this line of src that belong to line to of dst; the others belong to the next line.
+		// here is the number of units of this line of src that belong to line to of dst. The other units belong to the
+		// next line.
 		here := min(h, (to+1)*sh-y*h)
 		for i, v := range row {
 			sums[i] += v * uint64(here)

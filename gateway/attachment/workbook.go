@@ -11,7 +11,7 @@ import (
 	"telex/gateway/history"
 )
 
-// Limits of a workbook.
+// These limits apply to the reading of one workbook.
 const (
 	maxSheets  = 100
 	maxColumns = 200

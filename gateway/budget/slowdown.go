@@ -12,7 +12,7 @@ const (
 	holdFactor = 4
 	maxHold    = time.Hour
 	// proofCalls is how many calls the platform must accept above the level to prove that its true limit is not at the
-	// level. proofCalls is larger than the error in the number of counted calls.
+	// level. proofCalls is larger than the possible error in counting calls.
 	proofCalls = 3
 	// minShare is the smallest level that a slowdown may have, in percent of the declared limit.
 	minShare = 10

@@ -70,8 +70,8 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	return nil
 }
 
-// queue waits until ticket t is ready. queue returns false when the call is no longer wanted: the reply's ending or a
-// question makes a queued preview unnecessary, and new text makes a queued typing indicator unnecessary.
+// queue waits until ticket t is ready. queue returns false when the call is no longer wanted. An ending or a question
+// makes a queued preview unnecessary, and new text makes a queued typing indicator unnecessary.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.questionAsked
 	if a.kind != doType {

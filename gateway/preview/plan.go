@@ -61,8 +61,8 @@ func (s *state) plan(d desired, now time.Time) action {
 }
 
 // planAbsent plans the next call for a message that is not known to exist. If an earlier create call may have made the
-// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call in two cases: the
-// message could not be deleted anyway, or the create call that is wanted now also shows whether the message exists.
+// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call if the message could not
+// be deleted anyway, or if the create call that is wanted now also shows whether the message exists.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
 	switch d.aim {

@@ -12,8 +12,8 @@ import (
 // drops further lines.
 const mostLines = 5
 
-// mayDrop reports whether message n may stay without an answer, for example because a later command cancelled it, or
-// because the bot had sent the line that would answer it a moment before.
+// mayDrop reports whether message n may stay without an answer. For example, a later command may have cancelled the
+// message, or the bot may have sent the line that answers it a moment before.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {

@@ -36,8 +36,7 @@ const patience = time.Minute
 const draftLife = 30 * time.Second
 
 // judgeFresh checks that the model's text, except for its last word, is visible when the model has paused for the time
-// patience. To pass, the gateway must show new text even if no delta follows, and must not neglect a conversation
-// (D12).
+// patience. The gateway must show new text even if no delta follows, and must not neglect a conversation (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

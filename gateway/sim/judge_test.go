@@ -138,8 +138,8 @@ const (
 )
 
 // overtaken reports whether the later reply may appear above the earlier one. The later reply may come first if the
-// platform refused the earlier reply again and again (D14), or if a message of the earlier reply could not show its
-// final text and another message replaced it.
+// platform refused the earlier reply again and again (D14). It may also come first if the platform refused to edit a
+// message of the earlier reply and another message replaced it.
 func (w *world) overtaken(above, below *turnLog) bool {
 	all := w.standing(below)
 	if len(all) == 0 {

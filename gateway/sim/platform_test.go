@@ -424,7 +424,7 @@ func (w *world) fits(c *call) *chat.SendError {
 	return nil
 }
 
-// grows reports whether the platform may refuse a text as too long. grows does not refuse short texts, nor texts that
+// grows reports whether the platform may refuse a text as too long. The platform accepts short texts, and texts that
 // are no longer than the current text of the message.
 func (w *world) grows(m *message, text string) bool {
 	n := w.s.measure.length(text)

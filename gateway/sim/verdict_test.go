@@ -149,8 +149,8 @@ func (w *world) givenUp(t *turnLog) bool {
 }
 
 // stuck reports whether a message of the reply can be neither edited nor deleted, and this affects the text of the
-// reply. stuck does so if the reply has several other messages, or if several processes worked on the reply: the last
-// process can't know whether the last edit before a kill took effect.
+// reply. The text is affected if the reply has several other messages. The text is also affected if several processes
+// worked on the reply, since the last process can't know whether the last edit before a kill took effect.
 func (w *world) stuck(t *turnLog) bool {
 	all := w.person.of(t.id)
 	lives := slices.ContainsFunc(t.calls, func(c *call) bool { return c.life != t.calls[0].life })

@@ -16,7 +16,7 @@ import "errors"
 // ErrUnreadable means that the file is not a PDF file, is too damaged to be read, or is encrypted.
 var ErrUnreadable = errors.New("the PDF can't be read")
 
-// Limits of one file.
+// These limits apply to the reading of one PDF file.
 const (
 	maxWork     = 100 << 20 // steps: about one for each byte that is read or decoded
 	maxObjects  = 200_000
