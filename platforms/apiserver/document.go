@@ -80,8 +80,8 @@ func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 }
 
 // replace replaces the documents in messages with the texts of the documents. If the server can't read a file, replace
-// keeps the file, because some models can read it. But providers accept files only in users' messages. In the result of
-// a tool, replace therefore replaces an unreadable file with a line that names the file.
+// keeps the file, because some models can read it. Providers accept files only in users' messages, so in the result of
+// a tool, replace replaces an unreadable file with a line that names the file.
 func (d *documents) replace(ctx context.Context, messages []agent.Message) {
 	left := maxDocuments
 	for i := range slices.Backward(messages) {

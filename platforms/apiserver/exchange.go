@@ -288,7 +288,8 @@ func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result
 	return nil
 }
 
-// save stores the turn. If the client disconnects meanwhile, save continues, because the turn's usage must be counted.
+// save stores the turn. If the client disconnects during the call, save continues, because the turn's usage must be
+// counted.
 func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	const saveTime = 30 * time.Second
 	e.Turn, e.Conversation, e.User = x.reply.id, x.session, x.personOf(x.client).User

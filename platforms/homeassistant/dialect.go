@@ -38,7 +38,7 @@ func (Markdown) Shape() markup.Shape {
 	return s
 }
 
-// Render returns the piece as one string in Markdown.
+// Render returns a piece of an answer as one string in Markdown.
 func (Markdown) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: escapeTemplates(marks.Write(grammar{}, p))}
 }
@@ -46,7 +46,7 @@ func (Markdown) Render(p markup.Piece) markup.Rendered {
 // Len counts characters.
 func (Markdown) Len(r markup.Rendered) int { return utf8.RuneCountInString(r.Text) }
 
-// Render returns the piece as plain text, with the URL of each link after the link's label.
+// Render returns a piece of an answer as plain text, with the URL of each link after the link's label.
 func (d Text) Render(p markup.Piece) markup.Rendered {
 	for _, f := range slices.Backward(p.Formats) {
 		to := marks.Destination(f.URL, "http", "https")

@@ -14,7 +14,8 @@
 // A house can report a thousand changes per second, but each message to the gateway costs a turn of a model. The bot
 // therefore collects changes, and reports all collected changes in one message. The bot sends the next message to the
 // gateway only after the answer to the previous message is complete. The next message contains the newest state of
-// every entity that changed meanwhile. The memory that the bot needs therefore depends only on the number of entities.
+// every entity that changed during the previous answer. The memory that the bot needs therefore depends only on the
+// number of entities.
 //
 // # No person writes events
 //

@@ -54,8 +54,8 @@ type state struct {
 	} `json:"attributes"`
 }
 
-// lenientText is a string that becomes empty if the JSON value is not a string. Decoding must not fail in this case,
-// because an integration may store any JSON value in an attribute.
+// lenientText is a string that becomes empty if the JSON value is not a string. An integration may store any JSON value
+// in an attribute, and decoding must not fail because of such a value.
 type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.

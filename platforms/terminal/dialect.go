@@ -63,7 +63,7 @@ const (
 	codeIndent = "  "
 )
 
-// Render returns the text with escape sequences for its formats.
+// Render returns a piece of an answer with escape sequences for its formatting.
 func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	w := writer{dialect: d, text: p.Text, line: true}
 	start := len(p.Text) - len(strings.TrimLeft(p.Text, "\n"))

@@ -56,7 +56,7 @@ type Hello struct {
 
 // Input is a text that the person typed, with the attached files. The client chooses the ID, and the hub's Done
 // contains the same ID. A client with a name uses an ID again only to repeat an input on another connection. If the
-// gateway answered the repeated input meanwhile, the hub sends Done immediately.
+// gateway has already answered a repeated input, the hub sends Done immediately.
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`

@@ -11,9 +11,9 @@ import (
 // reset ends all formatting; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
 const reset = "\x1b[0m"
 
-// writer writes one piece. writer ends a format at the position where the format ends, but begins a style only
-// immediately before the next character. If a text grows, the output for the longer text therefore begins with the
-// output for the shorter text.
+// writer writes one piece of an answer with escape sequences. writer ends a format at the position where the format
+// ends, but begins a style only immediately before the next character. If a text grows, the output for the longer text
+// therefore begins with the output for the shorter text.
 type writer struct {
 	dialect Dialect
 	text    string

@@ -90,7 +90,8 @@ func classifyUnknown(o calls.Outcome) *chat.SendError {
 }
 
 // kindOf returns the kind of an error that is not a rate limit. For an unlisted code, kindOf returns Rejected, because
-// Meta probably refused the content. But if the HTTP status says that Meta's server failed, kindOf returns Uncertain.
+// Meta probably refused the content. If the code is unlisted and the HTTP status says that Meta's server failed, kindOf
+// returns Uncertain.
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
 	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:

@@ -35,7 +35,7 @@ func (Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Render returns the piece as one string in WhatsApp's markup.
+// Render returns a piece of an answer as one string in WhatsApp's markup.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, withLinkURLs(p))}
 }

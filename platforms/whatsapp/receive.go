@@ -56,8 +56,8 @@ type acceptError struct{ error }
 // Unwrap returns accept's error.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver passes a message to accept, unless it was accepted before. If deliver fails, it returns ctx's error or an
-// acceptError.
+// deliver passes a message to accept. If accept has already accepted the same message, deliver does nothing. If deliver
+// fails, it returns ctx's error or an acceptError.
 func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	b := r.bot
 	if err := b.turn.Acquire(ctx, 1); err != nil {
