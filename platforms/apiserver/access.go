@@ -16,8 +16,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Key is an API key with which a client may use the server, and the limits for this client. A limit of zero means no
-// limit.
+// Key is an API key with which a client may use the server, and the limits for this client. If TurnsPerMinute or
+// TokensPerDay is zero, this limit does not apply.
 type Key struct {
 	Name           string // the client's name in logs and in the usage
 	Secret         string
@@ -51,8 +51,8 @@ func (s *Server) personOf(c *client) chat.Person {
 }
 
 // authenticate returns the client whose key the request contains. If the server has no keys, authenticate refuses
-// requests from web pages. If authenticate accepted them, any page in a browser on this machine could use the server,
-// because the page can reach a loopback address, even under the page's own host name.
+// requests from web pages. Without this check, any web page in a browser on this machine could use the server, because
+// a page can send requests to a loopback address, even under the page's own host name.
 func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	if len(s.clients) == 0 {
 		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||

@@ -11,15 +11,15 @@ import (
 
 // api is the wire format of one of the two APIs: Chat Completions or Responses.
 type api interface {
-	// decode decodes a request body. The query does not yet say who typed the users' messages; the caller sets this
-	// with setTypedBy.
+	// decode decodes a request body. The query does not yet contain who typed the users' messages; the caller adds the
+	// person with setTypedBy.
 	decode(body []byte) (*query, *apiError)
 	// newID returns an id for an answer.
 	newID() string
 	// document returns the JSON document that contains the whole answer.
 	document(h answerHead, a *answer, o outcome) any
-	// stream returns a streamer for an answer. The caller adds each piece of the answer to a before it passes the piece
-	// to the streamer.
+	// stream returns a streamer for an answer. The caller adds each piece of the answer to the parameter a, and then
+	// passes the piece to the streamer.
 	stream(h answerHead, out *reply, a *answer) streamer
 }
 
@@ -61,8 +61,8 @@ const (
 // item is a part of an answer: a text, reasoning, or a call of one of the client's tools.
 type item struct {
 	kind     itemKind
-	text     strings.Builder // for a call: its arguments
-	id, name string          // only for a call
+	text     strings.Builder // in a tool call, the call's arguments
+	id, name string          // set only in a tool call
 }
 
 // add adds the content of an event to the answer. add returns the index of the item that contains the event, and
@@ -114,7 +114,7 @@ func (a *answer) has(kind itemKind) bool {
 	return false
 }
 
-// events returns the answer as events, one for each item.
+// events returns the answer as agent events: one event for each item of the answer.
 func (a *answer) events() []agent.Event {
 	var out []agent.Event
 	for _, it := range a.items {

@@ -43,8 +43,8 @@ type chatMessage struct {
 	ReasoningContent string     `json:"reasoning_content"`
 }
 
-// chatCall is a tool call in a message of a request, in a complete answer, or in a chunk of a stream. Only a call in a
-// chunk has an index.
+// chatCall is a tool call in a message of a request, in a complete answer, or in a chunk of a stream. Only a tool call
+// in a chunk has an index.
 type chatCall struct {
 	Index    *int   `json:"index,omitempty"`
 	ID       string `json:"id,omitempty"`
@@ -60,7 +60,7 @@ type chatTool struct {
 	Function function `json:"function"`
 }
 
-// stopWords are the texts at which the model stops. In JSON, they are one string or a list of strings.
+// stopWords are the texts at which the model stops. The JSON value of stop is one string or a list of strings.
 type stopWords []string
 
 // UnmarshalJSON accepts a string, a list of strings, or null.

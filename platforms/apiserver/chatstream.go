@@ -9,7 +9,7 @@ import (
 )
 
 // chunk is one event of a Chat Completions stream. If the client does not request the usage, chunks have no field
-// usage. If the client requests it, the field is null in every chunk except the last, which contains the usage of the
+// usage. If the client requests the usage, it is null in every chunk except the last, which contains the usage of the
 // whole answer.
 type chunk struct {
 	ID      string        `json:"id"`
@@ -73,7 +73,7 @@ func (s *chatStream) sendText(piece string) {
 		text := mark
 		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
 		if err != nil {
-			panic(fmt.Errorf("encode a chunk: %w", err)) // can't fail for these types
+			panic(fmt.Errorf("encode a chunk: %w", err)) // JSON can encode a chunk
 		}
 		key := `"content":"` + mark
 		s.prefix, s.suffix, _ = strings.Cut(string(data), key)

@@ -26,8 +26,8 @@ const (
 )
 
 // documents reads documents and remembers their texts. A client sends the same document again with each request of a
-// conversation. The server then reuses the remembered text, including the random marks around the text. Since the
-// prompts of successive requests then begin with the same text, the model provider can use its prompt cache.
+// conversation. For a repeated document, the server reuses the remembered text, including the random marks around the
+// text. Because the text stays the same in successive requests, the model provider can use its prompt cache.
 type documents struct {
 	reader Documents
 
@@ -63,7 +63,7 @@ func (d *documents) read(ctx context.Context, f agent.File) (string, bool) {
 	return t.text, t.ok
 }
 
-// remember stores a text. If the stored texts then exceed maxKnownBytes, remember deletes the oldest ones.
+// remember stores a text. If all stored texts together then exceed maxKnownBytes, remember deletes the oldest texts.
 func (d *documents) remember(key [sha256.Size]byte, t documentText) {
 	const overhead = 256
 	d.mu.Lock()

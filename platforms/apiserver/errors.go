@@ -22,7 +22,7 @@ const (
 // apiError is an error in the form in which the server sends it to the client.
 type apiError struct {
 	status      int
-	kind        string // the type in the error's body
+	kind        string // the value of the field type in the error's JSON
 	message     string
 	param, code string        // empty: null
 	retryAfter  time.Duration // 0: none

@@ -57,7 +57,7 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 // readBody reads the body of a request. readBody returns an error if the client takes longer than bodyTimeout to send
 // the body.
 func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
-	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // an error means that there are no deadlines, as with the writers of some tests
+	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // the writers of some tests support no deadlines and return an error
 	body, err := io.ReadAll(http.MaxBytesReader(rp.w, r.Body, maxBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &apiError{
@@ -85,12 +85,12 @@ type exchange struct {
 	api       api
 	client    *client
 	began     time.Time
-	session   chat.Conversation // if it has no thread, telex stores no history
+	session   chat.Conversation // if the conversation has no thread, telex stores no history
 	showTools bool              // the client wants events about telex's own tools
 
 	answer        answer
 	streamer      streamer
-	streamStarted bool // the stream has begun
+	streamStarted bool // the first event of the stream was sent
 	repeating     bool // the next text repeats text that was sent before a reset
 }
 
@@ -148,7 +148,7 @@ func (x *exchange) openStream() {
 	})
 }
 
-// newTurn returns the turn of the request and the history that it continues.
+// newTurn returns the turn for the request, and the history that the turn continues.
 func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *apiError) {
 	q := x.query
 	x.texts.replace(ctx, q.messages)
@@ -173,7 +173,7 @@ func (x *exchange) asker() string {
 	return person
 }
 
-// handleEvent handles one event of the turn, and writes it to the client if necessary.
+// handleEvent handles one event of the turn, and writes the event to the client if necessary.
 func (x *exchange) handleEvent(e agent.Event, cancel context.CancelCauseFunc) {
 	switch e := e.(type) {
 	case agent.Tool:
@@ -203,7 +203,7 @@ func (x *exchange) handleEvent(e agent.Event, cancel context.CancelCauseFunc) {
 	x.emit(e)
 }
 
-// emit adds an event to the answer and writes it to the stream.
+// emit adds an event to the answer, and writes the event to the stream if the client requested a stream.
 func (x *exchange) emit(e agent.Event) {
 	if text, ok := e.(agent.Text); ok && text.Delta == "" {
 		return
@@ -229,7 +229,7 @@ func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	x.repeating = true
 }
 
-// startStream starts the stream. Further calls do nothing.
+// startStream starts the stream. If the stream has already started, startStream does nothing.
 func (x *exchange) startStream() {
 	if !x.streamStarted {
 		x.streamStarted = true

@@ -16,7 +16,7 @@ const (
 )
 
 // idempotencyCache keeps the answers to requests with an Idempotency-Key in memory, so that the server can answer a
-// repeated request with the same answer. When the cache is full, it drops the oldest answers first.
+// repeated request with the same answer. A full cache drops the oldest answers first.
 type idempotencyCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedAnswer
@@ -103,8 +103,8 @@ func (e echo) size() int {
 	return n
 }
 
-// runOnce answers a request with an Idempotency-Key. For the first request with a key, it runs a turn. For a repeated
-// request, it sends the answer of the first request again.
+// runOnce answers a request with an Idempotency-Key. For the first request with a key, runOnce runs a turn. For a
+// repeated request, runOnce sends the answer of the first request again.
 func (s *Server) runOnce(r *http.Request, c *client, key string, body []byte, x *exchange) *apiError {
 	if len(key) > maxIdempotencyKey {
 		return badRequest("Idempotency-Key", "Invalid Idempotency-Key: it is longer than %d bytes.", maxIdempotencyKey)

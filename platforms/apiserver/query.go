@@ -93,11 +93,11 @@ type parts []part
 type part struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
-	// ImageURL is an object in Chat Completions, and a URL in Responses.
+	// In Chat Completions, image_url is a JSON object; in Responses, image_url is a URL.
 	ImageURL json.RawMessage `json:"image_url"`
-	// File exists only in Chat Completions.
+	// Only parts of Chat Completions have the field file.
 	File *filePart `json:"file"`
-	// The following fields exist only in Responses.
+	// Only parts of Responses have the following fields: the file's name and data, and the refusal.
 	filePart
 	Refusal string `json:"refusal"`
 }
@@ -180,7 +180,7 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 }
 
 // isText reports whether a model can read the file's content without conversion. HTML does not count as text, because a
-// page's source contains much that people don't see. telex therefore extracts the text of a page as it does for
+// page's source contains much that people don't see. telex therefore extracts the text of an HTML file as it does for
 // documents.
 func isText(f agent.File) bool {
 	plain := strings.HasPrefix(f.MediaType, "text/") && f.MediaType != "text/html" ||
@@ -330,7 +330,7 @@ func (s sampling) set(p *agent.Params) *apiError {
 	return nil
 }
 
-// setMaxTokens sets the maximum number of output tokens. If most is nil, there is no maximum.
+// setMaxTokens sets the maximum number of output tokens. If the request contains no maximum, most is nil.
 func (q *query) setMaxTokens(param string, most *int) *apiError {
 	if most == nil {
 		return nil
@@ -377,7 +377,7 @@ func (q *query) check(models map[string]bool) *apiError {
 	case len(q.user) > maxUserID:
 		return badRequest("user", "Invalid value for user: it is longer than %d bytes.", maxUserID)
 	}
-	if all := paragraphs(q.instructions, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // a model can only answer a message
+	if all := paragraphs(q.instructions, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // a model needs a message to answer
 		q.messages, q.instructions, q.context = []agent.Message{agent.Typed("", all)}, "", ""
 	}
 	return nil

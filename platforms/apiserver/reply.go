@@ -15,20 +15,21 @@ import (
 const commentInterval = 15 * time.Second
 
 // reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with
-// its first event or comment. If the request fails earlier, reply sends the error with an HTTP status instead. If the
-// client does not read, writes to the client block. After writeTimeout, the blocked write fails and the turn ends.
+// its first event or comment. If the request fails before the stream has begun, reply sends the error with an HTTP
+// status. If the client does not read the response, a write blocks. After writeTimeout, the blocked write fails and the
+// turn ends.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	id      string // id of the request
 
 	mu           sync.Mutex
-	headerSent   bool            // the header was sent
+	headerSent   bool            // the server has sent the header of the response
 	closed       bool            // the handler has returned, or writing has failed
 	buffer       bytes.Buffer    // events that the next flush writes
 	deadline     time.Time       // the current deadline for writes
 	lastWrite    time.Time       // when the last write ended
-	commentTimer *time.Timer     // nil: not a stream
+	commentTimer *time.Timer     // nil if the reply is not a stream
 	onError      func(*apiError) // writes an error into the stream in the API's form
 }
 
@@ -37,7 +38,7 @@ func (p *reply) stream(onError func(*apiError)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onError, p.lastWrite = onError, time.Now()
-	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
+	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // clients need a sign of life; close stops the timer.
 	p.commentTimer.Reset(commentInterval)                 // only now, because comment reads the field commentTimer
 }
 
@@ -88,7 +89,7 @@ func (p *reply) comment() {
 	p.commentTimer.Reset(rest)
 }
 
-// write writes the buffer. The caller holds mu.
+// write sends the buffered events to the client. The caller holds mu.
 func (p *reply) write() {
 	if p.closed || p.buffer.Len() == 0 {
 		p.buffer.Reset()

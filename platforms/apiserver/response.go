@@ -156,8 +156,8 @@ func endStatus(index int, a *answer, o outcome) string {
 	return completed
 }
 
-// outputItem returns an item of an answer in the form of the Responses API. If status is in_progress, the item is still
-// empty. With any other status, the item contains its whole text.
+// outputItem returns an item of an answer in the form of the Responses API. If status is in_progress, the returned item
+// is empty. If status has another value, the returned item contains the whole text of the item.
 func outputItem(h answerHead, it *item, index int, status string) any {
 	id, text, ended := itemID(h, it.kind, index), "", status != inProgress
 	if ended {

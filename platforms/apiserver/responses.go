@@ -46,7 +46,7 @@ type reasoningConfig struct {
 	Summary *string `json:"summary"`
 }
 
-// input is the input of a request. In JSON, it is one string or a list of items.
+// input is the input of a request. The JSON value of input is one string or a list of items.
 type input []inputItem
 
 // UnmarshalJSON accepts a string, null, or a list of items.
@@ -170,7 +170,7 @@ func chatFormat(format json.RawMessage) (json.RawMessage, *apiError) {
 			Schema map[string]json.RawMessage `json:"json_schema"`
 		}{kind, fields})
 		if err != nil {
-			panic(fmt.Errorf("encode a schema: %w", err)) // can't fail: it was decoded before
+			panic(fmt.Errorf("encode a schema: %w", err)) // can't fail: fields were decoded from JSON
 		}
 		return out, nil
 	}

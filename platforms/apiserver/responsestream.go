@@ -6,7 +6,7 @@ import (
 	"telex/agent"
 )
 
-// responseEvent is an event of a stream of the Responses API. Absent fields are nil.
+// responseEvent is an event of a stream of the Responses API. A field that the event does not contain is nil.
 type responseEvent struct {
 	Type         string    `json:"type"`
 	Sequence     int       `json:"sequence_number"`
@@ -26,7 +26,7 @@ type responseEvent struct {
 }
 
 // errorEvent is the event that reports an error in a stream. errorEvent contains the fields of the error twice: OpenAI
-// documents them at the top level, but sends them inside the field error, where the official SDKs read them
+// documents the fields at the top level, but sends them inside the field error, where the official SDKs read them
 // (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
 	Type     string    `json:"type"`
@@ -168,7 +168,7 @@ func (s *responseStream) sendRefusal(text string) {
 	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: message})
 }
 
-// fail implements streamer. The official SDKs turn the error event into an exception. For clients that ignore this
+// fail implements streamer. The official SDKs turn the error event into an exception. For clients that ignore the error
 // event, fail also sends a response with the status failed.
 func (s *responseStream) fail(err *apiError) {
 	code := err.code

@@ -24,7 +24,7 @@ type Runner interface {
 	// Run runs one turn and returns the turn's Result. Run calls emit for each event, in the goroutine that called Run,
 	// and continues after emit has returned.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
-	// Models returns the names of the models. The first one is the default.
+	// Models returns the names of the models. The first model in the list is the default.
 	Models() []string
 }
 
@@ -48,7 +48,7 @@ type Store interface {
 type Options struct {
 	Endpoint       chat.EndpointID // the server's name
 	Listen         string          // host:port
-	Keys           []Key           // one for each client; empty: everybody who reaches the address may use the server
+	Keys           []Key           // one for each client; if empty, everybody who reaches the address may use the server
 	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
 	MaxRequests    int             // maximum number of requests for answers at the same time
 	SessionsByUser bool            // the field user of a request selects a session
@@ -66,7 +66,7 @@ type Options struct {
 const (
 	headerTimeout = 10 * time.Second // to read the headers of a request
 	bodyTimeout   = time.Minute      // to read the body
-	writeTimeout  = 30 * time.Second // for the client to read the data that was written last
+	writeTimeout  = 30 * time.Second // for one write, which blocks while the client does not read
 	idleTimeout   = 2 * time.Minute  // between two requests
 	maxHeader     = 16 << 10         // bytes
 	maxBody       = 10 << 20         // bytes
@@ -77,8 +77,8 @@ const (
 
 var errStopping = errors.New("the server is stopping")
 
-// Server is the OpenAI-compatible server. Apart from limits, caches and the store, its requests are independent of each
-// other.
+// Server is the OpenAI-compatible server. Apart from limits, caches and the store, the requests to the server are
+// independent of each other.
 type Server struct {
 	Options
 	*sharedState
@@ -109,8 +109,9 @@ func newServer(o Options, same *sharedState, clients []*client) *Server {
 	return s
 }
 
-// Reload makes the server answer new requests with the options o. Running requests keep their options. A client keeps
-// its counters if its key and limits are unchanged. Listen and MaxRequests must be the same as before.
+// Reload makes the server answer new requests with the options o. Requests that began before the reload keep their
+// options. A client keeps its counters if its key and limits are unchanged. The new options must have the same Listen
+// and MaxRequests as the old options.
 func (s *Server) Reload(o Options) {
 	now := s.current()
 	clients := newClients(o.Keys)
@@ -139,9 +140,9 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Abandon closes the address that Open opened. Call Abandon only if Serve is never called, because Serve closes the
-// address itself.
-func (s *Server) Abandon() { _ = s.listener.Close() } // nothing depends on the error
+// Abandon closes the address that Open opened. Call Abandon only if you never call Serve, because Serve itself closes
+// the address.
+func (s *Server) Abandon() { _ = s.listener.Close() } // an error of Close has no consequence
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }

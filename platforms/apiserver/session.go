@@ -62,9 +62,9 @@ func (x *exchange) history(ctx context.Context) (history, *apiError) {
 	}
 }
 
-// sessionHistory reads the history of the session from the store. The client may nevertheless send the whole
-// conversation again. sessionHistory therefore keeps only those messages of the request that follow the last answer of
-// the model.
+// sessionHistory reads the history of the session from the store. A request that belongs to a session may nevertheless
+// contain the whole conversation. sessionHistory therefore keeps only those messages of the request that follow the
+// last answer of the model.
 func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *apiError) {
 	for i, m := range slices.Backward(h.added) {
 		if isAnswer(m) {
@@ -102,7 +102,8 @@ func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 // storedTurn is what the store keeps of a conversation for each response: the messages of one turn.
 type storedTurn struct {
 	Context string `json:"context,omitempty"` // the request's system and developer messages, but not its instructions
-	// Summary replaces everything before Messages, including earlier responses; empty: nothing was summarized.
+	// Summary replaces all messages of the conversation before Messages, including earlier responses. Summary is empty
+	// if no message was summarized.
 	Summary  string          `json:"summary,omitempty"`
 	Messages []agent.Message `json:"messages"`
 }

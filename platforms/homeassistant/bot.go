@@ -23,7 +23,8 @@ const (
 	Chat chat.ChatID = "events"
 )
 
-// Options says which installation to connect to, which changes to report, and where answers go.
+// Options says to which installation of Home Assistant the bot connects, which changes it reports, and where it shows
+// answers.
 type Options struct {
 	URL    string // such as http://homeassistant.local:8123
 	Token  string // long-lived access token
@@ -36,8 +37,8 @@ type Options struct {
 	Log   *slog.Logger      // nil: nothing is logged
 }
 
-// Bot is a connection to one installation of Home Assistant. Its methods are safe for concurrent use, but only one Run
-// may be active.
+// Bot connects telex to one installation of Home Assistant. The methods of Bot are safe for concurrent use, but only
+// one Run may be active.
 type Bot struct {
 	base    string // without a trailing slash
 	token   string
@@ -54,7 +55,7 @@ type Bot struct {
 
 	mu          sync.Mutex
 	watcher     *watcher
-	undelivered *chat.Inbound  // a message that accept has not accepted yet
+	undelivered *chat.Inbound  // the message that accept has not accepted yet
 	answering   chat.MessageID // the message that is being answered; empty: none
 	nextAfter   time.Time      // when the next message may be sent
 }
@@ -75,7 +76,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Concludes: true, OneReceiver: true, ReceiverAnswers: true} // Concluded allows the next message
+	return chat.Capabilities{Concludes: true, OneReceiver: true, ReceiverAnswers: true} // the gateway calls Concluded
 }
 
 // Dialect returns the dialect of notifications.
@@ -87,13 +88,13 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 }
 
 // Pulse implements gateway.Pulse. Run records a heartbeat for each frame. Home Assistant sends at least one frame every
-// pingEvery, because it answers pings. limit also allows the time that Run needs to open a connection.
+// pingEvery, because it answers pings. limit also includes the time that Run needs to open a connection.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }
 
-// Concluded implements gateway.Concluder. The gateway calls it when the answer to messages is complete. The bot may
-// then send its next message after the pause.
+// Concluded implements gateway.Concluder. The gateway calls Concluded when the answer to messages is complete. After a
+// pause, the bot may then send its next message.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Types of the frames that the package reads or writes. https://developers.home-assistant.io/docs/api/websocket
+// These are the types of WebSocket frames that the package reads or writes.
+// https://developers.home-assistant.io/docs/api/websocket
 const (
 	typeAuthRequired = "auth_required"
 	typeAuth         = "auth"
@@ -84,15 +85,16 @@ func (f *frame) change() (from, to state, ok bool) {
 // entityID matches the id of an entity. https://www.home-assistant.io/docs/configuration/state_object/
 var entityID = regexp.MustCompile(`^[a-z0-9_]{1,64}\.[a-z0-9_]{1,255}$`)
 
-// Maximum lengths of reported texts in characters. Home Assistant limits a state to 255.
+// These are the maximum lengths, in characters, of the names and states that the bot reports. Home Assistant limits a
+// state to 255 characters.
 // https://www.home-assistant.io/docs/configuration/state_object/
 const (
 	maxName  = 80
 	maxState = 255
 )
 
-// clean returns a copy of the state in which each text has one line and a limited length. The watcher keeps states in
-// this form.
+// clean returns a copy of the state in which each text has one line and a limited length. The watcher keeps only states
+// that clean has returned.
 func (s state) clean() state {
 	s.State = oneLine(s.State, maxState)
 	a := &s.Attributes

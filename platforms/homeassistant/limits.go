@@ -19,7 +19,7 @@ const (
 )
 
 // keyLifetime is how long the gateway may repeat a create whose outcome is unknown. Home Assistant keeps a notification
-// until Home Assistant restarts, so within this time it usually replaces the notification of the first attempt.
+// until Home Assistant restarts, so a repeated create usually replaces the notification of the first attempt.
 const keyLifetime = 24 * time.Hour
 
 // idleConnections is the maximum number of idle connections to Home Assistant.

@@ -99,7 +99,7 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	for {
 		in, wait := b.nextMessage(time.Now())
 		if in == nil {
-			timer := time.NewTimer(wait) //nolint:forbidigo // changes are collected for a while; nothing is sent here.
+			timer := time.NewTimer(wait) //nolint:forbidigo // collects changes for a while; nothing is sent here.
 			select {
 			case <-ctx.Done():
 			case <-b.changed:
@@ -122,7 +122,7 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	}
 }
 
-// nextMessage returns the message to pass to accept now. If there is none, nextMessage returns nil and how long to
+// nextMessage returns the message to pass to accept now. If no message is due, nextMessage returns nil and the time to
 // wait.
 func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	b.mu.Lock()

@@ -27,8 +27,8 @@ const defaultRetryAfter = 30 * time.Second
 var errTooLong = errors.New("the text is too long")
 
 // Send shows a notification. Send derives the id of a persistent notification from the create's key. If the gateway
-// repeats the create, Home Assistant therefore replaces the notification and shows it only once. telex never edits a
-// notification.
+// repeats the create, Home Assistant therefore replaces the notification and shows the answer only once. telex never
+// edits a notification.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if b.Dialect(to).Len(markup.Rendered{Text: m.Text}) > b.Profile(to).TextLimit {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errTooLong}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Domains that the package treats specially.
+// These are the domains of Home Assistant's entities that the package treats specially.
 const (
 	domainNotify     = "notify"
 	domainPersistent = "persistent_notification"
 )
 
-// maxSentence is the maximum length of a sentence in characters. A message of maxLines such sentences is within the
-// gateway's limit of 64 KiB.
+// maxSentence is the maximum length of a sentence in characters. A message that consists of maxLines sentences of this
+// length is within the gateway's limit of 64 KiB.
 const maxSentence = 300
 
 // messageText returns the changes as the text of one message.

@@ -24,7 +24,7 @@ const (
 	handshakeTimeout = 30 * time.Second
 	// writeTimeout limits the time to send a command.
 	writeTimeout = 10 * time.Second
-	// pingEvery is the interval of pings. If nothing arrives between two pings, the connection is closed.
+	// pingEvery is the interval of pings. If no frame arrives between two pings, the bot closes the connection.
 	pingEvery = 10 * time.Second
 	// If no event arrives for renewAfter, the bot renews the subscription. Home Assistant may have lost the
 	// subscription although it still answers pings. https://github.com/NousResearch/hermes-agent/issues/67470
@@ -53,7 +53,7 @@ type socket struct {
 func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client}) //nolint:bodyclose // Dial says that it need not be.
+	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client}) //nolint:bodyclose // Dial's callers need not close the body.
 	if err != nil {
 		if response != nil { // the library's error would quote the response's headers
 			err = fmt.Errorf("HTTP status %d", response.StatusCode)
@@ -100,7 +100,7 @@ func (b *Bot) authenticate(ctx context.Context, s *socket) error {
 	return nil
 }
 
-// expect reads the next frame, which must have this type.
+// expect reads the next frame. If the frame does not have the type kind, expect returns an error.
 func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	data, err := s.read(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 }
 
 // read returns the next frame. read blocks until a frame arrives, the connection is lost, or ctx ends. The error
-// errLarge means that read skipped a frame that was too large. The caller can then call read again.
+// errLarge means that read skipped a frame that was too large. After errLarge, the caller can call read again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *socket) subscribe(ctx context.Context) error {
 
 // keepAlive sends pings until ctx ends or Home Assistant does not answer a ping.
 func (s *socket) keepAlive(ctx context.Context) error {
-	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // receiving must see that a connection is dead.
+	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // the receiver must notice that a connection is dead.
 	defer ticker.Stop()
 	s.received.Store(true) // no ping was sent yet, so no answer can be missing
 	for {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// gatherTime is how long the watcher keeps a change back, so that the bot can report it in one message with further
-	// changes. For example, a scene switches many lights at once.
+	// gatherTime is how long the watcher keeps a change back, so that one message can report several changes. For
+	// example, a scene may switch many lights at the same time.
 	gatherTime = time.Second
-	// maxLines limits the changes in one message. Further changes wait for the next message.
+	// maxLines limits the changes in one message. If more changes are due, they wait for the next message.
 	maxLines = 50
 	// maxEntities limits how many recently changed entities the watcher remembers. The largest installations have a few
 	// thousand entities.
@@ -21,7 +21,7 @@ const (
 	absentLifetime = 24 * time.Hour
 )
 
-// Watch says which entities are reported. The zero value reports none.
+// Watch says which entities are reported. The zero Watch reports no entity.
 type Watch struct {
 	Domains  []string // the part before the dot, such as "light"
 	Entities []string
@@ -30,7 +30,7 @@ type Watch struct {
 	Cooldown time.Duration // minimum time between two reports of the same entity
 }
 
-// Any reports whether anything is watched.
+// Any reports whether the configuration watches any entity.
 func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
 
 // includes reports whether an entity is watched. includes returns false for notifications, because each answer of the
@@ -55,7 +55,7 @@ type change struct {
 // entity is what the watcher stores about an entity that was reported recently or will be reported.
 type entity struct {
 	reported    state     // the last reported state
-	cooldownEnd time.Time // the end of its cooldown
+	cooldownEnd time.Time // the end of the entity's cooldown
 	pending     *change   // the change to report; nil: none
 }
 
@@ -97,8 +97,8 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any. If
-// the last call was less than a second ago, removeOld does nothing, because it must check all entities.
+// removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any
+// entity. If the last call was less than a second ago, removeOld does nothing, because it must check all entities.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false
@@ -124,7 +124,7 @@ func (e *entity) due() time.Time {
 	return due
 }
 
-// next returns when something can be reported, or false if nothing is pending.
+// next returns when the next pending change can be reported. If no change is pending, ok is false.
 func (w *watcher) next() (at time.Time, ok bool) {
 	for _, e := range w.entities {
 		if e.pending != nil && (!ok || e.due().Before(at)) {

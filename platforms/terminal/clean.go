@@ -16,7 +16,7 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
-// CleanSource is like Clean, but keeps tabs. Use it for text that is printed as it is, without a dialect.
+// CleanSource is like Clean, but keeps tabs. Use CleanSource for text that is printed as it is, without a dialect.
 func CleanSource(s string) string {
 	lines := strings.Split(s, "\t")
 	for i := range lines {

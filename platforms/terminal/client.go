@@ -21,7 +21,7 @@ var ErrClosed = errors.New("the connection has ended")
 // RefusedError says why a hub refused a client.
 type RefusedError struct{ Reason string }
 
-// Error returns the reason.
+// Error returns the hub's reason for the refusal.
 func (e *RefusedError) Error() string { return e.Reason }
 
 // Attach asks the hub at the other end of conn to attach a client, and blocks until the hub answers. The caller can end

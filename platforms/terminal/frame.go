@@ -19,7 +19,7 @@ import (
 const Version = 1
 
 // maxFrame is the length in bytes of the longest line that hub and client accept. A line of this length can contain the
-// longest message both as text and as Markdown source. A line can also contain the files of an input, which the base64
+// longest message both as text and as Markdown source. maxFrame also includes the files of an input, which the base64
 // encoding makes a third longer.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
@@ -29,14 +29,14 @@ var (
 	errFrame        = errors.New("frame is not one of the protocol")
 )
 
-// Frame is one line of the protocol. Exactly one of its fields is set. A client first sends Hello. The hub answers with
-// Welcome, or answers with Refused and closes the connection.
+// Frame is one line of the protocol. Exactly one field of a Frame is set. A client first sends Hello. The hub answers
+// with Welcome, or answers with Refused and closes the connection.
 type Frame struct {
-	Hello *Hello `json:"hello,omitempty"` // from here on, frames that clients send
+	Hello *Hello `json:"hello,omitempty"` // clients send Hello, Input and Stop
 	Input *Input `json:"input,omitempty"`
 	Stop  *Stop  `json:"stop,omitempty"`
 
-	Welcome *Welcome `json:"welcome,omitempty"` // from here on, frames that the hub sends
+	Welcome *Welcome `json:"welcome,omitempty"` // the hub sends Welcome and all following frames
 	Refused *Refused `json:"refused,omitempty"`
 	Message *Message `json:"message,omitempty"`
 	Deleted *Deleted `json:"deleted,omitempty"`
@@ -61,8 +61,8 @@ type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	Last bool   `json:"last,omitempty"` // the client sends no input until the answer is complete, so the bot can't ask questions
-	// Piped says that the client read the text from standard input, and that standard input is not a terminal. Nobody
-	// typed the text.
+	// Piped says that the client read the text from standard input, and that standard input is not a terminal. Text
+	// from a pipe counts as typed by nobody.
 	Piped bool   `json:"piped,omitempty"`
 	Files []File `json:"files,omitempty"` // files that the person attached; at most MaxFiles bytes together
 }

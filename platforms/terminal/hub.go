@@ -34,15 +34,15 @@ type HubOptions struct {
 	// messages.
 	History func(ctx context.Context, session string) ([]Line, error)
 	Model   string // name of the model that clients show; empty: clients show none
-	// Config is the path of the configuration file. The hub sends it to clients.
+	// Config is the path of the configuration file. The hub sends this path to clients.
 	Config string
 	// Commands are the names of the chat commands, which clients complete.
 	Commands []string
 	Log      *slog.Logger
 }
 
-// Hub implements gateway.Platform for terminals: it receives input from attached clients, and sends them the answers. The
-// daemon calls Serve with the connection of each client.
+// Hub implements gateway.Platform for terminals: it receives input from attached clients, and sends answers to these
+// clients. The daemon calls Serve with the connection of each client.
 type Hub struct {
 	options  atomic.Pointer[HubOptions]
 	opened   chan struct{} // closed when Run has begun
@@ -90,7 +90,7 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform. Dialect returns the attached client's dialect. If no client is attached, it
+// Dialect implements gateway.Platform. Dialect returns the attached client's dialect. If no client is attached, Dialect
 // returns the most common dialect, because the client that reconnects probably has this dialect.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
@@ -108,7 +108,7 @@ func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	h.accept = accept
 	h.mu.Unlock()
 	h.open()
-	defer time.AfterFunc(returnsIn, h.endWait).Stop() //nolint:forbidigo // the network is not whole before its clients had time to come back.
+	defer time.AfterFunc(returnsIn, h.endWait).Stop() //nolint:forbidigo // clients of an earlier process need time to reconnect.
 	defer h.endWait()
 	<-ctx.Done()
 	h.mu.Lock()
@@ -152,7 +152,7 @@ func (h *Hub) await(ctx context.Context, to chat.Target) error {
 }
 
 // arrival returns a channel that is closed when a client has been attached to a session, or when the wait for old
-// clients is over. The caller holds mu.
+// clients is over. The caller of arrival holds mu.
 func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	select {
 	case <-h.waitOver:
@@ -233,7 +233,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 		if c != nil {
 			delete(c.files, id)
 		}
-		if c == nil || c.inputs[id] == "" { // the client that sent the input has left
+		if c == nil || c.inputs[id] == "" { // the client that sent the input has disconnected
 			continue
 		}
 		c.out.put(Frame{Done: &Done{Input: c.inputs[id], Failed: failed}})

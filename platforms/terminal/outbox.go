@@ -7,7 +7,7 @@ import (
 )
 
 // maxWaiting is how many frames may wait for a client. If more frames wait, the hub disconnects the client. A waiting
-// message counts only once, however often it changes, so only a client that reads nothing exceeds this number.
+// message counts only once, however often it changes, so only a client that reads nothing has more waiting frames.
 const maxWaiting = 1000
 
 // errSlow means that a client does not read the frames that the hub sends.

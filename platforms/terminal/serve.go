@@ -32,8 +32,8 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	// From now on, the outbox keeps all new messages for the client. The history in Welcome may not contain these
-	// messages.
+	// From now on, the outbox keeps all new messages for the client. The history in the frame Welcome may lack messages
+	// that arrive now, so the outbox must keep them.
 	if write(conn, Frame{Welcome: h.welcome(ctx, hello.Session)}) != nil {
 		return nil // the client left
 	}
@@ -124,8 +124,8 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 	}
 }
 
-// notTaken returns the line that tells a person why the hub did not accept an input. The line contains only the reasons
-// that are listed here. All other errors are written only to the log.
+// notTaken returns the line that tells a person why the hub did not accept an input. The line contains only reasons
+// that notTaken lists. Other errors appear only in the log.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {

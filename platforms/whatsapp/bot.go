@@ -27,7 +27,7 @@ const (
 // internal/config has already validated the options.
 type Options struct {
 	AccessToken   string            // token of a system user, with the permission whatsapp_business_messaging
-	PhoneNumberID string            // Meta's id of the number, not the number
+	PhoneNumberID string            // Meta's id of the phone number, not the phone number itself
 	AppSecret     string            // the key with which Meta signs webhooks
 	VerifyToken   string            // the secret that Meta sends when it verifies the webhook's URL
 	Listen        string            // host:port on which webhooks arrive, usually from a TLS proxy
@@ -39,8 +39,8 @@ type Options struct {
 	Listener webhook.Listener
 }
 
-// Bot sends and receives the messages of one phone number. Its methods are safe for concurrent use, but only one Run
-// may be active.
+// Bot sends and receives the messages of one phone number. The methods of Bot are safe for concurrent use, but only one
+// Run may be active.
 type Bot struct {
 	opts     Options
 	base     string // base URL of the Graph API, with the version and a trailing slash
@@ -64,8 +64,8 @@ const (
 	// days. The bot's memory finds most repetitions without a lookup in the gateway's store, which contains all
 	// accepted messages.
 	maxRecent = 4096
-	// maxChats limits the chats whose newest message the bot remembers. A typing indicator needs the id of this
-	// message.
+	// maxChats limits the chats whose newest message the bot remembers. To show a typing indicator, the bot needs the
+	// id of the newest message.
 	maxChats = 4096
 	// maxTexts limits how many messages the bot remembers in case a person replies to one of them. maxQuoted limits the
 	// bytes of each text. All remembered texts together use at most 4 MB.

@@ -21,7 +21,7 @@ const (
 	accountRetryAfter    = 5 * time.Minute // for limits on calls per hour, and for limits that depend on the number's quality
 )
 
-// Error codes that are handled in more than one place.
+// These are the error codes of the Graph API that the package handles in more than one place.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 const (
 	codeInvalid    = 100

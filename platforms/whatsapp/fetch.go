@@ -50,8 +50,8 @@ func fetchError(err error) error {
 	return calls.AsRepeatable(err)
 }
 
-// mayFetch reports whether the bot may send its access token to a URL. The URL's host must be the API's or another host
-// of Meta.
+// mayFetch reports whether the bot may send its access token to a URL. The bot sends the token only to the host of the
+// API and to other hosts of Meta.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

@@ -66,7 +66,7 @@ func (b *Bot) upload(ctx context.Context, f chat.File) (string, error) {
 	return made.ID, err
 }
 
-// The kinds of messages that contain a file.
+// These are the kinds of messages that contain a file.
 const (
 	kindDocument = "document"
 	kindImage    = "image"
@@ -75,8 +75,8 @@ const (
 )
 
 // messageKind returns the kind of message that can contain a file, and the media type with which the file is uploaded.
-// If WhatsApp does not accept the file's media type, messageKind returns "". Every text format is uploaded as plain
-// text.
+// If WhatsApp does not accept the file's media type, messageKind returns "". telex uploads a file in any text format as
+// plain text.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 func messageKind(mediaType string) (kind, as string) {
 	as, _, err := mime.ParseMediaType(mediaType)

@@ -16,7 +16,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// maxName limits the name of a person, in bytes. WhatsApp itself allows 25 characters.
+// maxName limits the name of a person, in bytes. WhatsApp itself limits a person's name to 25 characters.
 const maxName = 256
 
 // webhookContent is the decoded content of a webhook.
@@ -31,7 +31,7 @@ type webhookContent struct {
 type receivedMessage struct {
 	in           chat.Inbound
 	replied      string // id of the message that the person replies to; empty: none
-	repliesToBot bool   // the bot wrote the message with the id in replied
+	repliesToBot bool   // the person replies to a message of the bot
 }
 
 // deliveryFailure is a message that could not be delivered.
@@ -163,7 +163,7 @@ func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	}, nil
 }
 
-// maxID limits the length of a message id in bytes. The ids that WhatsApp sends have less than a hundred bytes.
+// maxID limits the length of a message id in bytes. The message ids that WhatsApp sends have less than a hundred bytes.
 const maxID = 512
 
 // decode sets the kind, text and attachments of an inbound message. If m contains nothing that the gateway handles,
@@ -208,8 +208,8 @@ func (m *message) decode(in *chat.Inbound) bool {
 }
 
 // addFile adds the file of m and the file's caption to the inbound message. Content that can't be downloaded, such as a
-// location, becomes an attachment without an id, named after its kind. The gateway can then tell the person that the
-// bot can't read this content.
+// location, becomes an attachment without an id, named after its kind. Because of such an attachment, the gateway can
+// tell the person that the bot can't read the content.
 func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media
@@ -234,8 +234,8 @@ func (m *message) addFile(in *chat.Inbound) {
 	}
 }
 
-// extension returns the file extension for a media type. addFile appends it to the name that it gives to a nameless
-// file, because transcription services choose the decoder by the file name.
+// extension returns the file extension for a media type. addFile appends this extension to the name that it gives to a
+// nameless file, because transcription services choose the decoder by the file name.
 func extension(mediaType string) string {
 	return map[string]string{
 		"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a",

@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// These are the limits of message content. Meta's documentation counts characters, but does not define this word. The
-// package counts UTF-16 units, because a text never has more characters than UTF-16 units.
+// These constants limit the content of a message on WhatsApp. Meta's documentation counts characters, but does not
+// define this word. The package counts UTF-16 units, because a text never has more characters than UTF-16 units.
 const (
 	// textLimit is the maximum length of a text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
@@ -24,7 +24,7 @@ const (
 	captionLimit = 1024
 )
 
-// Maximum file sizes in bytes.
+// These are the maximum sizes of files in bytes, by the kind of message.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 const (
 	maxDocument = 100_000_000

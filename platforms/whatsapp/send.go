@@ -136,8 +136,8 @@ var (
 )
 
 // Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next
-// message. If the bot remembers no message of the chat, Typing requests the phone number instead. This call shows
-// nothing to the person, but tells the caller whether Meta is reachable.
+// message. If the bot remembers no message of the chat, Typing requests the phone number instead. Requesting the phone
+// number shows nothing to the person, but tells the caller whether Meta is reachable.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	newest, ok := b.newest.Get(string(to.Chat))
 	if !ok {

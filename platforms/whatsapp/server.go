@@ -84,9 +84,9 @@ func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Rep
 	return webhook.Reply{}, nil
 }
 
-// logUndelivered logs that WhatsApp could not deliver a message that it had accepted. The bot does not send the message
-// again. Most causes would make the next attempt fail too, and if the first message arrived late, the person would see
-// the text twice.
+// logUndelivered logs that WhatsApp could not deliver a message that it had accepted. The bot does not send an
+// undelivered message again. Most causes would make the next attempt fail too, and if the first message arrived late,
+// the person would see the text twice.
 func (b *Bot) logUndelivered(ctx context.Context, s deliveryFailure) {
 	b.log.WarnContext(ctx, "WhatsApp could not deliver a message", slog.String("chat", s.chat), slog.String("message", s.id),
 		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.description)), slog.Int64("failed_so_far", b.failed.Add(1)))

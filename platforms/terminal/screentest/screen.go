@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// maxWait limits how long Await waits. A test that succeeds never waits nearly so long.
+// maxWait limits how long Await waits. A successful test waits much less than maxWait.
 const maxWait = 60 * time.Second
 
 // Screen is an emulated terminal. A call of Write returns after the terminal has processed the written data.
@@ -66,7 +66,7 @@ func (s *Screen) Resize(width, height int) {
 
 // Reflow changes the size of the screen as most terminals do. Reflow wraps lines that are longer than the new width,
 // and keeps the cursor at its position in the text. Lines for which the screen has no room move to the scrollback.
-// Unlike a real terminal, Reflow removes styles.
+// Unlike a real terminal, Reflow removes the styles of the text.
 func (s *Screen) Reflow(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func text(l uv.Line) string {
 // maxWait, the test fails.
 func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
 	t.Helper()
-	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a failed test must end
+	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a test that waits in vain must end
 	defer deadline.Stop()
 	for {
 		s.mu.Lock()

@@ -63,7 +63,7 @@ func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client, terminal.Welcome, error), tell func(tea.Msg)) (*terminal.Client, terminal.Welcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {
-		case <-time.After(wait): //nolint:forbidigo // the client is a program of its own; nothing of the gateway waits.
+		case <-time.After(wait): //nolint:forbidigo // the client is a separate program, so the gateway does not wait.
 		case <-ctx.Done():
 			return nil, terminal.Welcome{}, ctx.Err()
 		}
@@ -99,7 +99,7 @@ func (m *model) lose(err error) {
 }
 
 // resume continues the conversation over a new connection. resume sends all unanswered inputs again; the hub accepts
-// each input only once, so none is answered twice.
+// each input only once, so the bot answers no input twice.
 func (m *model) resume(c hubConn, w terminal.Welcome) {
 	if m.leaving {
 		return

@@ -31,7 +31,7 @@ func cutAttach(line string) (path string, ok bool) {
 }
 
 // ReadFile reads a file that a person attaches to a message. others are the files that are already attached to the same
-// message; they reduce the size that is left. The person sees the text of the error.
+// message; ReadFile limits the total size of others and the new file. The person sees the text of ReadFile's error.
 func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if path == "" {
 		return terminal.File{}, errors.New("usage: " + attachCommand + " PATH")

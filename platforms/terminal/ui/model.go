@@ -44,7 +44,7 @@ type unansweredInput struct {
 // entry is a message on the screen that may still change or follows such a message.
 type entry struct {
 	id     string // id of the bot's message
-	text   string // already safe to print
+	text   string // text without harmful characters, safe to print
 	cursor string // shown after a growing text
 	live   bool   // the message may still change
 	held   bool   // the message is final, but the answer is not; another process may continue the message
@@ -295,7 +295,7 @@ func (m *model) show(s terminal.Message) {
 	m.entries = append(m.entries, e)
 }
 
-// submit sends the input.
+// submit sends the input to the hub. If the input is an /attach command, submit attaches the file instead.
 func (m *model) submit() {
 	if strings.TrimSpace(m.editor.text) == "" || m.leaving {
 		return

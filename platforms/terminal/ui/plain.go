@@ -12,7 +12,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// FailedError says that a question has no complete answer. Ask returns it after it has printed the incomplete answer.
+// FailedError says that a question has no complete answer. Ask returns a FailedError after it has printed the
+// incomplete answer.
 type FailedError struct {
 	Note string // the line that gives the reason; may be empty
 }
@@ -28,8 +29,8 @@ func (e *FailedError) Error() string {
 // only is the id of the input that Ask sends. The id is constant, because Ask sends only one input at a time.
 const only = "question"
 
-// Ask asks the question in and prints the answer on out while it grows, as Markdown. While the answer grows, Ask prints
-// new text only if the text continues the printed text. If the final answer does not begin with the printed text, Ask
+// Ask asks the question in and prints the growing answer on out, as Markdown. While the answer grows, Ask prints new
+// text only if the text continues the printed text. If the final answer does not begin with the printed text, Ask
 // reports this on trouble and prints the whole answer again. If ctx ends, Ask asks the hub to stop the answer.
 func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
 	in.ID = only

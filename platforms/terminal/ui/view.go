@@ -12,8 +12,8 @@ import (
 const maxInputRows = 6
 
 // reserve is the number of rows of the screen that the drawing never uses. The model may print the same number of lines
-// above the drawing. If it printed more lines, a part of the drawing would scroll off the screen, and the renderer
-// could not redraw that part.
+// above the drawing. If the model printed more lines, a part of the drawing would scroll off the screen, and the
+// renderer could not redraw that part.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
