@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes. It consists of letters, white space and Markdown characters. Platforms show
-// only the letters unchanged, so the bench can tell from the visible letters exactly how much of the answer has
+// answer is a text that the model writes. An answer consists of letters, white space and Markdown characters. Platforms
+// show only the letters unchanged, so the bench can tell from the visible letters exactly how much of the answer has
 // arrived.
 type answer struct {
 	text   string

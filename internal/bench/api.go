@@ -78,8 +78,8 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks each server in turn for a short answer, and repeats this probes times. It records the times to the first
-// token.
+// probe asks each server in turn for a short answer, and repeats this probes times. probe records the times to the
+// first token.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {
@@ -140,7 +140,7 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 }
 
 // startStreams begins to read the scenario's streams, numbered from first. The returned function waits until the
-// streams end. It fills in the number of wrong streams, and the age of the tokens on arrival.
+// streams end. startStreams fills in the number of wrong streams, and the age of the tokens on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }

@@ -37,7 +37,7 @@ type crowd struct {
 	watching sync.WaitGroup
 }
 
-// crowd returns a crowd that can write until ctx ends. It switches the platform's limits off.
+// crowd returns a crowd that can write until ctx ends. crowd switches the platform's limits off.
 func (w *world) crowd(ctx context.Context, answer string) *crowd {
 	c := &crowd{bots: append([]*telegram.Server{w.Telegram}, w.bots...), answered: make(chan int)}
 	for _, s := range c.bots {

@@ -13,8 +13,8 @@ import (
 // period.
 const cpuPeriod = 20 * time.Millisecond
 
-// limit limits the process to a share of one processor from now on. With share 0, limit does nothing. It uses a control
-// group, for which it must run as root.
+// limit limits the process to a share of one processor from now on. With share 0, limit does nothing. limit uses a
+// control group, for which it must run as root.
 func (p *process) limit(share float64) error {
 	if share == 0 {
 		return nil

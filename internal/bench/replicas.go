@@ -76,7 +76,7 @@ func (p *process) awaitJoined(ctx context.Context) error {
 	}
 }
 
-// usage implements bot. It returns the sum of the usages of all daemons.
+// usage implements bot. usage returns the sum of the usages of all daemons.
 func (r *replicas) usage() (sum usage, err error) {
 	for _, p := range r.processes {
 		u, err := p.usage()

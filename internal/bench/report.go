@@ -175,7 +175,8 @@ func (w row) judged(bars []verdict) string {
 	return "\t"
 }
 
-// printSummary prints the exceeded limits and the number of all limits. It returns the number of exceeded limits.
+// printSummary prints the exceeded limits and the number of all limits. printSummary returns the number of exceeded
+// limits.
 func printSummary(out io.Writer, results []result) (missed int) {
 	bars := 0
 	fmt.Fprintln(out)

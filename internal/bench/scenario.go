@@ -44,8 +44,8 @@ type scenario struct {
 	bars        []bar
 }
 
-// outage is a time in which the platform refuses all connections. It begins at the time after, counted from the
-// question.
+// outage is a time in which the platform refuses all connections. The outage begins at the time after, counted from
+// people's questions.
 type outage struct{ after, length time.Duration }
 
 // bar is the largest allowed value of a figure.
@@ -147,9 +147,9 @@ func halfOfPublished() telegram.Limits {
 	return telegram.Limits{PrivatePerSecond: l.PrivatePerSecond / 2, PrivateBurst: l.PrivateBurst, GlobalPerSecond: l.GlobalPerSecond / 2}
 }
 
-// shortScenarios returns the scenarios that tests run in parallel. Their limits on times are generous enough for a busy
-// machine and the race detector. Their limits on lost, doubled and refused messages are as strict as in other
-// scenarios.
+// shortScenarios returns the scenarios that tests run in parallel. The limits on times in short scenarios are generous
+// enough for a busy machine and the race detector. The limits on lost, doubled and refused messages are as strict as in
+// other scenarios.
 func shortScenarios() []scenario {
 	return []scenario{
 		{

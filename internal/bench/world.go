@@ -13,7 +13,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// modelKey is the API key of the model's stand-in. It is not a secret.
+// modelKey is the API key of the model's stand-in. The key is not a secret.
 const modelKey = "bench"
 
 // firstUser is the first person's id. All ids have five digits. So no id is part of another one, and no question
@@ -156,7 +156,7 @@ func (w *world) stories(asked []question) []story {
 	return list
 }
 
-// shown returns the calls that concern a chat. It leaves out calls such as polls for new messages.
+// shown returns the calls that concern a chat. shown leaves out calls such as polls for new messages.
 func (w *world) shown() []telegram.Call {
 	return slices.DeleteFunc(w.Telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
 }

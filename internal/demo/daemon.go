@@ -118,7 +118,7 @@ func (d *daemon) launch() error {
 	return <-started
 }
 
-// keep reads the daemon's status regularly, until ctx ends. It starts the daemon again whenever it has ended.
+// keep reads the daemon's status regularly, until ctx ends. keep starts the daemon again whenever it has ended.
 func (d *daemon) keep(ctx context.Context) {
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()

@@ -39,7 +39,7 @@ type RealModel struct {
 	KeyName string // name of the environment variable with the key; empty: no key is needed
 }
 
-// demoKey is the API key of the models' stand-ins. It is not a secret.
+// demoKey is the API key of the models' stand-ins. The key is not a secret.
 const demoKey = "demo"
 
 // demo holds everything that runs.
@@ -226,8 +226,8 @@ func teach(m *openai.Server) error {
 	return nil
 }
 
-// config returns the daemon's configuration. It is an ordinary configuration, except that the addresses are those of
-// the stand-ins.
+// config returns the daemon's configuration. The configuration is an ordinary one, except that the addresses are those
+// of the stand-ins.
 func (d *demo) config(urls map[string]string, api, admin, webhook string) []byte {
 	key, name := demoKey, "standin"
 	if m := d.o.Model; m.BaseURL != "" {

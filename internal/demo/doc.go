@@ -1,6 +1,6 @@
-// Package demo implements `telex demo`. It runs the built binary as a daemon in a process of its own, between stand-ins
-// of four chat platforms, of a house and of model providers. A web page shows the chats and the daemon, and has
-// controls that cause failures.
+// Package demo implements `telex demo`. The package runs the built binary as a daemon in a process of its own, between
+// stand-ins of four chat platforms, of a house and of model providers. A web page shows the chats and the daemon, and
+// has controls that cause failures.
 //
 //	demo.go       starts and stops everything
 //	daemon.go     the daemon's process: killing, restarting, and reading the daemon's admin address
@@ -15,10 +15,10 @@
 //
 // This package renders the page, and not a stand-in, because the page shows five platforms and each stand-in imitates
 // only one. (Telegram's stand-in also has its own page.) A place converts the records of its stand-in into one common
-// form of message. One template renders these messages, and style.css makes each column look like the platform's
-// client. The server renders all parts of the page and sends the changed ones as server-sent events. The script only
-// inserts the parts that the server sends.
+// form of message. One HTML template renders the messages of all places, and style.css makes each column look like the
+// platform's client. The server renders all parts of the page and sends the changed ones as server-sent events. The
+// script only inserts the parts that the server sends.
 //
-// The package parses the visible markup by its own rules. It uses neither internal/markup nor an adapter's dialect,
-// so that a mistake in them is visible on the page.
+// The package parses the visible markup by its own rules. It shares no code with internal/markup and the adapters'
+// dialects, so that their mistakes are visible on the page.
 package demo

@@ -31,7 +31,7 @@ func tags(format string) (open, closing string) {
 	return "", ""
 }
 
-// anchor returns the HTML tags of a link. It returns no tags for URL schemes that could be harmful.
+// anchor returns the HTML tags of a link. anchor returns no tags for URL schemes that could be harmful.
 func anchor(address string) (open, closing string) {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "" {

@@ -115,7 +115,7 @@ func (d *demo) look(now time.Time) state {
 	return s
 }
 
-// stateOf returns the state of the newest answer. It ignores messages in which a person wrote a command.
+// stateOf returns the state of the newest answer. stateOf ignores messages in which a person wrote a command.
 func stateOf(list []message) string {
 	for _, m := range slices.Backward(list) {
 		switch {

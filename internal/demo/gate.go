@@ -24,7 +24,7 @@ const (
 // breakAfter is the number of bytes of an answer that the gate lets through before it cuts the answer off.
 const breakAfter = 96 << 10
 
-// gate is a proxy in front of a model. It lets the demo imitate failures, even of a real model.
+// gate is a proxy in front of a model. With a gate, the demo can imitate failures even of a real model.
 type gate struct {
 	proxy *httputil.ReverseProxy
 

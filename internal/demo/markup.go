@@ -113,8 +113,8 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 // between runs of n characters c.
 type marks map[byte][]string
 
-// mark is a piece of text between marks. It uses goldmark's node kind for struck-out text, so that markRenderer
-// renders it.
+// mark is a piece of text between marks. A mark has goldmark's node kind for struck-out text, so that markRenderer
+// renders the node.
 type mark struct {
 	extast.Strikethrough
 

@@ -238,7 +238,8 @@ func (c *cluster) close() (err error) {
 	return err
 }
 
-// talk lets people write for the configured time while faults happen. Then it waits until all answers are complete.
+// talk lets people write for the configured time while faults happen. At the end, talk waits until all answers are
+// complete.
 func (c *cluster) talk(ctx context.Context) error {
 	until, cancel := context.WithTimeout(ctx, c.length)
 	defer cancel()

@@ -196,7 +196,7 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 // marks matches the mark that identifies a question.
 var marks = regexp.MustCompile(`A\d+x\d+z`)
 
-// waits returns the time from each question to its first request to the model. It leaves out a question that came
+// waits returns the time from each question to its first request to the model. waits leaves out a question that came
 // shortly after another one, because it may have waited for the earlier answer.
 func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	for i, q := range t.asked {

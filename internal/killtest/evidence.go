@@ -69,9 +69,9 @@ func (t *trial) shown(id int64) []shown {
 	return list
 }
 
-// origin says which daemon made a message, and whether the message is nameless: no store ever contained its id. This
-// happens if the daemon was killed before it received the answer to the create, or shortly afterwards. The store then
-// contains only the intention to create the message.
+// origin says which daemon made a message, and whether the message is nameless: no store ever contained its id. A
+// message is nameless if the daemon was killed before it received the answer to the create, or shortly afterwards. The
+// store then contains only the intention to create the message.
 func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
 		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")
@@ -115,8 +115,8 @@ func (l left) learned(message int) bool {
 
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// blockedCalls returns the calls that any daemon made to a chat while a 429 forbade them. It excuses calls of later
-// daemons if the daemon that received the 429 was killed before it could store the block.
+// blockedCalls returns the calls that any daemon made to a chat while a 429 forbade them. blockedCalls excuses calls of
+// later daemons if the daemon that received the 429 was killed before it could store the block.
 func (t *trial) blockedCalls() []string {
 	type window struct {
 		by   int

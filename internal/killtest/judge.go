@@ -153,8 +153,8 @@ func weigh(list []shown, set uint) verdict {
 // during the reply.
 var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
 
-// judgeClosed checks the messages of a reply that telex gave up. They must show the beginning of the answer, at least
-// as long as the text that the person saw before, and one line that says that something went wrong.
+// judgeClosed checks the messages of a reply that telex gave up. The messages must show the beginning of the answer, at
+// least as long as the text that the person saw before, and one line that says that something went wrong.
 func judgeClosed(answer, before string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		if slices.ContainsFunc(rest, shown.cursor) {

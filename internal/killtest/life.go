@@ -35,8 +35,8 @@ func initialSettings() settings {
 	return settings{interval: 0.1, prompt: "You are a bot that is killed now and then."}
 }
 
-// home is the directory of one trial. Its daemons, which run one after the other, keep their configuration, state and
-// logs there.
+// home is the directory of one trial. The daemons of the trial, which run one after the other, keep their
+// configuration, state and logs in this directory.
 type home struct{ binary, dir string }
 
 func newHome(binary string, w *world, p plan) (home, error) {

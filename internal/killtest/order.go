@@ -8,8 +8,8 @@ import (
 	"telex/standin/slack"
 )
 
-// disordered describes the answers that appear before the answer to an earlier question. It leaves out answers to
-// messages that the platform delivered in the wrong order. at contains the position of each answer, or -1.
+// disordered describes the answers that appear before the answer to an earlier question. disordered leaves out answers
+// to messages that the platform delivered in the wrong order. at contains the position of each answer, or -1.
 func (t *talk) disordered(at []int) (what []string) {
 	for later, q := range t.asked {
 		for earlier, e := range t.asked[:later] {
@@ -49,8 +49,8 @@ func (p slackPlace) overtaken(earlier, later string) bool {
 }
 
 // ackedAfter reports whether telex acknowledged the earlier message's event after the later message's event, or never.
-// telex acknowledges an event once it has stored the message. So the result true means that telex stored the later
-// message first.
+// telex acknowledges an event once it has stored the message. If ackedAfter returns true, telex therefore stored the
+// later message first.
 func ackedAfter(earlier, later *slack.Delivery) bool {
 	return earlier != nil && later != nil && !later.Acked.IsZero() && (earlier.Acked.IsZero() || earlier.Acked.After(later.Acked))
 }

@@ -69,10 +69,10 @@ func count(chat int64, words int) (markdown, visible string) {
 	return b.String(), strings.ReplaceAll(b.String(), "*", "")
 }
 
-// last returns the end of the answer. This text occurs nowhere else in the chat.
+// last returns the end of the answer. The end of the answer contains a text that occurs nowhere else in the chat.
 func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
 
-// command returns a question that is a command. Its answer is a fixed line.
+// command returns a question that is a command. The daemon's answer to the command is a fixed line.
 func command(chat int64) question {
 	return question{chat: chat, text: "/help", want: helpText, help: true}
 }

@@ -33,8 +33,8 @@ type recovery struct {
 // ours is the part of Grown for which telex is responsible: all but the time in which the model rewrote visible text.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
-// recoveries describes how replies in a chat continued after a kill. It considers only replies that were growing when
-// their daemon was killed.
+// recoveries describes how replies in a chat continued after a kill. recoveries considers only replies that were
+// growing when their daemon was killed.
 func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) (list []recovery) {
 	for _, e := range c.events {
 		if e.What != killed {
@@ -121,8 +121,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until the next change in a chat. It ignores changes shortly after the kill, because they
-// may come from calls that the killed daemon had begun.
+// nextChange returns the time until the next change in a chat. nextChange ignores changes shortly after the kill,
+// because they may come from calls that the killed daemon had begun.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {

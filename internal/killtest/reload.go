@@ -18,7 +18,7 @@ const (
 )
 
 // planReloads returns a plan with this number of daemons, one after the other. Each daemon answers in 50 chats and
-// reloads its configuration five times, with different changes. Then SIGTERM ends it.
+// reloads its configuration five times, with different changes. At the end, the test stops the daemon with SIGTERM.
 func planReloads(daemons int) func(*rand.Rand, int) plan {
 	return func(random *rand.Rand, _ int) plan {
 		p := plan{queue: true, questions: wave(random, 0)}
@@ -77,8 +77,8 @@ func reloading(random *rand.Rand, n int) strike {
 	}
 }
 
-// change returns the settings for the n-th reload. It also changes the bot's token at the platform. So for a moment the
-// platform refuses the token that the daemon uses.
+// change returns the settings for the n-th reload. change also changes the bot's token at the platform. Until the
+// daemon has reloaded its configuration, the platform therefore refuses the daemon's token.
 func (t *trial) change(n int) settings {
 	s := initialSettings()
 	switch n % 5 {

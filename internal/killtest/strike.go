@@ -16,7 +16,7 @@ import (
 // returned kill after the start.
 type strike func(t *trial) kill
 
-// kill waits for the chosen moment and kills the daemon. It returns false if the moment can't occur any more.
+// kill waits for the chosen moment and kills the daemon. The function returns false if the moment can't occur any more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
 // strikePatience is how long a strike waits for its moment.
@@ -71,7 +71,7 @@ func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	return true, nil
 }
 
-// until waits for the chosen moment. It returns false if all questions were answered and the moment did not occur.
+// until waits for the chosen moment. until returns false if all questions were answered and the moment did not occur.
 func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, strikePatience)
 	defer cancel()
@@ -121,8 +121,8 @@ func whileShown(after time.Duration) strike {
 	return once(after, func(t *trial) bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 }
 
-// whileBlocked makes the platform answer 429. It kills the daemon some time later, while the 429 still forbids calls to
-// the chat.
+// whileBlocked makes the platform answer 429. whileBlocked kills the daemon some time later, while the 429 still
+// forbids calls to the chat.
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	f.Times, f.Action = 1, fault.RateLimit
 	refused := func(t *trial) bool { return t.world.Telegram.Stats().Forced > 0 }

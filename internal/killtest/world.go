@@ -13,10 +13,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// modelKey is the API key of the model's stand-in. It is not a secret.
+// modelKey is the API key of the model's stand-in. The key is not a secret.
 const modelKey = "killtest"
 
-// latency is the duration of a call to the platform. It is long enough to kill a daemon during a call.
+// latency is the duration of a call to the platform. The latency is long enough for the test to kill a daemon during a
+// call.
 const latency = 20 * time.Millisecond
 
 // world is the environment of the daemons: a platform with its published limits, and a model provider that always
@@ -96,7 +97,7 @@ func (w *world) searching(since time.Time) bool {
 	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
-// await waits until ok returns true, but not longer than most, and only until given is closed. It returns the last
+// await waits until ok returns true, but not longer than most, and only until given is closed. await returns the last
 // result of ok.
 func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok func() bool) (bool, error) {
 	deadline := time.After(most)

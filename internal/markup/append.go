@@ -116,9 +116,9 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 	return next
 }
 
-// addressStart returns the first character of a bare URL at the start of src, or 0. Of the constructs that later text
-// may change, only a URL begins with a letter or digit. The first character can be shown early, because it stays the
-// same even if the text turns out to be no URL.
+// addressStart returns the first character of a bare URL at the start of src, or 0. Only URLs, among the constructs
+// that later text may change, begin with a letter or digit. The first character can be shown early, because it stays
+// the same even if the text turns out to be no URL.
 func addressStart(src []byte) rune {
 	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return r

@@ -122,7 +122,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 	}
 }
 
-// list lays out a list. It indents the second and later lines of an item by the width of the item's mark.
+// list lays out a list. list indents the second and later lines of an item by the width of the item's mark.
 func (f *flattener) list(n *ast.List, depth int) {
 	number := n.Start
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -218,7 +218,7 @@ func (f *flattener) atEnd(n ast.Node) bool {
 	return true
 }
 
-// code lays out a code block. It does not indent code in a list, so that people can copy the code unchanged.
+// code lays out a code block. code does not indent code in a list, so that people can copy the code unchanged.
 func (f *flattener) code(lines *text.Segments, language string) {
 	end := lines.Len()
 	blank := func(i int) bool {

@@ -48,7 +48,7 @@ type sparing struct {
 	tally *tally
 }
 
-// tally counts the marks in one block. Only one goroutine may use it.
+// tally counts the marks in one block. Only one goroutine may use a tally.
 type tally struct {
 	block ast.Node
 	n     int
@@ -92,8 +92,8 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 	d.ParagraphTransformer.Transform(n, r, pc)
 }
 
-// headings parses underlined headings, but not directly below a table. There, goldmark would move the paragraph that
-// precedes the table below the table.
+// headings parses underlined headings, but not directly below a table. Directly below a table, goldmark's own parser
+// would show the paragraph that precedes the table after the table.
 type headings struct{ parser.BlockParser }
 
 func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {

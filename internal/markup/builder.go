@@ -56,8 +56,8 @@ func (l *laid) cutSource(end int) {
 	}
 }
 
-// builder writes a laid-out text. It keeps back the white space after a word or block until the next text arrives. So
-// neither a format nor the whole text ends with white space.
+// builder writes a laid-out text. The builder keeps back the white space after a word or block until the next text
+// arrives. As a result, neither a format nor the whole text ends with white space.
 type builder struct {
 	src     []byte
 	text    []byte
@@ -99,7 +99,7 @@ func (b *builder) flush() {
 	b.pending = b.pending[:0]
 }
 
-// open begins a format, which covers the text until the call of close. It returns the format's index.
+// open begins a format, which covers the text until the call of close. open returns the format's index.
 func (b *builder) open(f Format) int {
 	b.formats = append(b.formats, f)
 	i := len(b.formats) - 1

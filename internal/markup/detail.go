@@ -27,7 +27,7 @@ type folds struct {
 	summary int   // index of the format of the current summary, plus 1; 0: there is none
 }
 
-// tag handles a tag of a details or summary element. It returns false if such a tag is not allowed at this place; the
+// tag handles a tag of a details or summary element. tag returns false if such a tag is not allowed at this place; the
 // caller then shows the tag as text.
 func (f *flattener) tag(tag string) bool {
 	d := &f.folds

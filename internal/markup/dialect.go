@@ -80,8 +80,8 @@ type Format struct {
 }
 
 // Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by their start,
-// outer before inner, and properly nested. The text has no blank lines at its edges and no white space at its end. It
-// may begin with the indentation of code.
+// outer before inner, and properly nested. The text has no blank lines at its edges and no white space at its end. The
+// text may begin with the indentation of code.
 type Piece struct {
 	Text    string
 	Formats []Format

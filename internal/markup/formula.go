@@ -65,7 +65,7 @@ func inlineFormula(prev rune, s string) (n int, open bool) {
 	return mark + end + len(closer), false
 }
 
-// endsAt returns the offset of a formula's closing marks in the line, or -1. It skips escaped dollar signs.
+// endsAt returns the offset of a formula's closing marks in the line, or -1. endsAt skips escaped dollar signs.
 func endsAt(line, closer string) int {
 	for i := 0; i < len(line); i++ {
 		switch {
@@ -246,7 +246,7 @@ func (displayParser) Close(ast.Node, text.Reader, parser.Context) {}
 func (displayParser) CanInterruptParagraph() bool                 { return true }
 func (displayParser) CanAcceptIndentedLine() bool                 { return false }
 
-// display lays out a formula with lines of its own. It leaves the formula's text unchanged.
+// display lays out a formula with lines of its own. display leaves the formula's text unchanged.
 func (f *flattener) display(n *displayNode) {
 	i := f.builder.open(Format{Style: Formula, Level: 1})
 	for k := range n.Lines().Len() {

@@ -93,7 +93,8 @@ func wholeRunes(s string) int {
 // regional reports whether r is half of a flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// graphemeStart returns the start of the last grapheme of s. It skips white space at the start of the grapheme.
+// graphemeStart returns the start of the last grapheme of s. graphemeStart skips white space at the start of the
+// grapheme.
 func graphemeStart(s string) int {
 	from := max(0, len(s)-maxLook)
 	for from > 0 && s[from-1] != '\n' && s[from-1] != ' ' {

@@ -123,8 +123,8 @@ func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }
 
-// force returns where to cut a text that contains no good place for a cut. It cuts at a grapheme boundary if at least
-// one grapheme fits.
+// force returns where to cut a text that contains no good place for a cut. force cuts at a grapheme boundary if at
+// least one grapheme fits.
 func (c *growing) force(pos, limit int) int {
 	cut := pos
 	g := graphemes.FromString(c.text[pos:min(len(c.text), limit+maxLook)])

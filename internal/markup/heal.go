@@ -171,8 +171,8 @@ func inlineGrows(src []byte, leaf ast.Node) bool {
 	return false
 }
 
-// holdInline returns where the source must be cut, so that the open inline constructs of leaf can be closed there. It
-// also returns the closing marks.
+// holdInline returns where the source must be cut, so that the open inline constructs of leaf can be closed there.
+// holdInline also returns the closing marks.
 func holdInline(src []byte, leaf ast.Node, extras Extras) (keep int, closers string) {
 	keep = len(src)
 	if !inlineGrows(src, leaf) {

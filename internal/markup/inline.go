@@ -74,7 +74,7 @@ func (b *builder) textNode(n *ast.Text) {
 	}
 }
 
-// unescaped writes text. It replaces backslash escapes and HTML entities by the characters that they stand for.
+// unescaped writes text. unescaped replaces backslash escapes and HTML entities by the characters that they stand for.
 func (b *builder) unescaped(s []byte, pos int) {
 	from := 0
 	for i := 0; i < len(s); i++ {
@@ -189,7 +189,8 @@ func brTag(s []byte) int {
 	return 0
 }
 
-// destination returns a link's URL. It replaces escapes and HTML entities by the characters that they stand for.
+// destination returns a link's URL. destination replaces escapes and HTML entities by the characters that they stand
+// for.
 func destination(raw []byte) string {
 	d := util.UnescapePunctuations(raw)
 	d = util.ResolveNumericReferences(d)
@@ -210,7 +211,7 @@ func labelStart(n *ast.AutoLink, src []byte) int {
 	return pos
 }
 
-// autoURL returns the URL of an autolink. It adds the scheme if the source omits it.
+// autoURL returns the URL of an autolink. autoURL adds the scheme if the source omits it.
 func autoURL(n *ast.AutoLink, src []byte) string {
 	url := string(n.URL(src))
 	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(url), "mailto:") {

@@ -62,12 +62,12 @@ type Options struct {
 // a moment, this part is missing, and the part before it becomes the last one again.
 //
 // With o.Append, these exceptions do not occur. Layouts of a growing source with Open, and of the whole source without
-// Open, have the same parts. Only the last part gets longer: its Rendered.Text is only appended to, and its spans stay
-// or grow with the text. In return, the layout shows text later than without o.Append. It shows text word by word, the
-// text after an emphasis mark or a bracket when the construct is closed, and a table as a whole. Some constructs can't
-// be recognized in time, so the layout shows their source: underlines below headings, reference links and their
-// definitions, tables whose head does not begin with a bar, and strikethrough with one tilde. A part ends at the best
-// place within the last eighth of its maximum length.
+// Open, have the same parts. Only the last part gets longer as the source grows: text is appended to its Rendered.Text,
+// and its spans stay the same or grow with the text. In return, the layout shows text later than without o.Append. With
+// o.Append, it shows text word by word, the text after an emphasis mark or a bracket only when the construct is closed,
+// and a table only as a whole. Some constructs can't be recognized in time, so the layout shows their source:
+// underlines below headings, reference links and their definitions, tables whose head does not begin with a bar, and
+// strikethrough with one tilde. A part ends at the best place within the last eighth of its maximum length.
 //
 // The cost of Layout depends only on the text after o.From.
 func Layout(src string, o Options) []Part {
@@ -79,8 +79,8 @@ func Layout(src string, o Options) []Part {
 	return newCutter(l, o, end).parts(o.From)
 }
 
-// arrange lays out src, beginning at offset from, which is the start of a top-level block. It also returns the number
-// of source bytes that are shown.
+// arrange lays out src, beginning at offset from, which is the start of a top-level block. arrange also returns the
+// number of source bytes that are shown.
 func arrange(src string, from int, o Options) (laid, int) {
 	shape := o.Dialect.Shape()
 	p := newParser(shape.Extras, false)

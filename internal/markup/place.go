@@ -21,7 +21,7 @@ const (
 )
 
 // place returns a good place to cut the text between pos and limit, the maximum end of the part. The result depends
-// only on the text up to limit and the grapheme after it. So the cut stays the same while the text grows.
+// only on the text up to limit and the grapheme after it. Therefore the cut stays the same while the text grows.
 func (c *cutter) place(pos, limit int) int {
 	if pre, ok := c.around(Pre, limit); ok && pre.Start > pos && pre.Start-pos >= (limit-pos)/2 {
 		return c.lift(pos, pre.Start)
@@ -80,9 +80,9 @@ func (c *cutter) candidates(pos, limit int) (best [places]int) {
 // spot is a possible end of a part.
 type spot struct{ at, kind int }
 
-// spots yields the grapheme boundaries between pos and end as possible cuts. It also yields end if next, the character
-// after end, is known. Places within one of c.zones, or between a list item's mark and its text, have the kind
-// atGrapheme.
+// spots yields the grapheme boundaries between pos and end as possible cuts. spots also yields end if next, the
+// character after end, is known. Places within one of c.zones, or between a list item's mark and its text, have the
+// kind atGrapheme.
 func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
 		zone, line := 0, pos

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Plain is a dialect without markup. Its unit is the code point.
+// Plain is a dialect without markup. Plain counts lengths in code points.
 type Plain struct{}
 
 // Shape returns the usual symbols.

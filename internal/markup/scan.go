@@ -62,8 +62,8 @@ func (sc *scanner) scan() int {
 	return len(sc.s)
 }
 
-// step handles the character at i. It returns the index of the next character. If cut is not negative, the content must
-// be cut there.
+// step handles the character at i. step returns the index of the next character. If cut is not negative, the content
+// must be cut there.
 func (sc *scanner) step(i int) (next, cut int) {
 	c := sc.s[i]
 	if sc.formulas && (c == '$' || c == '\\') {
@@ -235,7 +235,7 @@ func (sc *scanner) run(i int) (next, cut int) {
 // punct reports whether r is punctuation in the sense of CommonMark.
 func punct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 
-// close matches a run of n marks with the openers before it. It returns how many marks are left.
+// close matches a run of n marks with the openers before it. close returns how many marks are left.
 func (sc *scanner) close(c byte, n int, both bool) int {
 	for k := len(sc.stack) - 1; k >= 0 && n > 0; k-- {
 		o := &sc.stack[k]

@@ -77,7 +77,7 @@ func (s *seeker) child(c ast.Node) {
 	}
 }
 
-// found records a changeable place. It does not end the search, because a closing bracket further on may make an
+// found records a changeable place. found does not end the search, because a closing bracket further on may make an
 // earlier place changeable.
 func (s *seeker) found(place int) {
 	if s.at < 0 || place < s.at {

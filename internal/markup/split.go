@@ -78,7 +78,7 @@ func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
 	}
 }
 
-// piece returns the text from start to end with its formats. It cuts off white space at the end.
+// piece returns the text from start to end with its formats. piece cuts off white space at the end.
 func (c *cutter) piece(start, end int) Piece {
 	text := strings.TrimRightFunc(c.text[start:end], unicode.IsSpace)
 	end = start + len(text)
@@ -94,7 +94,7 @@ func (c *cutter) piece(start, end int) Piece {
 	return p
 }
 
-// skipBlank returns the start of the next text after pos. It skips white space, but not the indentation of code.
+// skipBlank returns the start of the next text after pos. skipBlank skips white space, but not the indentation of code.
 func (c *cutter) skipBlank(pos int) int {
 	next := pos + len(c.text[pos:]) - len(strings.TrimLeftFunc(c.text[pos:], unicode.IsSpace))
 	if next >= len(c.text) || !c.within(Pre, next) {
@@ -167,7 +167,7 @@ func (c *cutter) shownBefore(pos int) int {
 	return a.source + max(1, min(pos-a.text, a.size))
 }
 
-// find returns the position of a mark in the text. It uses the mark's line and column. If later text has changed the
+// find returns the position of a mark in the text. find uses the mark's line and column. If later text has changed the
 // layout, it uses Mark.Shown instead.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)

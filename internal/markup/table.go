@@ -118,8 +118,8 @@ func (f *flattener) structure(head bool, text string, cells []Format) {
 	}
 }
 
-// line returns the text of a row, with each cell padded to the width of its column. It also returns the formats of the
-// cells and of their texts.
+// line returns the text of a row, with each cell padded to the width of its column. line also returns the formats of
+// the cells and of their texts.
 func line(cond *runewidth.Condition, row []cell, widths []int, aligns []extast.Alignment) (string, []Format) {
 	var s strings.Builder
 	var cells []Format

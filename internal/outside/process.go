@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to stop gracefully. It equals the time after which systemd kills the
-// daemon. A daemon may use its shutdown_grace, 30 s by default, and then makes its last edits. A replica uses nearly
-// all of shutdown_grace to complete the answers that it has begun. Other replicas take over only the unfinished
-// answers.
+// stopPatience is how long a process may take to stop gracefully. stopPatience equals the time after which systemd
+// kills a daemon that does not stop. A daemon may use its shutdown_grace, 30 s by default, and then makes its last
+// edits. A replica uses nearly all of shutdown_grace to complete the answers that it has begun. Other replicas take
+// over only the unfinished answers.
 const stopPatience = 45 * time.Second // TimeoutStopSec in deploy/telex.service
 
 // Process is a running program.
@@ -29,7 +29,7 @@ type Process struct {
 	once sync.Once
 }
 
-// Place makes a command run in the directory dir with its state in the directory state. It passes on only a few
+// Place makes a command run in the directory dir with its state in the directory state. Place passes on only a few
 // environment variables, because others could change telex's behaviour.
 func Place(cmd *exec.Cmd, dir, state string) *exec.Cmd {
 	cmd.Dir = dir

@@ -14,8 +14,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// World is the environment of a daemon: stand-ins of a platform and of a model provider. It continues when the daemon
-// ends.
+// World is the environment of a daemon: stand-ins of a platform and of a model provider. A World continues to run when
+// the daemon ends.
 type World struct {
 	Telegram              *telegram.Server
 	Model                 *openai.Server

@@ -117,8 +117,8 @@ func (c *Call) refusedAnswer(aerr *apiError) rig.Answer {
 	return aerr.answer()
 }
 
-// bucket returns the bucket for a call's kind and the channel, guild or token in its path. It returns nil if the call
-// has no bucket.
+// bucket returns the bucket for a call's kind and the channel, guild or token in its path. bucket returns nil if the
+// call has no bucket.
 func (s *Server) bucket(call *Call) *quota.Scope {
 	if call.bucket == bucketNone {
 		return nil

@@ -94,7 +94,7 @@ func (c *channel) message(id string) *Message {
 	return c.byID[id]
 }
 
-// guildFor returns a guild. It creates the guild, with the bot in it, if it does not exist.
+// guildFor returns a guild. guildFor creates the guild, with the bot in it, if it does not exist.
 func (s *Server) guildFor(id string) *guild {
 	if g := s.guilds[id]; g != nil {
 		return g
@@ -106,7 +106,7 @@ func (s *Server) guildFor(id string) *guild {
 	return g
 }
 
-// dmWith returns the DM with a person. It creates the DM if it does not exist.
+// dmWith returns the DM with a person. dmWith creates the DM if it does not exist.
 func (s *Server) dmWith(person string) *channel {
 	for _, c := range s.channelList {
 		if c.info.Type == DM && c.info.Person == person {
@@ -136,7 +136,7 @@ func (s *Server) textChannel(id, guildID string) *channel {
 	return s.addChannel(Channel{ID: id, Type: GuildText, Guild: g.id, Name: "channel-" + id})
 }
 
-// person returns the user with this id. It creates the user if necessary.
+// person returns the user with this id. person creates the user if necessary.
 func (s *Server) person(id string) User {
 	if u, ok := s.users[id]; ok {
 		return u
@@ -164,7 +164,7 @@ func (s *Server) access(c *channel) Access {
 	return a
 }
 
-// visibleChannel returns a channel by its id. It refuses the call if the bot may not see the channel.
+// visibleChannel returns a channel by its id. visibleChannel refuses the call if the bot may not see the channel.
 func (s *Server) visibleChannel(id string) *channel {
 	rig.RefuseIf(!isSnowflake(id), badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "channel_id"))
 	c := s.channels[id]
@@ -176,8 +176,8 @@ func (s *Server) visibleChannel(id string) *channel {
 // channelOf returns the channel that is named in the path of the call.
 func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r.param("channel")) }
 
-// writableChannel returns the channel in the path of the call. It refuses the call if the bot may not write in the
-// channel.
+// writableChannel returns the channel in the path of the call. writableChannel refuses the call if the bot may not
+// write in the channel.
 func (s *Server) writableChannel(r *request) *channel {
 	c := s.channelOf(r)
 	s.checkWritable(c)
@@ -202,7 +202,7 @@ func (s *Server) createDM(r *request) any {
 	return s.wireChannel(c)
 }
 
-// guildOf returns the guild in the path of the call. It refuses the call if the bot is not in the guild.
+// guildOf returns the guild in the path of the call. guildOf refuses the call if the bot is not in the guild.
 func (s *Server) guildOf(r *request) *guild {
 	g := s.guilds[r.param("guild")]
 	rig.RefuseIf(g == nil, notFound(codeUnknownGuild, "Guild"))
@@ -254,7 +254,7 @@ func (s *Server) Channels() []Channel {
 	return list
 }
 
-// DM returns the id of the DM with a person. It creates the DM if necessary.
+// DM returns the id of the DM with a person. DM creates the DM if necessary.
 func (s *Server) DM(person string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -156,7 +156,8 @@ func (s *Server) editCommand(r *request, guildID string, i int) any {
 	return s.wireCommand(&c)
 }
 
-// overwriteCommands answers PUT …/commands. It deletes commands that are missing in the list of the request.
+// overwriteCommands answers PUT …/commands. overwriteCommands deletes commands that are missing in the list of the
+// request.
 func (s *Server) overwriteCommands(r *request, guildID string) any {
 	var items []json.RawMessage
 	rig.RefuseIf(json.Unmarshal(r.payload, &items) != nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType"))
@@ -175,7 +176,7 @@ func (s *Server) overwriteCommands(r *request, guildID string) any {
 
 func (c Command) sameName(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
 
-// putCommands replaces the commands of a guild. Existing commands keep their ids. It returns the number of new
+// putCommands replaces the commands of a guild. Existing commands keep their ids. putCommands returns the number of new
 // commands.
 func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int) {
 	count := make(map[int]int)

@@ -53,7 +53,7 @@ func (d Disturbance) check() error {
 	return nil
 }
 
-// Gateway applies d to all connections to the gateway and returns their number. It panics if d is invalid.
+// Gateway applies d to all connections to the gateway and returns their number. Gateway panics if d is invalid.
 func (s *Server) Gateway(d Disturbance) int {
 	if err := d.check(); err != nil {
 		panic("discord stand-in: " + err.Error())

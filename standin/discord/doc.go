@@ -1,10 +1,10 @@
-// Package discord is a strict local imitation of Discord, for tests, for the demo, and for any bot in any language. It
-// serves one bot: the REST API at /api/v10, the gateway at the WebSocket address that GET /gateway returns, and the
-// files of messages. Tests can write messages and press buttons as people. The package records what people saw, and
+// Package discord is a strict local imitation of Discord, for tests, for the demo, and for any bot in any language. The
+// server serves one bot: the REST API at /api/v10, the gateway at the WebSocket address that GET /gateway returns, and
+// the files of messages. Tests can write messages and press buttons as people. The package records what people saw, and
 // when.
 //
-// This package was written only from Discord's documentation, and shares no code with telex's Discord adapter. So it is
-// unlikely that both contain the same mistake about Discord.
+// This package was written only from Discord's documentation, and shares no code with telex's Discord adapter.
+// Therefore it is unlikely that the stand-in and the adapter contain the same mistake about Discord.
 //
 // # In Go
 //
@@ -37,14 +37,14 @@
 //
 // # What is enforced
 //
-// The stand-in checks tokens, permissions, archived threads and closed DMs. It checks texts (2,000 code points after
-// trimming), embeds, components, files, nonces, mentions and references, and returns errors in Discord's nested form.
-// It enforces the rate limit of each bucket (a route and a channel) and sends Discord's headers about it. It also
-// enforces the global limit, the limit on edits of old messages, and the ban after 10,000 invalid requests. An
-// interaction needs a response within 3 s, and its token is valid for 15 min. On the gateway, the stand-in enforces
-// heartbeats, intents, and the limits on sizes, rates and session starts. Without the privileged message content
-// intent, the bot receives most messages without their text. When a client resumes a session, the gateway sends the
-// missed events again.
+// The stand-in checks tokens, permissions, archived threads and closed DMs. The stand-in checks texts (2,000 code
+// points after trimming), embeds, components, files, nonces, mentions and references, and returns errors in Discord's
+// nested form. The stand-in enforces the rate limit of each bucket (a route and a channel) and sends Discord's headers
+// about this limit. The stand-in also enforces the global limit, the limit on edits of old messages, and the ban after
+// 10,000 invalid requests. An interaction needs a response within 3 s, and its token is valid for 15 min. On the
+// gateway, the stand-in enforces heartbeats, intents, and the limits on sizes, rates and session starts. Without the
+// privileged message content intent, the bot receives most messages without their text. When a client resumes a
+// session, the gateway sends the missed events again.
 //
 // A call that exceeds a limit gets a 429, and so does each further call in the same bucket until retry_after is over.
 // Stats counts and describes all of these calls as violations. An interaction without a response is also a violation,

@@ -86,7 +86,7 @@ type form struct {
 	errs   *formErrors
 }
 
-// readForm returns the form of a JSON object. It adds an error if the value is not an object.
+// readForm returns the form of a JSON object. readForm adds an error if the value is not an object.
 func readForm(data json.RawMessage, errs *formErrors, path ...string) form {
 	f := form{path: path, errs: errs}
 	if len(data) == 0 {
@@ -143,7 +143,7 @@ func (f form) text(name string, least, most int) string {
 	return s
 }
 
-// integer decodes a field that is an integer. It returns 0 if the field is missing.
+// integer decodes a field that is an integer. integer returns 0 if the field is missing.
 func (f form) integer(name string) int {
 	if !f.has(name) {
 		return 0
@@ -153,7 +153,7 @@ func (f form) integer(name string) int {
 	return n
 }
 
-// flag decodes a field that is a boolean. It returns otherwise if the field is missing.
+// flag decodes a field that is a boolean. flag returns otherwise if the field is missing.
 func (f form) flag(name string, otherwise bool) bool {
 	if !f.has(name) {
 		return otherwise
@@ -163,7 +163,7 @@ func (f form) flag(name string, otherwise bool) bool {
 	return b
 }
 
-// snowflake decodes a field that is an id. It returns "" if the field is missing.
+// snowflake decodes a field that is an id. snowflake returns "" if the field is missing.
 func (f form) snowflake(name string) string {
 	if !f.has(name) {
 		return ""

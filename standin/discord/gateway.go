@@ -138,7 +138,7 @@ func (s *Server) runConnection(ctx context.Context, k *socket) {
 	s.Locked(func() { s.removeConnection(k, code) })
 }
 
-// write sends queued payloads and checks the heartbeats. It returns the client's close code.
+// write sends queued payloads and checks the heartbeats. write returns the client's close code.
 func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 	grace := time.Duration(float64(s.opts.Heartbeat) * heartbeatGrace)
 	timer := time.NewTimer(grace)
@@ -195,8 +195,8 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	return websocket.MessageBinary, b.Bytes()
 }
 
-// removeConnection removes a connection. Its session waits until a client resumes it. If the client closed the
-// connection with a code that ends the session, the session ends at once. Source:
+// removeConnection removes a connection. The session of the connection waits until a client resumes it. If the client
+// closed the connection with a code that ends the session, the session ends at once. Source:
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (s *Server) removeConnection(k *socket, code int) {
 	delete(s.sockets, k)

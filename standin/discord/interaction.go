@@ -230,7 +230,7 @@ func (s *Server) getOwn(r *request, c *channel, m *Message) any {
 	return s.wire(c, m)
 }
 
-// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}. It turns a deferred response into an ordinary
+// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}. editOwn turns a deferred response into an ordinary
 // message.
 func (s *Server) editOwn(r *request, c *channel, m *Message) any {
 	loading := m.Last().Loading()

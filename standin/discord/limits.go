@@ -16,9 +16,9 @@ import (
 // Limits are the rate limits that the stand-in enforces. A zero field means the published value, or in Options.Hidden
 // no limit. A negative field disables the limit.
 //
-// Discord publishes how its limits work, and the number of the global limit. It states all other numbers only in the
-// headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets here are
-// those that bots observe. Discord's staff stated that sends and edits share a bucket:
+// Discord publishes how its limits work, and the number of the global limit. Discord states all other numbers only in
+// the headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets here
+// are those that bots observe. Discord's staff stated that sends and edits share a bucket:
 // https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
 	// Messages limits sends and edits together, per 5 s and channel. Published: 5.
@@ -136,7 +136,8 @@ func (l *limiter) scope(kind, resource string) *quota.Scope {
 	return l.Scope(name, func(lim Limits) quota.Meter { return quota.NewFixed(lim.bucketOf(kind)) })
 }
 
-// SetLimits replaces the published and the hidden limits. It resets the counters, but blocked buckets stay blocked.
+// SetLimits replaces the published and the hidden limits. SetLimits resets the counters, but blocked buckets stay
+// blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +249,7 @@ func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 	s.limiter.scope(bucketInvalid, "").Take(now)
 }
 
-// banned returns the response that the proxy in front of the API gives to a banned address. It returns nil if the
+// banned returns the response that the proxy in front of the API gives to a banned address. banned returns nil if the
 // address is not banned.
 func (s *Server) banned(now time.Time) *rig.Answer {
 	wait, _ := s.limiter.scope(bucketInvalid, "").Wait(now)

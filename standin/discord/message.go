@@ -31,8 +31,8 @@ const (
 	typingLifetime = 10 * time.Second
 )
 
-// checkWritable refuses a call if the bot may not write in the channel. It reopens an archived thread if the thread is
-// not locked.
+// checkWritable refuses a call if the bot may not write in the channel. checkWritable reopens an archived thread if the
+// thread is not locked.
 func (s *Server) checkWritable(c *channel) {
 	switch a := s.access(c); {
 	case c.info.Blocked:
@@ -225,7 +225,7 @@ func (s *Server) deleteMessages(r *request, c *channel) any {
 	return nil
 }
 
-// removeAll deletes several messages at once, with one event on the gateway. It returns their number. Source:
+// removeAll deletes several messages at once, with one event on the gateway. removeAll returns their number. Source:
 // https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
 func (s *Server) removeAll(c *channel, ids []string, by string) int {
 	gone := []string{}

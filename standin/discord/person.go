@@ -46,7 +46,7 @@ type File struct {
 	Content     []byte `json:"content"`      // base64 in JSON
 }
 
-// Say sends a message of a person and returns its id. It creates the person, the channel and the guild if necessary.
+// Say sends a message of a person and returns its id. Say creates the person, the channel and the guild if necessary.
 // Say fails if a Discord client would not let the person do this.
 func (s *Server) Say(in Incoming) (string, error) {
 	if err := in.check(); err != nil {
@@ -245,7 +245,7 @@ func (s *Server) setMember(id string, member bool) {
 	s.dispatch(intentGuilds, "GUILD_DELETE", map[string]any{"id": g.id})
 }
 
-// Permit sets what the bot is forbidden to do in a channel. It fails if the channel does not exist.
+// Permit sets what the bot is forbidden to do in a channel. Permit fails if the channel does not exist.
 func (s *Server) Permit(channelID string, a Access) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,7 +73,7 @@ func routes() []route {
 	return list
 }
 
-// attachmentRoute returns the route of file downloads. It is not in routes, because its path is not below /api.
+// attachmentRoute returns the route of file downloads. This route is not in routes, because its path is not below /api.
 func attachmentRoute() route {
 	return route{
 		method: http.MethodGet, path: "/attachments/{channel}/{attachment}/{name}", name: downloadMethod,

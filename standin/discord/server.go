@@ -52,8 +52,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server imitates Discord for one bot. It is an http.Handler. Serve answers requests on a listener, which may be a real
-// one or one in memory. All methods may be called from any goroutine.
+// Server imitates Discord for one bot. A Server is an http.Handler. Serve answers requests on a listener, which may be
+// a real one or one in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -153,8 +153,8 @@ func (s *Server) reset() {
 	s.textChannel(DefaultChannel, DefaultGuild).info.Name = "general"
 }
 
-// serve answers requests to /api/v10/… and /attachments/…. It serves the gateway at any path if the request asks for a
-// WebSocket.
+// serve answers requests to /api/v10/… and /attachments/…. serve serves the gateway at any path if the request asks for
+// a WebSocket.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	s.Locked(func() { s.base = "http://" + hostOf(r) })
 	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {

@@ -55,8 +55,8 @@ const (
 	closeDisallowed       = 4014
 )
 
-// session is an identified client of the gateway. It continues when its connection ends, so that a client can resume
-// it. Server.mu guards a session.
+// session is an identified client of the gateway. A session continues when its connection ends, so that a client can
+// resume the session. Server.mu guards a session.
 type session struct {
 	id      string
 	intents int

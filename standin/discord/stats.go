@@ -56,7 +56,7 @@ func (v *Violations) add(one Violation) {
 	v.Details = append(v.Details, one)
 }
 
-// Stats contains the counters. They count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// Messages, Edits, Deletes and Typings count the bot's calls that took effect.

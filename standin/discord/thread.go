@@ -13,7 +13,7 @@ import (
 // maxName is the maximum length of a thread's name in characters.
 const maxName = 100
 
-// startThread answers POST /channels/{channel}/threads. It creates a thread that does not start at a message.
+// startThread answers POST /channels/{channel}/threads. startThread creates a thread that does not start at a message.
 func (s *Server) startThread(r *request, c *channel) any {
 	f := r.form()
 	kind := PrivateThread // Discord's default, for historical reasons
@@ -47,8 +47,8 @@ func (s *Server) startThreadFrom(r *request, c *channel) any {
 	return created{s.wireChannel(t)}
 }
 
-// threadParent returns the channel in the path of the call. It refuses the call if the bot may not create threads
-// there.
+// threadParent returns the channel in the path of the call. threadParent refuses the call if the bot may not create
+// threads there.
 func (s *Server) threadParent(r *request) *channel {
 	c := s.channelOf(r)
 	rig.RefuseIf(c.info.Type != GuildText, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type"))
@@ -84,7 +84,7 @@ func (s *Server) linkThread(c *channel, m *Message, t *channel) {
 	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
-// unarchive reopens an archived thread. It is called for each new message in a thread.
+// unarchive reopens an archived thread. The server calls unarchive for each new message in a thread.
 func (s *Server) unarchive(c *channel) {
 	if c.info.Archived {
 		c.info.Archived = false
@@ -93,7 +93,7 @@ func (s *Server) unarchive(c *channel) {
 	}
 }
 
-// editChannel answers PATCH /channels/{channel}. Only threads can be changed.
+// editChannel answers PATCH /channels/{channel}. editChannel refuses the call if the channel is not a thread.
 func (s *Server) editChannel(r *request, c *channel) any {
 	rig.RefuseIf(!c.info.thread(), missingPermissions())
 	f := r.form()

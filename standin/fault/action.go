@@ -15,7 +15,7 @@ type Step struct {
 	Hold   func() bool // waits while the call is held; returns false if the call must not continue
 }
 
-// GoesOn waits as the action requires, and reports whether the call takes effect. It handles the actions Latency,
+// GoesOn waits as the action requires, and reports whether the call takes effect. GoesOn handles the actions Latency,
 // CutBefore, Hang and PauseBefore. With any other action, the call takes effect at once.
 func (s Step) GoesOn(ctx context.Context) bool {
 	switch s.Action {

@@ -34,7 +34,7 @@ type hold[C any] struct {
 	resume chan bool // receives true if the call continues, and false if it ends; capacity 1
 }
 
-// Hold holds a call until Release is called or cut is closed. It returns false if the call must not continue. Hold
+// Hold holds a call until Release is called or cut is closed. Hold returns false if the call must not continue. Hold
 // calls tell as soon as List contains the call.
 func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
 	h := s.add(call, stage)

@@ -33,7 +33,7 @@ type Outage struct {
 }
 
 // Effect returns the effect of an outage on each call: the action of a fault, the HTTP status or 0, and the time that
-// the outage lasts. It returns an error if the outage is invalid.
+// the outage lasts. Effect returns an error if the outage is invalid.
 func (o Outage) Effect() (action string, status int, lasts time.Duration, err error) {
 	lasts = Lasts(o.For, o.ForMS)
 	switch o.Kind {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Actions of faults. They have the same meaning on every platform.
+// Actions of faults. Each action has the same meaning on every platform.
 const (
 	// Latency delays the call by Delay before the call takes effect.
 	Latency = "latency"

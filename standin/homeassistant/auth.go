@@ -12,7 +12,7 @@ import (
 // authTimeout is how long a client may take to send its auth message.
 const authTimeout = 10 * time.Second
 
-// readFirst reads the first frame of a client. It returns false if the connection ends first.
+// readFirst reads the first frame of a client. readFirst returns false if the connection ends first.
 func (s *Server) readFirst(ctx context.Context, conn *websocket.Conn) ([]byte, bool) {
 	limited, cancel := context.WithTimeout(ctx, authTimeout)
 	defer cancel()

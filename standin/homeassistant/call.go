@@ -22,7 +22,7 @@ type Call struct {
 	Text string `json:"text,omitempty"`
 	// Error is the error code of a command on a socket, or the error message of a REST call.
 	Error string `json:"error,omitempty"`
-	// Data is the data for a called service, or the whole command. It never contains a token.
+	// Data is the data for a called service, or the whole command. Data never contains a token.
 	Data json.RawMessage `json:"data,omitempty"`
 
 	id         json.RawMessage // the id of a command, as received

@@ -1,10 +1,11 @@
-// Package homeassistant is a strict local imitation of Home Assistant, for tests and for any bot in any language. It
-// serves the WebSocket API and the REST API of one house. Tests can change the states of the house, and act as people
-// in it. The package records every notification that a person saw, with each version of its text and the time of each
-// version.
+// Package homeassistant is a strict local imitation of Home Assistant, for tests and for any bot in any language. The
+// server serves the WebSocket API and the REST API of one house. Tests can change the states of the house, and act as
+// people in it. The package records every notification that a person saw, with each version of its text and the time of
+// each version.
 //
 // This package was written only from Home Assistant's documentation and source, and shares no code with telex's adapter
-// for Home Assistant. So it is unlikely that both contain the same mistake about Home Assistant.
+// for Home Assistant. Therefore it is unlikely that the stand-in and the adapter contain the same mistake about Home
+// Assistant.
 //
 // # In Go
 //
@@ -16,8 +17,8 @@
 //	seen := s.Screen(time.Now()).In(homeassistant.Panel) // the notifications in the side bar
 //	bad := s.Stats().Violations.Total()
 //
-// The only source of time is package time, and all waits are on channels. So the server, including its sockets, runs in
-// virtual time inside a testing/synctest bubble.
+// The only source of time is package time, and all waits are on channels. The server, including its sockets, can
+// therefore run in virtual time inside a testing/synctest bubble.
 //
 // # Where things are
 //
@@ -49,9 +50,10 @@
 //
 // # What is missing
 //
-// The stand-in has only one user, the token's. It does not support areas, devices, labels and floors (as targets, they
-// select no entity), triggers, templates, the history and logbook APIs, registries, automations, and Markdown in
-// notifications. The conversation agent understands only "turn on <name>", "turn off <name>" and "what is <name>".
+// The stand-in has only one user, the token's. The stand-in does not support areas, devices, labels and floors (as
+// targets, they select no entity), triggers, templates, the history and logbook APIs, registries, automations, and
+// Markdown in notifications. The conversation agent understands only "turn on <name>", "turn off <name>" and "what is
+// <name>".
 //
 // # Control over HTTP
 //

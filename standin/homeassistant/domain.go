@@ -195,8 +195,8 @@ func dismissNotification(s *Server, a *action) any {
 	return nil
 }
 
-// dismissByBot removes a notification for the bot. It returns no error if the notification does not exist. If the bot
-// did not create the notification, dismissByBot records a violation.
+// dismissByBot removes a notification for the bot. dismissByBot returns no error if the notification does not exist. If
+// the bot did not create the notification, dismissByBot records a violation.
 func (s *Server) dismissByBot(method, id string) {
 	if n := s.current[id]; n != nil && !n.FromBot {
 		s.recordViolation(ForeignNotification, method, "notification "+id+" is not the bot's")

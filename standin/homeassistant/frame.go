@@ -8,7 +8,7 @@ import (
 
 // command is a message that a client sends over an open socket.
 type command struct {
-	// id is the id of the command. It is positive, or 0 if the message is malformed.
+	// id is the id of the command. The id is positive, or 0 if the message is malformed.
 	id int64
 	// echo is the id exactly as received. The response contains it.
 	echo json.RawMessage

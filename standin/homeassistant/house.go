@@ -63,12 +63,12 @@ func (c Change) validate() error {
 	return nil
 }
 
-// SetState changes the state of an entity. It creates the entity if necessary. It reports whether the change fired an
-// event: the same state with the same attributes fires none. SetState panics if the change is invalid.
+// SetState changes the state of an entity. SetState creates the entity if necessary. SetState reports whether the
+// change fired an event: the same state with the same attributes fires none. SetState panics if the change is invalid.
 func (s *Server) SetState(c Change) bool { return s.Burst(c) == 1 }
 
-// Burst makes several changes at the same moment, and returns the number of changes that fired an event. It panics if a
-// change is invalid.
+// Burst makes several changes at the same moment, and returns the number of changes that fired an event. Burst panics
+// if a change is invalid.
 func (s *Server) Burst(changes ...Change) int {
 	fired, err := s.apply(changes)
 	if err != nil {

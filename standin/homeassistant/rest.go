@@ -112,7 +112,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, cut <-chan st
 	})
 }
 
-// checkRequest refuses invalid requests. It checks the route before the token.
+// checkRequest refuses invalid requests. checkRequest checks the route before the token.
 func (s *Server) checkRequest(r *http.Request, rt route, found bool) {
 	refuse := func(status int) { panic(&refusal{code: codeNotFound, text: http.StatusText(status), status: status}) }
 	if !found {

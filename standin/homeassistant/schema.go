@@ -39,8 +39,8 @@ type schema map[string]field
 func requiredField(kind fieldKind) field { return field{kind: kind, required: true} }
 func optionalField(kind fieldKind) field { return field{kind: kind} }
 
-// check validates data. It returns the error text of voluptuous, the library with which Home Assistant validates, or ""
-// if data is valid. at is the path to data, such as ['target'].
+// check validates data. check returns the error text of voluptuous, the library with which Home Assistant validates, or
+// "" if data is valid. at is the path to data, such as ['target'].
 func (sc schema) check(data map[string]any, at string) string {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		where := fmt.Sprintf(" @ data%s['%s']", at, name)
@@ -60,7 +60,7 @@ func (sc schema) check(data map[string]any, at string) string {
 	return ""
 }
 
-// check validates a value. It returns an error text, or "" if the value is valid.
+// check validates a value. check returns an error text, or "" if the value is valid.
 func (k fieldKind) check(v any) string {
 	ok := true
 	switch k {
@@ -127,7 +127,7 @@ func number(data map[string]any, name string) (float64, bool) {
 
 var errJSON = errors.New("invalid JSON")
 
-// decode decodes one JSON value. It decodes numbers as json.Number, which keeps their notation.
+// decode decodes one JSON value. decode decodes numbers as json.Number, which keeps their notation.
 func decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: not UTF-8", errJSON)

@@ -35,8 +35,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server imitates Home Assistant for one bot. It is an http.Handler. Serve answers requests on a listener, which may be
-// a real one or one in memory. All methods may be called from any goroutine.
+// Server imitates Home Assistant for one bot. A Server is an http.Handler. Serve answers requests on a listener, which
+// may be a real one or one in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 

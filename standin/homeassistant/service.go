@@ -73,8 +73,8 @@ func (s *Server) callService(a *action, target map[string]any, wantsResponse boo
 	return response
 }
 
-// checkResponse refuses a call that requests a response from a service without one. It also refuses a call that
-// requests no response if the service requires this.
+// checkResponse refuses a call that requests a response from a service without one. checkResponse also refuses a call
+// that requests no response if the service requires this.
 func (s *Server) checkResponse(sv service, a *action, wanted bool, via string) {
 	key, socket, rest := "", "", ""
 	switch {
@@ -104,7 +104,7 @@ func (s *Server) require(method, wrong string) {
 	}
 }
 
-// checkData validates the data for a service. It returns an error text, or "" if the data is valid.
+// checkData validates the data for a service. checkData returns an error text, or "" if the data is valid.
 func (s *Server) checkData(sv service, a *action) string {
 	fields := maps.Clone(sv.fields)
 	if fields == nil {

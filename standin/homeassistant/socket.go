@@ -63,8 +63,8 @@ type socket struct {
 	commands      int
 }
 
-// put queues a message. It returns a channel that is closed when the server has sent the message. The caller holds s.mu
-// of the Server.
+// put queues a message. put returns a channel that is closed when the server has sent the message. The caller holds
+// s.mu of the Server.
 func (k *socket) put(data []byte) <-chan struct{} {
 	o := outgoing{data: data, written: make(chan struct{})}
 	k.out = append(k.out, o)
@@ -198,7 +198,7 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// command runs a command. It calls begun when the next command of the socket may begin.
+// command runs a command. command calls begun when the next command of the socket may begin.
 func (s *Server) command(ctx context.Context, k *socket, c command, arrived time.Time, begun func(), cut <-chan struct{}) {
 	if !k.authenticated {
 		return
@@ -318,7 +318,7 @@ func join(list []outgoing) []byte {
 	return slices.Concat([]byte("["), bytes.Join(data, []byte(",")), []byte("]"))
 }
 
-// pingSocket sends pings. It returns when the client does not respond to a ping in time.
+// pingSocket sends pings. pingSocket returns when the client does not respond to a ping in time.
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	timer := time.NewTicker(pingEvery)
 	defer timer.Stop()
@@ -347,7 +347,7 @@ func (s *Server) endSockets() {
 	}
 }
 
-// CutSockets closes every socket without a close frame. It returns the number of sockets.
+// CutSockets closes every socket without a close frame. CutSockets returns the number of sockets.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats contains the counters. They count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByError counts the errors: errors on a socket by their code, and errors of REST calls by their text.

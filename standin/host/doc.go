@@ -1,5 +1,5 @@
-// Package host manages the listeners, the connections and the running requests of a stand-in. It can make a stand-in
-// unavailable, cut connections, and imitate a restart.
+// Package host manages the listeners, the connections and the running requests of a stand-in. The package can make a
+// stand-in unavailable, cut connections, and imitate a restart.
 //
 // A stand-in is an http.Handler that registers every request with Enter:
 //

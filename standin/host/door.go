@@ -43,8 +43,8 @@ func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(),
 // look is how often a door checks whether it may open again.
 const look = 10 * time.Millisecond
 
-// shut closes the listener while the host refuses connections. It does so only for TCP, because the host can open a TCP
-// listener again.
+// shut closes the listener while the host refuses connections. shut does so only for TCP, because the host can open a
+// TCP listener again.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

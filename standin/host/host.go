@@ -28,7 +28,7 @@ type Host struct {
 	conns       map[net.Conn]struct{}
 }
 
-// New returns a host for a handler, which must call Enter for each request. It starts no goroutine.
+// New returns a host for a handler, which must call Enter for each request. New starts no goroutine.
 func New(handler http.Handler, log *slog.Logger) *Host {
 	return &Host{
 		handler: handler, log: log, closed: make(chan struct{}), cut: make(chan struct{}), conns: make(map[net.Conn]struct{}),
@@ -134,7 +134,7 @@ func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	return h.Cut(spare)
 }
 
-// Drop closes connections. It ignores nil elements.
+// Drop closes connections. Drop ignores nil elements.
 func (h *Host) Drop(conns []net.Conn) {
 	for _, c := range conns {
 		if c == nil { // the connection belongs to another server that uses the handler
@@ -180,8 +180,8 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Pause waits for d. It returns false if cut is closed before. It does not watch the request's context, because a call
-// takes effect even if the client has disconnected meanwhile.
+// Pause waits for d. Pause returns false if cut is closed before. Pause does not watch the request's context, because a
+// call takes effect even if the client has disconnected meanwhile.
 func Pause(d time.Duration, cut <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -12,7 +12,7 @@ import (
 // BufferSize is how many bytes a connection buffers in each direction before a write waits for the reader.
 const BufferSize = 64 << 10
 
-// conn is one end of a connection. It reads from one pipe and writes to the other pipe.
+// conn is one end of a connection. A conn reads from one pipe and writes to the other pipe.
 type conn struct {
 	in, out *pipe
 	side    addr

@@ -2,8 +2,8 @@
 // connections dialled to it, without sockets.
 //
 // A server and its clients that use memnet can run inside a testing/synctest bubble, in which tests can't use real
-// sockets. memnet waits only on a sync.Cond or a channel, and uses timers of package time for deadlines. So the
-// bubble's virtual time passes while both sides wait.
+// sockets. memnet waits only on a sync.Cond or a channel, and uses timers of package time for deadlines. Therefore the
+// bubble's virtual time passes while the client and the server wait.
 //
 //	client := &http.Client{Transport: memnet.Serve(t, srv).Transport(t)}
 //

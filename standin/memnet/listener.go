@@ -11,8 +11,8 @@ import (
 // ErrRefused is the error of a dial to a closed listener.
 var ErrRefused = errors.New("connection refused")
 
-// Listener accepts the connections that Dial opens. It implements net.Listener. All methods may be called from any
-// goroutine.
+// Listener accepts the connections that Dial opens. A Listener implements net.Listener. All methods may be called from
+// any goroutine.
 type Listener struct {
 	queue  chan *conn
 	closed chan struct{}
@@ -46,9 +46,9 @@ func (l *Listener) acceptError() error {
 	return &net.OpError{Op: "accept", Net: "mem", Addr: l.Addr(), Err: net.ErrClosed}
 }
 
-// Dial opens a connection to the listener and ignores the address. It returns when Accept has accepted the connection.
-// If ctx ends first, Dial returns the error of ctx; if the listener is closed, the error wraps ErrRefused. The
-// signature of Dial fits http.Transport.DialContext.
+// Dial opens a connection to the listener and ignores the address. Dial returns when Accept has accepted the
+// connection. If ctx ends first, Dial returns the error of ctx; if the listener is closed, the error wraps ErrRefused.
+// The signature of Dial fits http.Transport.DialContext.
 func (l *Listener) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l.dialError(network, err)

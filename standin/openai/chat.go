@@ -181,7 +181,7 @@ func (x *exchange) checkDemands(body []byte) {
 	x.api.checkDemands(x.b)
 }
 
-// answer sends the planned answer. It returns nil if the answer is complete.
+// answer sends the planned answer. answer returns nil if the answer is complete.
 func (x *exchange) answer() error {
 	as := x.b.as
 	if as == "" {
@@ -203,7 +203,7 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write calls body to write an answer. It returns nil if the answer is complete, or the reason why it ended early.
+// write calls body to write an answer. write returns nil if the answer is complete, or the reason why it ended early.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why

@@ -54,7 +54,7 @@ func knownFields(object []byte, where, known string) {
 	}
 }
 
-// decode decodes a value. It refuses the request if the value does not have the type want.
+// decode decodes a value. decode refuses the request if the value does not have the type want.
 func decode(raw json.RawMessage, into any, param, want string) {
 	if json.Unmarshal(raw, into) != nil {
 		panic(wrongType(param, want))

@@ -12,9 +12,9 @@ const directiveOpen = "{{standin"
 // setting is one key=value in a directive or a rule. value is empty if the setting consists only of a key.
 type setting struct{ key, value string }
 
-// cutDirectives removes the directives from a message. It returns the text for the model and the settings in their
-// order. It also removes white space around a directive, so that "{{standin rate=5}} say: x" becomes the message "say:
-// x".
+// cutDirectives removes the directives from a message. cutDirectives returns the text for the model and the settings in
+// their order. cutDirectives also removes white space around a directive, so that "{{standin rate=5}} say: x" becomes
+// the message "say: x".
 func cutDirectives(message string) (text string, settings []setting, err error) {
 	text = message
 	from := 0
@@ -41,7 +41,7 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 	}
 }
 
-// join joins the texts before and after a removed directive. It returns the offset at which the search for the next
+// join joins the texts before and after a removed directive. join returns the offset at which the search for the next
 // directive continues.
 func join(head, tail string) (text string, from int) {
 	switch {

@@ -2,9 +2,9 @@
 // uses a model. The server refuses invalid requests, gives the same answer to the same question, and can fail in the
 // same ways as real providers.
 //
-// The package was written from the documentation of the API and from reports about compatible providers. It shares no
-// code with telex's client of this API. The only sources of time are time.Now and time.NewTimer, so the server runs in
-// virtual time inside a testing/synctest bubble with an in-memory listener.
+// The package was written from the documentation of the API and from reports about compatible providers. The package
+// shares no code with telex's client of this API. The only sources of time are time.Now and time.NewTimer, so the
+// server runs in virtual time inside a testing/synctest bubble with an in-memory listener.
 //
 //	s := openai.New(openai.Options{Key: "sk-test", Models: []string{"gpt-5-mini"}})
 //	go func() { done <- s.Serve(listener) }()
@@ -14,9 +14,9 @@
 //
 // The server answers POST /v1/chat/completions and POST /v1/responses, with and without streaming; POST
 // /v1/audio/transcriptions; GET /v1/models and /v1/models/{model}. Each path also works without /v1. The server refuses
-// a request with a wrong key, path, method, role or order of messages with OpenAI's status and error body. It also
-// refuses a wrong or unknown parameter. max_tokens, max_completion_tokens (only one of the two) and stop have an
-// effect. n must be 1. There is no rate limit.
+// a request with a wrong key, path, method, role or order of messages with OpenAI's status and error body. The server
+// also refuses a wrong or unknown parameter. max_tokens, max_completion_tokens (only one of the two) and stop have an
+// effect. n must be 1. The server enforces no rate limit.
 //
 // The input of the Responses API may contain messages, function calls with their results, and reasoning. All tools must
 // be functions. The server stores no answers, not even with the parameter store, so a request must contain the earlier
@@ -42,7 +42,7 @@
 //	                 call, and other lines become the text beside the calls. When the results
 //	                 have come, the answer lists them as "- NAME: RESULT".
 //
-// The answer to a message that begins with "Summarize" is a summary. It contains each sentence or line of the
+// The answer to a message that begins with "Summarize" is a summary. The summary contains each sentence or line of the
 // conversation, including the system message, that contains "remember" or "my name is", once and in order. The last
 // line of the summary counts the sentences that the summary leaves out.
 //
@@ -175,8 +175,8 @@
 //	POST /control/reset     removes rules, records and counters
 //
 // A record contains the time and the kind of a request's end, and describes the images, files or recording in the
-// request. The server notices at once that a client closes its connection, also between two tokens. So a test can check
-// with this command that a client cancelled its request:
+// request. The server notices at once that a client closes its connection, also between two tokens. This command shows
+// whether the client has cancelled the last request:
 //
 //	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'
 //	"client_closed"

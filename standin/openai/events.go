@@ -14,7 +14,7 @@ type event struct {
 	fields map[string]any
 }
 
-// output is a growing answer of the Responses API: a list of items. Only the last item may be unfinished.
+// output is a growing answer of the Responses API: a list of items. Only the last item of an output may be unfinished.
 type output struct {
 	*exchange
 	r        *responsesRequest
@@ -230,7 +230,7 @@ func (o *output) noise(n int) {
 	}
 }
 
-// ending finishes the unfinished item. It returns the events for this, and the event that ends the answer.
+// ending finishes the unfinished item. ending returns the events for this, and the event that ends the answer.
 func (o *output) ending() []event {
 	status, unfinished := "completed", "completed"
 	switch o.p.finish {

@@ -233,8 +233,8 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 	}
 }
 
-// checkOrder refuses items in a wrong order. One result must follow each call, and each result must belong to an
-// earlier call. After a reasoning item, the items must follow that the model wrote after the reasoning.
+// checkOrder refuses items in a wrong order. Each tool call must be followed by one result, and each result must belong
+// to an earlier call. After a reasoning item, the items must follow that the model wrote after the reasoning.
 func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string

@@ -35,7 +35,7 @@ func (r *chatRequest) checkMessages() {
 	answered()
 }
 
-// check refuses the request if the message alone is invalid. It also sets the text of the message.
+// check refuses the request if the message alone is invalid. check also sets the text of the message.
 func (m *message) check(i int) {
 	where := fmt.Sprintf("messages[%d]", i)
 	required(m.Role != "", where, "role")

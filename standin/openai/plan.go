@@ -80,7 +80,7 @@ func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 }
 
 // wantedCalls returns the tool calls that the answer must contain, according to the settings or to lines "call: NAME
-// ARGUMENTS" in the question. It also returns the text of the answer beside the calls.
+// ARGUMENTS" in the question. wantedCalls also returns the text of the answer beside the calls.
 func wantedCalls(talk []said, b behaviour) (calls []call, text string) {
 	if len(b.calls) > 0 {
 		if b.say != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// These are the values of Request.End. They describe how a request ended.
+// These are the values of Request.End. These values describe how a request ended.
 const (
 	EndNone         = ""              // the request is still being answered
 	EndComplete     = "complete"      // the server sent the whole planned answer
@@ -137,8 +137,8 @@ func (s *Server) Stats() Stats {
 	return s.stats
 }
 
-// Wait blocks until ok returns true for the counters, and then returns true. It returns false if ctx ends or the server
-// is closed before. Wait calls ok after every change. ok must not call the server.
+// Wait blocks until ok returns true for the counters, and then returns true. Wait returns false if ctx ends or the
+// server is closed before. Wait calls ok after every change. ok must not call the server.
 func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	for {
 		s.mu.Lock()

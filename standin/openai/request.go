@@ -107,7 +107,7 @@ func parseRequest(body []byte, models []string) *chatRequest {
 	return r
 }
 
-// parse decodes a request body into r. It refuses the request if the body contains an unknown field.
+// parse decodes a request body into r. parse refuses the request if the body contains an unknown field.
 func parse(body []byte, known string, r any) {
 	knownFields(body, "", known)
 	err := json.Unmarshal(body, r)
@@ -182,7 +182,7 @@ func (r *chatRequest) checkTools() {
 var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
 
 // said returns the messages of the conversation without the names of speakers and without directives; see the package
-// comment. It also returns the settings in the directives of the last user message.
+// comment. said also returns the settings in the directives of the last user message.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text

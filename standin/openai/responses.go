@@ -169,8 +169,8 @@ func (t responsesTool) checkSchema(param string) {
 	}
 }
 
-// checkWindow refuses an input that does not fit into the context window. It ignores the length of the answer, because
-// the answer ends where the window ends.
+// checkWindow refuses an input that does not fit into the context window. checkWindow ignores the length of the answer,
+// because the answer ends where the window ends.
 func (r *responsesRequest) checkWindow(b behaviour) {
 	messages, functions := r.chat.promptTokens(b)
 	invalidIf(b.context != 0 && messages+functions > b.context, "input", "context_length_exceeded",

@@ -28,7 +28,7 @@ type activeRule struct {
 	number   int // number of the rule, counted from 1
 }
 
-// Rule adds a rule. It returns an error if the settings or the expression are invalid.
+// Rule adds a rule. Rule returns an error if the settings or the expression are invalid.
 func (s *Server) Rule(r Rule) error {
 	a := &activeRule{Rule: r}
 	var err error
@@ -91,7 +91,7 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	return b, rule
 }
 
-// takeOwn counts a request with settings in its question. It reports whether the settings apply to this request
+// takeOwn counts a request with settings in its question. takeOwn reports whether the settings apply to this request
 // according to skip and times.
 func (s *Server) takeOwn(own behaviour, question string, settings []setting) bool {
 	if own.skip == 0 && own.take == 0 {
@@ -108,7 +108,7 @@ func (a *activeRule) matches(r ask) bool {
 		strings.Contains(r.question, a.Match) && a.regex.MatchString(r.question)
 }
 
-// take counts a matching request. It reports whether the rule applies to this request according to Skip and Times.
+// take counts a matching request. take reports whether the rule applies to this request according to Skip and Times.
 func (a *activeRule) take() bool {
 	n := a.seen - a.Skip
 	if a.Times > 0 && n >= a.Times {

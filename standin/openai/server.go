@@ -36,8 +36,8 @@ type Options struct {
 	Seed     uint64 // seed for jitter and ids; the texts of answers do not depend on it
 }
 
-// Server imitates a model provider. It is an http.Handler, and Serve lets it answer on a listener. Both may be used at
-// the same time. New creates a Server.
+// Server imitates a model provider. A Server is an http.Handler, and the method Serve answers requests on a listener. A
+// program may use both at the same time. New creates a Server.
 type Server struct {
 	opts    Options
 	log     *slog.Logger
@@ -61,7 +61,7 @@ type Server struct {
 	changed chan struct{} // closed at the next change; nil if no goroutine waits
 }
 
-// New returns a server. It starts no goroutine. The caller should call Close, which ends running answers.
+// New returns a server. New starts no goroutine. The caller should call Close, which ends running answers.
 func New(o Options) *Server {
 	if len(o.Models) == 0 {
 		o.Models = []string{"standin"}
@@ -180,7 +180,7 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	s.write(w, e.status, "application/json", e.body())
 }
 
-// write sends a whole answer. It ignores errors, because the end of the request's context shows that the client has
+// write sends a whole answer. write ignores errors, because the end of the request's context shows that the client has
 // disconnected.
 func (s *Server) write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)

@@ -15,7 +15,7 @@ var (
 )
 
 // over ends an answer early. The code that writes an answer panics with an over, and exchange.write recovers the panic.
-// So the writing code needs no error handling.
+// The code that writes an answer therefore needs no error handling.
 type over struct{ why error }
 
 // must ends the answer early if err is not nil.

@@ -13,7 +13,7 @@ var (
 	bulletRE    = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s+`)
 )
 
-// summary returns the answer to a question that begins with "Summarize". It contains the sentences of the whole
+// summary returns the answer to a question that begins with "Summarize". summary contains the sentences of the whole
 // conversation that keepRE matches, each once and in order. The last line counts the other sentences. A summary of a
 // summary contains the same sentences.
 func summary(talk []said) string {

@@ -133,7 +133,7 @@ func (rec *recording) heard() string {
 	return fmt.Sprintf("This is a recording of %d bytes.", len(rec.data))
 }
 
-// answer returns the transcription in the requested format. It states that the recording is one second long.
+// answer returns the transcription in the requested format. answer states that the recording is one second long.
 func (rec *recording) answer(text string) (contentType string, body []byte) {
 	const plain = "text/plain; charset=utf-8"
 	usage := map[string]any{"type": "duration", "seconds": 1}

@@ -31,7 +31,8 @@ func (r *Request) isPlain(b behaviour) bool {
 	return b.as == "json" || b.as == "" && !r.Stream
 }
 
-// sendWhole waits as long as a stream of the answer would take. Then it sends the answer as one JSON document.
+// sendWhole waits as long as a stream of the answer would take. After the wait, sendWhole sends the answer as one JSON
+// document.
 func (x *exchange) sendWhole() {
 	if x.b.commentInterval > 0 {
 		// Send the status line now, because the empty lines during the wait belong to the body.

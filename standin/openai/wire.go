@@ -30,7 +30,7 @@ type choice struct {
 	FinishReason *string        `json:"finish_reason"`
 }
 
-// wire writes server-sent events, with the line ends and spaces that the settings request. It flushes each event.
+// wire writes server-sent events, with the line ends and spaces that the settings request. A wire flushes each event.
 type wire struct {
 	w                        http.ResponseWriter
 	crlf, noSpace, multiline bool
@@ -51,7 +51,7 @@ func (w wire) event(name string, data []byte, unfinished bool) {
 	}
 	if w.multiline && json.Valid(data) {
 		var indented bytes.Buffer
-		// This can't fail, because data is valid JSON.
+		// Indent can't fail, because data is valid JSON.
 		_ = json.Indent(&indented, data, "", " ")
 		data = indented.Bytes()
 	}

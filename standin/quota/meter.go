@@ -8,7 +8,7 @@ type Meter interface {
 	Take(now time.Time)
 }
 
-// bucket is a token bucket. It stores the time at which it will be full again.
+// bucket is a token bucket. A bucket stores only the time at which it will be full again.
 type bucket struct {
 	interval time.Duration
 	burst    int
@@ -43,8 +43,8 @@ type window struct {
 	times  []time.Time // times of the last calls, at most size, oldest first
 }
 
-// NewWindow returns a sliding window that allows size calls in any span of length period. It returns nil if size is not
-// positive.
+// NewWindow returns a sliding window that allows size calls in any span of length period. NewWindow returns nil if size
+// is not positive.
 func NewWindow(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil

@@ -87,7 +87,7 @@ func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 // Limits returns the published limits.
 func (s *Scopes[L]) Limits() L { return s.published }
 
-// Scope returns the scope with a name. It calls build at the first use of the scope, to create the scope's meters.
+// Scope returns the scope with a name. Scope calls build at the first use of the scope, to create the scope's meters.
 func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	sc := s.scopes[name]
 	if sc == nil {
@@ -100,7 +100,7 @@ func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	return sc
 }
 
-// Renew replaces the limits. It forgets the calls counted so far, but closed scopes stay closed.
+// Renew replaces the limits. Renew forgets the calls counted so far, but closed scopes stay closed.
 func (s *Scopes[L]) Renew(published, hidden L, jitter time.Duration) {
 	s.published, s.hidden, s.jitter = published, hidden, jitter
 	for _, sc := range s.scopes {

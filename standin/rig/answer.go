@@ -67,7 +67,7 @@ func Encode(v any) []byte {
 	return data
 }
 
-// write sends the whole answer. It returns after the last byte was passed to the connection.
+// write sends the whole answer. write returns after the last byte was passed to the connection.
 func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
 	h := w.Header()
 	maps.Copy(h, a.Header)
@@ -101,7 +101,7 @@ func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan stru
 	for rest, sent := a.Body, 0; len(rest) > 0; {
 		sent++
 		// The size of the next piece is the difference of two rounded totals: the bytes due by now, and the bytes due
-		// one interval before. So rounding errors do not add up.
+		// one interval before. With this difference, rounding errors do not add up.
 		due := a.rate*sent/int(time.Second/dripInterval) - a.rate*(sent-1)/int(time.Second/dripInterval)
 		n := min(due, len(rest))
 		if !host.Pause(dripInterval, cut) || ctx.Err() != nil {

@@ -45,9 +45,9 @@ func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-c
 	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
 }
 
-// Exchange does the same as Answer for a call over a connection with many calls, such as a WebSocket. It calls send
-// once with the answer. If the answer's status is Gone, send must drop the connection. send must return only when the
-// answer is sent.
+// Exchange does the same as Answer for a call over a connection with many calls, such as a WebSocket. Exchange calls
+// send once with the answer. If the answer's status is Gone, send must drop the connection. send must return only when
+// the answer is sent.
 func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer

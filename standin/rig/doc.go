@@ -5,8 +5,8 @@
 // execute a call, and apply the faults that only this platform has. The stand-in's mutex guards all state.
 //
 // A method of a platform's API checks a list of rules, in the same order as the real platform. RefuseIf checks one
-// rule. It refuses the call by a panic with the platform's error, and Run recovers this panic. A method checks all
-// rules before it changes any data.
+// rule. If a call breaks the rule, RefuseIf panics with the platform's error, and Run recovers this panic and returns
+// the error. A method checks all rules before it changes any data.
 //
 // # Control over HTTP
 //
@@ -30,9 +30,9 @@
 //
 // Add a fault with action pause_before, pause_after or pause_answered for the method. Wait for the call with GET
 // /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. With
-// {"drop":true}, the call ends at the moment at which it is held. So a call that was held before its effect has no
-// effect. With {}, the call continues, like a request that the client sent completely before it died. In Go, the server
-// calls Fault.Do while the call is held, and Do may kill the client itself.
+// {"drop":true}, the call ends at the moment at which it is held. A call that was held before its effect therefore has
+// no effect. With {}, the call continues, like a request that the client sent completely before it died. In Go, the
+// server calls Fault.Do while the call is held, and Do may kill the client itself.
 //
 // During an outage of kind refuse, the server serves only the connection that started the outage and older connections
 // to the control API. All running calls and all WebSockets are cut.

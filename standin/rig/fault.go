@@ -8,7 +8,7 @@ import (
 	"telex/standin/fault"
 )
 
-// Fault adds a rule and returns its id. It panics if the rule is invalid.
+// Fault adds a rule and returns its id. Fault panics if the rule is invalid.
 func (g *Rig[C, E]) Fault(f fault.Fault[C]) int {
 	id, err := g.addFault(f)
 	if err != nil {
@@ -34,16 +34,16 @@ func (g *Rig[C, E]) ClearFaults() {
 // Paused returns the calls that are held by faults.
 func (g *Rig[C, E]) Paused() []fault.Paused[C] { return g.holds.List() }
 
-// Resume continues a held call, or all held calls if id is 0. It returns the number of calls that it resumed.
+// Resume continues a held call, or all held calls if id is 0. Resume returns the number of calls that it resumed.
 func (g *Rig[C, E]) Resume(id int) int { return g.holds.Release(id, true) }
 
 // Drop ends a held call as if its connection had broken at that moment. A call that is held before its effect has no
 // effect. id 0 means all held calls. Drop returns the number of calls that it ended.
 func (g *Rig[C, E]) Drop(id int) int { return g.holds.Release(id, false) }
 
-// Outage begins an outage. It cuts all connections and running calls. The outage hits every call and every new
-// connection until it is over or ClearFaults ends it. It takes precedence over all faults, which do not count the calls
-// that the outage hits. Outage panics if o is invalid.
+// Outage begins an outage. Outage cuts all connections and running calls. The outage hits every call and every new
+// connection until it is over or ClearFaults ends it. Outage takes precedence over all faults, which do not count the
+// calls that the outage hits. Outage panics if o is invalid.
 func (g *Rig[C, E]) Outage(o fault.Outage) {
 	if err := g.outageBut(o, nil); err != nil {
 		panic(g.p.Name + " stand-in: " + err.Error())
@@ -124,7 +124,7 @@ func (g *Rig[C, E]) after(c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}
 	return a
 }
 
-// hold holds a call until Resume, Drop, Restart or Close. It returns false if the call must not continue.
+// hold holds a call until Resume, Drop, Restart or Close. hold returns false if the call must not continue.
 func (g *Rig[C, E]) hold(c *C, f *fault.Fault[C], stage string, cut <-chan struct{}) bool {
 	var held C
 	g.Locked(func() { held = *c })

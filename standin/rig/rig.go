@@ -53,8 +53,8 @@ type Platform[C, E any] struct {
 	Check func(*fault.Fault[C]) error
 	// Chooses reports whether a fault selects a call. The mutex is held.
 	Chooses func(*fault.Fault[C], *C) bool
-	// Act executes a fault that only this platform has. It runs in place of the call's effect or after the effect, and
-	// returns the answer to the call. If Act returns false, the call continues.
+	// Act executes a fault that only this platform has. The rig calls Act in place of the call's effect or after the
+	// effect. Act returns the answer to the call. If Act returns false, the call continues.
 	Act func(*fault.Fault[C], *C) (Answer, bool)
 	// Bend lets a fault change the answer to a call that took effect.
 	Bend func(*fault.Fault[C], Answer) Answer
@@ -126,7 +126,8 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	})
 }
 
-// drop calls cut and the platform's Detach with the mutex held. Then it closes the connections that they returned.
+// drop calls cut and the platform's Detach with the mutex held. After that, drop closes the connections that cut and
+// Detach returned.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()

@@ -96,7 +96,7 @@ func (s *Server) finish(call *Call, _ rig.Answer) []slog.Attr {
 	return []slog.Attr{slog.String("channel", call.Channel), slog.String("error", call.Error)}
 }
 
-// wait waits for d. It returns false if ctx ends first.
+// wait waits for d. wait returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

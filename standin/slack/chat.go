@@ -1,6 +1,7 @@
 package slack
 
-// visibleChannel returns the channel that a call names. It refuses the call if the bot may not see the channel.
+// visibleChannel returns the channel that a call names. visibleChannel refuses the call if the bot may not see the
+// channel.
 func (s *Server) visibleChannel(r *request, name string) *channel {
 	c := s.channels[r.text(name)]
 	failIf(c == nil || (c.info.BotOut && c.info.Kind != KindPublic), "channel_not_found")
@@ -8,7 +9,8 @@ func (s *Server) visibleChannel(r *request, name string) *channel {
 	return c
 }
 
-// writableChannel returns the channel that a call names. It refuses the call if the bot may not write in the channel.
+// writableChannel returns the channel that a call names. writableChannel refuses the call if the bot may not write in
+// the channel.
 func (s *Server) writableChannel(r *request, name string) *channel {
 	c := s.visibleChannel(r, name)
 	failIf(c.info.Archived, "is_archived")
@@ -22,7 +24,8 @@ func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r, "ch
 
 func (s *Server) postChannel(r *request) *channel { return s.writableChannel(r, "channel") }
 
-// thread checks the argument thread_ts. It returns the ts of the thread's parent, or "" if the call names no thread.
+// thread checks the argument thread_ts. thread returns the ts of the thread's parent, or "" if the call names no
+// thread.
 func (s *Server) thread(c *channel, r *request) string {
 	ts := r.text("thread_ts")
 	if ts == "" {
@@ -38,7 +41,7 @@ func (s *Server) thread(c *channel, r *request) string {
 	return ts
 }
 
-// ownMessage returns the message that a call changes. It refuses the call if the message is not the bot's own.
+// ownMessage returns the message that a call changes. ownMessage refuses the call if the message is not the bot's own.
 func (s *Server) ownMessage(c *channel, r *request, refusal string) *Message {
 	m := c.message(r.text("ts"))
 	failIf(m == nil || m.EphemeralTo != "", "message_not_found")

@@ -16,8 +16,8 @@ const (
 	maxPage     = 999
 )
 
-// readableChannel returns the channel of a call that reads messages. It refuses the call if the token lacks the scope
-// for this kind of channel.
+// readableChannel returns the channel of a call that reads messages. readableChannel refuses the call if the token
+// lacks the scope for this kind of channel.
 func (s *Server) readableChannel(r *request) *channel {
 	c := s.visibleChannel(r, "channel")
 	rig.RefuseIf(!s.granted(c.info.historyScope()), s.missingScope(c.info.historyScope()))

@@ -91,8 +91,8 @@ type pendingDelivery struct {
 	payload  object
 	// answerable means that the app's acknowledgement may contain an answer to the person.
 	answerable bool
-	// done is called once at the end of the delivery, with s.mu held. Its arguments are the content of the acknowledgement,
-	// or the reason why the app sent none. done may be nil.
+	// done is called once at the end of the delivery, with s.mu held. The arguments of done are the content of the
+	// acknowledgement, or the reason why the app sent none. done may be nil.
 	done func(answer json.RawMessage, failed string)
 }
 

@@ -1,9 +1,9 @@
-// Package slack is a strict local imitation of Slack, for tests, for the demo, and for any bot in any language. It
-// serves one app in one workspace: the Web API, Socket Mode, and events that it posts to a request URL. Tests can write
-// messages and press buttons as people. The package records what people saw, and when.
+// Package slack is a strict local imitation of Slack, for tests, for the demo, and for any bot in any language. The
+// server serves one app in one workspace: the Web API, Socket Mode, and events that it posts to a request URL. Tests
+// can write messages and press buttons as people. The package records what people saw, and when.
 //
-// This package was written only from Slack's documentation, and shares no code with telex's Slack adapter. So it is
-// unlikely that both contain the same mistake about Slack.
+// This package was written only from Slack's documentation, and shares no code with telex's Slack adapter. Therefore it
+// is unlikely that the stand-in and the adapter contain the same mistake about Slack.
 //
 // # In Go
 //
@@ -16,8 +16,8 @@
 //	seen := s.Screen("C1", time.Now()).In(ts) // the thread as it is on the screen
 //	bad := s.Stats().Violations.Total()
 //
-// The only source of time is package time, and all waits are on channels. So the server, including its sockets, runs in
-// virtual time inside a testing/synctest bubble.
+// The only source of time is package time, and all waits are on channels. The server, including its sockets, can
+// therefore run in virtual time inside a testing/synctest bubble.
 //
 // # Where things are
 //
@@ -29,21 +29,21 @@
 //
 // # What is enforced
 //
-// The stand-in checks that each call has the right kind of token with the right scopes. It enforces Slack's tiers,
-// which limit each method, and a limit on chat.postMessage per channel. A call that exceeds a limit gets 429 with
-// Retry-After, and so does each further call to which the limit applies, until this time is over. Stats counts and
+// The stand-in checks that each call has the right kind of token with the right scopes. The stand-in enforces Slack's
+// tiers, which limit each method, and a limit on chat.postMessage per channel. A call that exceeds a limit gets 429
+// with Retry-After, and so does each further call to which the limit applies, until this time is over. Stats counts and
 // describes all of these calls as violations. Late acknowledgements, texts that had to be cut, and the ts of a reply as
 // thread_ts are also violations. A correct client causes no violations.
 //
 // Lengths count UTF-16 units of the text as it was sent. The maximum is 4,000 for an update, 12,000 for Markdown and
-// 40,000 for a post. The stand-in cuts a longer post and adds a warning to the response. It validates the kinds of
-// blocks that chat bots use. A message can stream for five minutes. After that, it looks broken until an update repairs
-// it.
+// 40,000 for a post. The stand-in cuts a longer post and adds a warning to the response. The stand-in validates the
+// kinds of blocks that chat bots use. A message can stream for five minutes. After that, it looks broken until an
+// update repairs it.
 //
 // If the app does not acknowledge an event within three seconds, the stand-in delivers the event again at once, after
-// one minute, and after five minutes. It delivers commands and buttons only once. A mention in a channel causes two
-// events with the same ts. The app also receives events about its own messages. Version.Mentions lists the users whom a
-// message mentions. Every control sequence counts as a mention, even in code and in Markdown.
+// one minute, and after five minutes. The stand-in delivers a command or the press of a button only once. A mention in
+// a channel causes two events with the same ts. The app also receives events about its own messages. Version.Mentions
+// lists the users whom a message mentions. Every control sequence counts as a mention, even in code and in Markdown.
 //
 // People talk with an app in the app's pane. The pane of an assistant (assistant_view) has threads, each with a title
 // and suggested prompts. The pane of an agent (Options.Agent) shows suggested prompts only above its Messages tab, and
@@ -53,10 +53,11 @@
 //
 // # What is missing
 //
-// The stand-in has only one workspace. It does not support chat.postEphemeral, views, reactions, agents.sessions.*, the
-// end of a session after an hour, links in plain texts, and app_rate_limited. It sends events even if the app lacks the
-// scope for them. A person can forward messages only within a channel. client_msg_id is not an idempotency key, because
-// no documentation calls it one. During an outage or a restart, the stand-in still posts events to a request URL.
+// The stand-in has only one workspace. The stand-in does not support chat.postEphemeral, views, reactions,
+// agents.sessions.*, the end of a session after an hour, links in plain texts, and app_rate_limited. The stand-in sends
+// events even if the app lacks the scope for them. A person can forward messages only within a channel. client_msg_id
+// is not an idempotency key, because no documentation calls it one. During an outage or a restart, the stand-in still
+// posts events to a request URL.
 //
 // # Control over HTTP
 //

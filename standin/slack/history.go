@@ -24,8 +24,8 @@ type Message struct {
 	EphemeralTo string `json:"ephemeral_to,omitempty"`
 	Files       []File `json:"files,omitempty"`
 	rig.Seen[Version]
-	// StreamEnds is when the server ends a native stream that the app does not end. It is zero if the message is
-	// not streaming.
+	// StreamEnds is when the server ends a native stream that the app does not end. StreamEnds is zero if the
+	// message is not streaming.
 	StreamEnds time.Time `json:"stream_ends,omitzero"`
 
 	stopped  bool     // a person stopped the stream
@@ -36,8 +36,8 @@ type Message struct {
 // Version is the content that a message showed from the time At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the API method that made the version. It is "person" for a person's message, and "respond" if the app used
-	// a response URL.
+	// Method is the API method that made the version. Method is "person" for a person's message, and "respond" if the app
+	// used a response URL.
 	Method string `json:"method"`
 	// Text is the message's text in the form in which Slack stores it: escaped mrkdwn, or the source of Markdown.
 	Text string `json:"text"`
@@ -47,8 +47,8 @@ type Version struct {
 	// Shown is the text that a person reads. The texts of blocks are on separate lines. Shown contains names in place of
 	// mentions, labels in place of links, and characters in place of entities. Marks such as * and ` stay.
 	Shown string `json:"shown"`
-	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Only the mentions in the first
-	// version notify people.
+	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Slack notifies people only about
+	// the mentions in the first version of a message.
 	Mentions []string        `json:"mentions,omitempty"`
 	Buttons  []Button        `json:"buttons,omitempty"`
 	Tasks    []Task          `json:"tasks,omitempty"` // the tasks that a stream shows

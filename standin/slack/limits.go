@@ -11,8 +11,8 @@ import (
 // Options.Hidden no limit. A negative field disables the limit.
 //
 // The tiers are from https://docs.slack.dev/apis/web-api/rate-limits. The same page allows one message per second and
-// channel, with short bursts, and several hundred messages per minute in the workspace. It states neither the length of
-// the bursts nor the exact maximum of messages.
+// channel, with short bursts, and several hundred messages per minute in the workspace. Slack's documentation states
+// neither the length of the bursts nor the exact maximum of messages.
 type Limits struct {
 	// Tier1 to Tier4 are the numbers of calls per minute that are allowed of each method in that tier.
 	Tier1 int `json:"tier1"`
@@ -26,7 +26,8 @@ type Limits struct {
 	PostPerMinute int `json:"post_per_minute"`
 	// StatusPerMinute limits assistant.threads.setStatus.
 	StatusPerMinute int `json:"status_per_minute"`
-	// Methods are the numbers of calls per minute of single methods. They replace the limits of the methods' tiers.
+	// Methods are the numbers of calls per minute of single methods. The limit of a method in Methods replaces the
+	// limit of the method's tier.
 	Methods map[string]int `json:"methods"`
 	// Jitter is how much too early a call may arrive, because the network delays some calls of a correct client more than
 	// others. The default is 20 ms.
@@ -100,7 +101,7 @@ func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces the published and the hidden limits. It resets the counters, and unblocks all scopes.
+// SetLimits replaces the published and the hidden limits. SetLimits resets the counters, and unblocks all scopes.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

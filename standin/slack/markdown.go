@@ -52,8 +52,8 @@ func renderLists(text string) string {
 	return b.String()
 }
 
-// closeDeeper removes the lists to which a line with this indentation does not belong. It returns the outermost list
-// that it removed.
+// closeDeeper removes the lists to which a line with this indentation does not belong. closeDeeper returns the
+// outermost list that it removed.
 func (l *openLists) closeDeeper(indent int) (left list) {
 	for n := len(l.open); n > 0 && l.open[n-1].column > indent; n-- {
 		left = l.open[n-1]
@@ -164,8 +164,8 @@ func fencedLen(text string, n int) int {
 	}
 }
 
-// codeSpanLen returns the length of the code span at the start of text, which begins with n backticks. It returns 0 if
-// nothing in the same paragraph closes the span.
+// codeSpanLen returns the length of the code span at the start of text, which begins with n backticks. codeSpanLen
+// returns 0 if nothing in the same paragraph closes the span.
 func codeSpanLen(text string, n int) int {
 	text, _, _ = strings.Cut(text, "\n\n")
 	for i := n; i < len(text); {

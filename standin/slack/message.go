@@ -71,7 +71,7 @@ func (s *Server) remove(c *channel, m *Message, by string) {
 }
 
 // sendMessageEvents sends the events about a new message: message, and also app_mention if the message mentions the bot
-// outside of a direct message. Both events have the same ts. Source:
+// outside of a direct message. The events message and app_mention have the same ts. Source:
 // https://docs.slack.dev/reference/events/app_mention
 func (s *Server) sendMessageEvents(c *channel, m *Message) {
 	event := s.wire(c, m)
@@ -142,7 +142,7 @@ func (s *Server) wire(c *channel, m *Message) object {
 
 // wireShare returns a forwarded message as an attachment of the message that forwards it. Source:
 // https://docs.slack.dev/reference/messaging/attachments. Slack does not document the fields of such an attachment.
-// They are from recorded responses in https://hackage.haskell.org/package/slack-web.
+// These fields are from recorded responses in https://hackage.haskell.org/package/slack-web.
 func (s *Server) wireShare(c *channel, m *Message) object {
 	text, author := m.Last().Text, s.users[m.User].Name
 	if m.User == BotUser {

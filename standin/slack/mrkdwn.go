@@ -69,8 +69,8 @@ func (p span) mentioned() string {
 	return ""
 }
 
-// mentions returns the users and groups that a text mentions, in order and without duplicates. It also counts mentions
-// in code, because Slack resolves control sequences before it formats the text.
+// mentions returns the users and groups that a text mentions, in order and without duplicates. mentions also counts
+// mentions in code, because Slack resolves control sequences before it formats the text.
 func mentions(text string) []string {
 	var list []string
 	seen := make(map[string]bool)
@@ -103,8 +103,8 @@ func escape(text string) string {
 	return strings.NewReplacer("&amp;", "&amp;", "&lt;", "&lt;", "&gt;", "&gt;", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// linkPattern matches URLs that Slack turns into links, in mrkdwn and in Markdown. It also matches code, so that it
-// does not match the URLs inside code, which Slack does not turn into links.
+// linkPattern matches URLs that Slack turns into links, in mrkdwn and in Markdown. The pattern also matches whole
+// pieces of code, so that it finds no URLs inside code, which Slack does not turn into links.
 var linkPattern = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
 
 // linkedURLs returns the URLs that a text links to, sorted and without duplicates.

@@ -50,8 +50,8 @@ const (
 	subtypeAssistant = "assistant_app_thread"
 )
 
-// OpenAssistant lets a person start a new thread with the app, which is an assistant. It returns the thread_ts. Source:
-// https://docs.slack.dev/reference/events/assistant_thread_started
+// OpenAssistant lets a person start a new thread with the app, which is an assistant. OpenAssistant returns the
+// thread_ts. Source: https://docs.slack.dev/reference/events/assistant_thread_started
 func (s *Server) OpenAssistant(user string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +142,8 @@ func (c *channel) endPrompts(thread string) {
 	}
 }
 
-// StopSession lets a person press the stop button of a session, which Slack shows while the app works. It ends the
-// streams in the session. The session keeps its status until the app changes it. StopSession returns false if Slack
+// StopSession lets a person press the stop button of a session, which Slack shows while the app works. StopSession ends
+// the streams in the session. The session keeps its status until the app changes it. StopSession returns false if Slack
 // shows no stop button. Source: https://docs.slack.dev/reference/events/agent_session_stopped
 func (s *Server) StopSession(channel, user, thread string) bool {
 	s.mu.Lock()

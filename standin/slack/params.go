@@ -9,7 +9,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the maximum size of a request in bytes. It is large because a request may upload a file in a form.
+// maxBody is the maximum size of a request in bytes. maxBody is large because a request may upload a file in a form.
 const maxBody = 64 << 20
 
 // params are the arguments of a call.
@@ -65,7 +65,7 @@ func (p *params) text(name string) string { return p.Values[name] }
 // has reports whether an argument is present, even if its value is empty.
 func (p *params) has(name string) bool { _, ok := p.Values[name]; return ok }
 
-// integer parses an argument that is an integer. It returns d if the argument is absent or not an integer.
+// integer parses an argument that is an integer. integer returns d if the argument is absent or not an integer.
 func (p *params) integer(name string, d int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(p.Values[name]))
 	if err != nil {

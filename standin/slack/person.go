@@ -37,7 +37,7 @@ type Attachment struct {
 	Size int `json:"size"`
 }
 
-// Say sends a message of a person and returns its ts. It returns "" if the channel is archived, the thread does not
+// Say sends a message of a person and returns its ts. Say returns "" if the channel is archived, the thread does not
 // exist, or the message is empty.
 func (s *Server) Say(in Incoming) string {
 	ts, _ := s.say(in) // only the control API needs the reason

@@ -81,8 +81,8 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Server imitates Slack for one app in one workspace. It is an http.Handler. Serve answers requests on a listener,
-// which may be a real one or one in memory. All methods may be called from any goroutine.
+// Server imitates Slack for one app in one workspace. A Server is an http.Handler. Serve answers requests on a
+// listener, which may be a real one or one in memory. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 

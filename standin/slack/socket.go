@@ -116,8 +116,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	s.runSocket(r, conn, k, cut)
 }
 
-// takeTicket removes the ticket of a request, because a ticket is valid only once. It returns an error response if the
-// request has no valid ticket, or nil.
+// takeTicket removes the ticket of a request, because a ticket is valid only once. takeTicket returns an error response
+// if the request has no valid ticket, or nil.
 func (s *Server) takeTicket(r *http.Request) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ func writeFrame(ctx context.Context, conn *websocket.Conn, data []byte) bool {
 	return conn.Write(ctx, websocket.MessageText, data) == nil
 }
 
-// pingSocket sends pings. It returns when the client does not respond to a ping in time.
+// pingSocket sends pings. pingSocket returns when the client does not respond to a ping in time.
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	for wait(ctx, pingEvery) {
 		stalled := false
@@ -297,8 +297,8 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// queueEnvelope queues an envelope for the next socket in turn. It returns nil if the app has no socket. The caller
-// holds s.mu.
+// queueEnvelope queues an envelope for the next socket in turn. queueEnvelope returns nil if the app has no socket. The
+// caller holds s.mu.
 func (s *Server) queueEnvelope(p *pendingDelivery, retry int, reason string) *envelope {
 	if len(s.sockets) == 0 {
 		s.recordAttempt(p, Attempt{Retry: retry, Reason: reason, Failed: "connection_failed"})
@@ -348,7 +348,7 @@ func (s *Server) Disconnect(reason string, grace time.Duration) {
 	}
 }
 
-// CutSockets closes every socket without a close frame. It returns the number of sockets.
+// CutSockets closes every socket without a close frame. CutSockets returns the number of sockets.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,8 +114,8 @@ func (s *Server) startStream(r *request, c *channel) any {
 	return object{"channel": c.info.ID, "ts": m.TS}
 }
 
-// streamingMessage returns the message whose stream a call continues. It refuses the call if the message is not the
-// bot's own or is not streaming.
+// streamingMessage returns the message whose stream a call continues. streamingMessage refuses the call if the message
+// is not the bot's own or is not streaming.
 func (s *Server) streamingMessage(r *request) (*channel, *Message) {
 	c := s.writableChannel(r, "channel")
 	m := s.ownMessage(c, r, "message_not_owned_by_app")

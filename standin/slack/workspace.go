@@ -107,8 +107,8 @@ func kindOf(id string) string {
 // imOf returns the id of the direct message with a person.
 func imOf(user string) string { return "D" + strings.TrimPrefix(user, "U") }
 
-// channelFor returns the channel with this id. It creates the channel if necessary: D… is a direct message, G… is a
-// group message, and C… is a public channel. The bot is a member of every new channel.
+// channelFor returns the channel with this id. channelFor creates the channel if necessary: D… is a direct message, G…
+// is a group message, and C… is a public channel. The bot is a member of every new channel.
 func (s *Server) channelFor(id string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
@@ -155,7 +155,7 @@ func (s *Server) SetUser(u User) {
 	s.users[u.ID] = u
 }
 
-// SetChannel adds a channel or changes its properties. Its messages stay.
+// SetChannel adds a channel or changes its properties. SetChannel does not change the messages of the channel.
 func (s *Server) SetChannel(info Channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +260,7 @@ func (s *Server) nextID(prefix string) string {
 	return fmt.Sprintf("%s%08d", prefix, s.serial)
 }
 
-// uuid returns an id in the form of a UUID. It is not random, so that tests are repeatable.
+// uuid returns an id in the form of a UUID. The id is not random, so that tests are repeatable.
 func (s *Server) uuid() string {
 	s.serial++
 	return fmt.Sprintf("5ac0de00-0000-4000-8000-%012x", s.serial)

@@ -145,8 +145,8 @@ func (a Attachment) inspect() parsedFile {
 	return f
 }
 
-// makeThumbnail returns a smaller copy of an image, with 90 pixels on the longer side. It returns nil if the image is
-// invalid or already that small.
+// makeThumbnail returns a smaller copy of an image, with 90 pixels on the longer side. makeThumbnail returns nil if the
+// image is invalid or already that small.
 func makeThumbnail(content []byte) *thumbnail {
 	const side = 90
 	full, _, err := image.Decode(bytes.NewReader(content))

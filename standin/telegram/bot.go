@@ -63,7 +63,7 @@ func (s *Server) checkToken(token string) *apiError {
 	return &apiError{code: http.StatusUnauthorized, description: "Unauthorized"}
 }
 
-// invoke runs a method of the API. It holds s.mu during all methods except getUpdates, which waits.
+// invoke runs a method of the API. invoke holds s.mu during all methods except getUpdates, which waits.
 func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan struct{}) rig.Answer {
 	if call.Method == pollMethod {
 		result, refused := rig.Run[apiError](func() any { return s.getUpdates(ctx, p, cut) })

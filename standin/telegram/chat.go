@@ -48,7 +48,7 @@ func chatTypeOf(id int64) string {
 // private reports whether the chat is private.
 func (c *chat) private() bool { return c.info.Type == Private }
 
-// chatFor returns the chat with this id. It creates the chat if necessary.
+// chatFor returns the chat with this id. chatFor creates the chat if necessary.
 func (s *Server) chatFor(id int64, kind string) *chat {
 	if c, ok := s.chats[id]; ok {
 		return c

@@ -26,8 +26,8 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	return f
 }
 
-// readMarkup reads the parameter reply_markup. It returns the inline keyboard. fixed means that there is another kind
-// of markup, because of which the bot can't edit the message later.
+// readMarkup reads the parameter reply_markup. readMarkup returns the inline keyboard. fixed means that there is
+// another kind of markup, because of which the bot can't edit the message later.
 func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`
@@ -61,8 +61,8 @@ func checkButton(b Button) {
 
 func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
 
-// linkPreview reads the parameter link_preview_options or its older form. It returns whether previews are off, and the
-// URL for the preview.
+// linkPreview reads the parameter link_preview_options or its older form. linkPreview returns whether previews are off,
+// and the URL for the preview.
 func linkPreview(r *request) (off bool, url string) {
 	var options wireLinkPreview
 	if !r.object("link_preview_options", &options, badRequest("can't parse link preview options JSON object")) {

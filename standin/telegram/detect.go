@@ -17,7 +17,7 @@ var (
 		`(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|me|info|de|fr|uk|eu|ru|gov|edu|app|ai)\b(?:[/?#][^\s<>"'` + "`" + `]*)?)`)
 )
 
-// detect returns entities for the links, mentions, commands and hashtags in a text. It ignores the ranges of the
+// detect returns entities for the links, mentions, commands and hashtags in a text. detect ignores the ranges of the
 // entities in given.
 func detect(text string, given []Entity) []Entity {
 	var found []Entity

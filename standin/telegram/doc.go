@@ -1,9 +1,9 @@
 // Package telegram is a strict local imitation of the Telegram Bot API, for tests, for the demo, and for any bot in any
-// language. It serves one bot at /bot<token>/<method>. Tests can write messages and press buttons as people. The
-// package records what people saw, and when.
+// language. The server serves one bot at /bot<token>/<method>. Tests can write messages and press buttons as people.
+// The package records what people saw, and when.
 //
-// This package was written only from Telegram's documentation, and shares no code with telex's Telegram adapter. So it
-// is unlikely that both contain the same mistake about Telegram.
+// This package was written only from Telegram's documentation, and shares no code with telex's Telegram adapter.
+// Therefore it is unlikely that the stand-in and the adapter contain the same mistake about Telegram.
 //
 // # In Go
 //
@@ -20,12 +20,12 @@
 //
 // # What is enforced
 //
-// The stand-in checks tokens, and the rules for texts and entities. It cleans, trims and normalizes texts and entities
-// as Telegram does. All private chats and basic groups share one sequence of message ids; each supergroup has its own.
-// The stand-in follows the rules of privacy mode and of topics. It allows only one poll at a time. A call that exceeds
-// one of the Limits gets 429, and so does each further call in the same scope (the chat, or all chats) until
-// retry_after is over. Stats counts and describes all of these calls as violations. A correct client causes no
-// violations. No limit counts chat actions and deletions, but they also get 429 while a scope is closed.
+// The stand-in checks tokens, and the rules for texts and entities. The stand-in cleans, trims and normalizes texts and
+// entities as Telegram does. All private chats and basic groups share one sequence of message ids; each supergroup has
+// its own. The stand-in follows the rules of privacy mode and of topics. The stand-in allows only one poll at a time. A
+// call that exceeds one of the Limits gets 429, and so does each further call in the same scope (the chat, or all
+// chats) until retry_after is over. Stats counts and describes all of these calls as violations. A correct client
+// causes no violations. No limit counts chat actions and deletions, but they also get 429 while a scope is closed.
 //
 // # Control over HTTP
 //
@@ -58,11 +58,11 @@
 // # Webhooks
 //
 // After setWebhook, the stand-in posts updates to the webhook, with the secret in the header
-// X-Telegram-Bot-Api-Secret-Token. It posts the updates of one chat one after the other, and updates of different chats
-// in parallel. If an update does not get a 2xx response within a minute, the stand-in posts it again after 1 s, 2 s, 4
-// s and so on, or after the time in Retry-After. getWebhookInfo returns the reason of the failure. While a webhook is
-// set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on this machine. Unlike
-// Telegram, it accepts a webhook without HTTPS and on any port.
+// X-Telegram-Bot-Api-Secret-Token. The stand-in posts the updates of one chat one after the other, and updates of
+// different chats in parallel. If an update does not get a 2xx response within a minute, the stand-in posts it again
+// after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason of the failure.
+// While a webhook is set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on this
+// machine. Unlike Telegram, it accepts a webhook without HTTPS and on any port.
 //
 // # Buttons
 //

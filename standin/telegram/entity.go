@@ -35,8 +35,8 @@ const (
 	rankEmoji
 )
 
-// entityRank returns the rank of a kind of entity. Of entities with the same range, the one with the smallest rank
-// comes first and is the outermost.
+// entityRank returns the rank of a kind of entity. If several entities have the same range, the one with the smallest
+// rank comes first and is the outermost.
 func entityRank(kind string) int {
 	switch kind {
 	case "blockquote", "expandable_blockquote":
@@ -123,8 +123,8 @@ func keepFields(e Entity) Entity {
 	return k
 }
 
-// validLink reports whether Telegram accepts the URL of a text_link. It accepts URLs with certain schemes, and hosts
-// with a dot.
+// validLink reports whether Telegram accepts the URL of a text_link. Telegram accepts URLs with certain schemes, and
+// hosts with a dot.
 func validLink(link string) bool {
 	scheme, rest, found := strings.Cut(link, "://")
 	switch {
@@ -156,8 +156,8 @@ type formatted struct {
 	entities []Entity
 }
 
-// fixText cleans a text and validates its entities. It trims white space at the ends of the text and of the entities,
-// and normalizes the entities. If no visible character is left, the text of the result is empty.
+// fixText cleans a text and validates its entities. fixText trims white space at the ends of the text and of the
+// entities, and normalizes the entities. If no visible character is left, the text of the result is empty.
 func fixText(text string, entities []Entity) formatted {
 	badRequestIf(!utf8.ValidString(text), "strings must be encoded in UTF-8")
 	kept := make([]Entity, 0, len(entities))
@@ -178,8 +178,8 @@ func fixText(text string, entities []Entity) formatted {
 	return formatted{text: result, entities: kept}
 }
 
-// normalizeFully trims and normalizes entities until nothing changes. One pass may not be enough: normalize splits
-// entities, and a piece may begin with white space that must be trimmed. The loop ends, because each pass makes
+// normalizeFully trims and normalizes entities until nothing changes. normalizeFully may need several passes: normalize
+// splits entities, and a piece may begin with white space that must be trimmed. The loop ends, because each pass makes
 // entities shorter or fewer.
 func normalizeFully(units []uint16, entities []Entity) []Entity {
 	for {
@@ -190,8 +190,8 @@ func normalizeFully(units []uint16, entities []Entity) []Entity {
 	}
 }
 
-// cleanText replaces control characters and adapts the offsets of the entities. It refuses the call if an entity ends
-// after the text.
+// cleanText replaces control characters and adapts the offsets of the entities. cleanText refuses the call if an entity
+// ends after the text.
 func cleanText(text string, entities []Entity) []uint16 {
 	out := make([]uint16, 0, len(text))
 	moved := make([]int, 0, len(text)+1) // the new offset for each old offset; -1 inside a surrogate pair

@@ -12,11 +12,12 @@ import (
 	"telex/standin/rig"
 )
 
-// ActNoMessageID is an action of faults that only this stand-in has. It removes message_id from the response.
+// ActNoMessageID is an action of faults that only this stand-in has. ActNoMessageID removes message_id from the
+// response.
 const ActNoMessageID = "no_message_id"
 
-// ActLate is an action of faults that only this stand-in has. It closes the connection without a response, and the call
-// takes effect after Delay (or DelayMS). The limits count the call when it arrives.
+// ActLate is an action of faults that only this stand-in has. With ActLate, the server closes the connection without a
+// response, and the call takes effect after Delay (or DelayMS). The limits count the call when it arrives.
 const ActLate = "late"
 
 // Fault is a rule that determines which calls are hit, and what happens to them. Chat selects calls by their chat, and
@@ -87,8 +88,8 @@ func (s *Server) applyLateFault(f *Fault, call *Call) rig.Answer {
 	return rig.Answer{}
 }
 
-// runLate runs a call after its connection was closed. It supports only calls without files, because records of calls
-// do not contain files.
+// runLate runs a call after its connection was closed. runLate supports only calls without files, because records of
+// calls do not contain files.
 func (s *Server) runLate(call *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

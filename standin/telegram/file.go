@@ -47,7 +47,7 @@ func tooLarge() *apiError {
 }
 
 // cleanFileName returns a file name as clients show it: the last part of a path, without characters that a file system
-// may refuse. It shortens long names. Source: clean_filename in
+// may refuse. cleanFileName shortens long names. Source: clean_filename in
 // https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 func cleanFileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]

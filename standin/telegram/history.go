@@ -62,7 +62,7 @@ type Version struct {
 }
 
 // Opened returns the URL that Telegram itself fetches to show a preview below the text: the requested URL, or else the
-// first one in the text. It returns "" if there is no preview. Captions have no previews. Source:
+// first one in the text. Opened returns "" if there is no preview. Captions have no previews. Source:
 // https://core.telegram.org/bots/api#linkpreviewoptions
 func (v Version) Opened() string {
 	switch {

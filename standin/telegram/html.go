@@ -130,7 +130,7 @@ func (p *htmlParser) startTag(pos int) int {
 	return end
 }
 
-// describe sets the entity of a tag. It returns false for an unknown tag.
+// describe sets the entity of a tag. describe returns false for an unknown tag.
 func (p *htmlParser) describe(tag *htmlTag, attributes map[string]string) bool {
 	tag.entity.Type = map[string]string{
 		"b": "bold", "strong": "bold", "i": "italic", "em": "italic", "u": "underline", "ins": "underline",

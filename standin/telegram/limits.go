@@ -77,7 +77,8 @@ func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces the published and the hidden limits. It resets the counters, but blocked scopes stay blocked.
+// SetLimits replaces the published and the hidden limits. SetLimits resets the counters, but blocked scopes stay
+// blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

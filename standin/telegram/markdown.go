@@ -63,7 +63,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 	return p.out.text.String(), p.out.entities
 }
 
-// startLine begins or continues a quote if the line begins with a quote mark. It reports whether the line does.
+// startLine begins or continues a quote if the line begins with a quote mark. startLine reports whether the line does.
 func (p *markdownParser) startLine(rest string) bool {
 	separated := strings.HasPrefix(rest, "**>")
 	switch {
@@ -111,7 +111,8 @@ func (s markdownSpan) unfinished() *apiError {
 	return unparsable("Can't find end of %s entity at byte offset %d", s.label, s.offset)
 }
 
-// mark handles a reserved character. It may end the innermost span or begin a new one; anywhere else it is an error.
+// mark handles a reserved character. The character may end the innermost span or begin a new one. A reserved character
+// at any other place is an error.
 func (p *markdownParser) mark(rest string) {
 	if n := len(p.open); n > 0 && p.ends(p.open[n-1], rest) {
 		p.end(p.open[n-1])
@@ -163,7 +164,7 @@ func (p *markdownParser) end(s markdownSpan) {
 	p.out.add(e, s.units)
 }
 
-// setLinkTarget stores the target of a link in its entity. It returns false if the target is invalid.
+// setLinkTarget stores the target of a link in its entity. setLinkTarget returns false if the target is invalid.
 func (p *markdownParser) setLinkTarget(e *Entity, target string, found bool) bool {
 	if e.Type == "text_link" {
 		e.URL = target

@@ -139,9 +139,9 @@ func (s *Server) Commands() []Command {
 	return slices.Clone(s.commands[menuKey{scope: scopeDefault}])
 }
 
-// Menu returns the commands that a person sees in a chat. It tries the scopes from the narrowest to the widest, each
-// first with the person's language and then without a language. It returns the first list that is not empty. If userID
-// is 0, Menu takes the person of the private chat, or the default person in other chats. Source:
+// Menu returns the commands that a person sees in a chat. Menu tries the scopes from the narrowest to the widest, each
+// first with the person's language and then without a language. Menu returns the first list that is not empty. If
+// userID is 0, Menu takes the person of the private chat, or the default person in other chats. Source:
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) Menu(chatID, userID int64) []Command {
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 // deleteWindow is the maximum age of a message that the bot can delete.
 const deleteWindow = 48 * time.Hour
 
-// target returns the chat of a call. It refuses the call with 429 if a scope of the chat is blocked, and then with
+// target returns the chat of a call. target refuses the call with 429 if a scope of the chat is blocked, and then with
 // another error if the bot may not write in the chat.
 func (s *Server) target(r *request) *chat {
 	id := strings.TrimSpace(r.text("chat_id"))
@@ -152,8 +152,8 @@ func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
 	return v, fixed
 }
 
-// isUnchanged reports whether an edit would change nothing. It compares the settings of link previews only if the text
-// contains a link.
+// isUnchanged reports whether an edit would change nothing. isUnchanged compares the settings of link previews only if
+// the text contains a link.
 func isUnchanged(old, fresh Version) bool {
 	return old.Text == fresh.Text && equalRich(old.Rich, fresh.Rich) && equalEntities(old.Entities, fresh.Entities) &&
 		equalKeyboards(old.Keyboard, fresh.Keyboard) &&
@@ -169,8 +169,8 @@ func (s *Server) deleteMessage(r *request, c *chat) any {
 	return true
 }
 
-// canDelete reports whether the bot may delete a message. The message must be less than 48 hours old. It must be the
-// bot's own, or be in a private chat or in a group in which the bot is an administrator.
+// canDelete reports whether the bot may delete a message. The message must be less than 48 hours old. The message must
+// also be the bot's own, or be in a private chat or in a group in which the bot is an administrator.
 func (s *Server) canDelete(c *chat, m *Message, now time.Time) bool {
 	return (m.FromBot || c.private() || c.admin) && now.Sub(m.Versions[0].At) < deleteWindow
 }

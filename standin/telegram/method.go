@@ -10,7 +10,7 @@ import (
 // pollMethod is the only method that waits before it responds.
 const pollMethod = "getUpdates"
 
-// methods returns all methods except pollMethod. They run with s.mu held.
+// methods returns all methods except pollMethod. The server runs these methods with s.mu held.
 func methods() map[string]func(*Server, *request) any {
 	return map[string]func(*Server, *request) any{
 		"getMe":                (*Server).getMe,
@@ -45,8 +45,8 @@ func sendingMethod(media string) func(*Server, *request, *chat) any {
 	return func(s *Server, r *request, c *chat) any { return s.sendFile(r, c, media) }
 }
 
-// canonicalName returns the documented name of a method, because Telegram ignores upper and lower case. It returns an
-// unknown name unchanged.
+// canonicalName returns the documented name of a method, because Telegram ignores upper and lower case. canonicalName
+// returns an unknown name unchanged.
 func canonicalName(method string) string {
 	if strings.EqualFold(method, pollMethod) {
 		return pollMethod

@@ -61,7 +61,7 @@ func joinSame(sorted []Entity) []Entity {
 	return kept
 }
 
-// cutAt removes the parts of the entity e that are inside code. It splits the remaining parts where they cross the
+// cutAt removes the parts of the entity e that are inside code. cutAt splits the remaining parts where they cross the
 // border of a quote or a link.
 func cutAt(e Entity, quotes, solid []Entity) []Entity {
 	pieces := []Entity{e}

@@ -9,8 +9,8 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// servePage serves the chat page. The page loads nothing from other servers. Its Content-Security-Policy makes the
-// browser enforce this.
+// servePage serves the chat page. The page loads nothing from other servers. The page's Content-Security-Policy makes
+// the browser enforce that.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

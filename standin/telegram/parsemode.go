@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// parseMarkup converts text in a parse mode to plain text with entities. It refuses Telegram's old mode "Markdown",
-// because a new client has no reason to use it. Source: https://core.telegram.org/bots/api#formatting-options
+// parseMarkup converts text in a parse mode to plain text with entities. parseMarkup refuses Telegram's old mode
+// "Markdown", because a new client has no reason to use it. Source:
+// https://core.telegram.org/bots/api#formatting-options
 func parseMarkup(text, mode string) (string, []Entity) {
 	switch strings.ToLower(mode) {
 	case "", "none":
@@ -46,7 +47,7 @@ func next(text string, pos int) (rune, int) {
 	return r, pos + n
 }
 
-// add adds an entity that begins at start and ends at the end of the text so far. It ignores an empty entity.
+// add adds an entity that begins at start and ends at the end of the text so far. add ignores an empty entity.
 func (o *output) add(e Entity, start int) {
 	if e.Offset, e.Length = start, o.units-start; e.Length > 0 {
 		o.entities = append(o.entities, e)

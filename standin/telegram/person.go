@@ -16,7 +16,7 @@ type Incoming struct {
 	// Chat is the chat's id; 0 means the private chat with User. As in the Bot API, groups have negative ids, and
 	// supergroups have ids of -1000000000000 and less.
 	Chat int64 `json:"chat"`
-	// ChatType replaces the chat type that follows from the id. It is one of the constants Private, Group,
+	// ChatType replaces the chat type that follows from the id. ChatType is one of the constants Private, Group,
 	// Supergroup and Channel.
 	ChatType string `json:"chat_type"`
 	Title    string `json:"title"` // title of a group
@@ -24,8 +24,8 @@ type Incoming struct {
 	User      int64  `json:"user"`
 	Username  string `json:"username"`
 	FirstName string `json:"first_name"`
-	// IsBot means that the writer is a bot, but not the tested one. Of its messages, the tested bot receives only replies
-	// to the tested bot and commands for it.
+	// IsBot means that the writer is a bot, but not the tested one. The tested bot receives a message of another bot only
+	// if the message is a reply to the tested bot or a command for it.
 	IsBot bool `json:"is_bot"`
 
 	Text string `json:"text"`
@@ -54,9 +54,9 @@ type Incoming struct {
 
 const defaultUser = 1001
 
-// Say sends a message of a person and returns its id. For an album, it returns the id of the first message. It returns
-// 0 if the message to edit does not exist. Say creates the chat, the person and the topic if necessary. It panics if an
-// entity ends after the text or a file is invalid.
+// Say sends a message of a person and returns its id. For an album, it returns the id of the first message. Say returns
+// 0 if the message to edit does not exist. Say creates the chat, the person and the topic if necessary. Say panics if
+// an entity ends after the text or a file is invalid.
 func (s *Server) Say(in Incoming) int {
 	said, err := in.parse()
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Server) Say(in Incoming) int {
 	return 0
 }
 
-// say sends one message, or several for an album, and returns their ids. It returns no ids if the message to edit is
+// say sends one message, or several for an album, and returns their ids. say returns no ids if the message to edit is
 // not the person's own, or if the message that is replied to does not contain the quote.
 func (s *Server) say(in Incoming, said parsedIncoming) []int {
 	c, user := s.setSender(&in)
@@ -211,7 +211,7 @@ func (s *Server) botSees(c *chat, m *Message) bool {
 	return false
 }
 
-// Press presses the button with this callback data below a message as a person. It returns the id of the callback
+// Press presses the button with this callback data below a message as a person. Press returns the id of the callback
 // query, or "" if the message has no such button.
 func (s *Server) Press(chatID int64, user int64, message int, data string) string {
 	s.mu.Lock()
@@ -339,7 +339,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	return id
 }
 
-// StopDraft presses the stop button of a draft as a person. It returns false if the chat shows no such button.
+// StopDraft presses the stop button of a draft as a person. StopDraft returns false if the chat shows no such button.
 func (s *Server) StopDraft(chatID, draft int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

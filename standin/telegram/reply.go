@@ -44,8 +44,8 @@ func canQuote(text, part string) bool {
 	return strings.Contains(text, part) && textLength(part) <= maxQuote
 }
 
-// replyTarget reads the parameter reply_parameters or its older form. It returns the id of the message to reply to, and
-// the quote. If this message does not exist, replyTarget refuses the call, except if the call allows it.
+// replyTarget reads the parameter reply_parameters or its older form. replyTarget returns the id of the message to
+// reply to, and the quote. If this message does not exist, replyTarget refuses the call, except if the call allows it.
 func replyTarget(r *request, c *chat) (id int, quote string) {
 	var p wireReplyParameters
 	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))

@@ -92,8 +92,8 @@ func (t RichText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.Plain)
 }
 
-// richContent reads the parameter rich_message. It supports only blocks, because the documentation of the two other
-// forms is not exact enough for a strict stand-in.
+// richContent reads the parameter rich_message. richContent supports only blocks, because the documentation of the two
+// other forms is not exact enough for a strict stand-in.
 func (s *Server) richContent(r *request) ([]RichBlock, Version) {
 	var in struct {
 		Blocks   []RichBlock `json:"blocks"`

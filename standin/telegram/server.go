@@ -40,9 +40,9 @@ type Options struct {
 	Latency time.Duration
 	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool
-	// GrowingIDs means that the server derives the first ids of updates and messages from the clock. Then it uses no id
-	// again after Reset, or after a restart of the stand-in's process. Without GrowingIDs, the first ids are always the
-	// same.
+	// GrowingIDs means that the server derives the first ids of updates and messages from the clock. With GrowingIDs, the
+	// server uses no id again after Reset, or after a restart of the stand-in's process. Without GrowingIDs, the first ids
+	// are always the same.
 	GrowingIDs bool
 	// Dial opens connections to webhooks. If Dial is nil, the server connects only to webhooks on this machine.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -50,8 +50,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server imitates the Bot API for one bot. It is an http.Handler. Serve answers requests on a listener, which may be a
-// real one or one in memory. All methods are safe for concurrent use.
+// Server imitates the Bot API for one bot. A Server is an http.Handler. Serve answers requests on a listener, which may
+// be a real one or one in memory. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 

@@ -37,7 +37,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
 
-// Stats contains the counters. They count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// Messages, Edits, Drafts, Deletes, Actions and Reactions count the bot's calls that took effect.

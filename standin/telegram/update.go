@@ -45,8 +45,8 @@ type poll struct {
 	replaced chan struct{} // closed when another poll replaces this one
 }
 
-// With Options.GrowingIDs, the first id is the number of seconds since idEpoch, multiplied by idsASecond. Such ids fit
-// into 31 bits for 17 years, as clients in some languages require. Ids can repeat after a restart only if a process
+// With Options.GrowingIDs, the first id is the number of seconds since idEpoch, multiplied by idsASecond. For 17 years,
+// these ids fit into 31 bits, as clients in some languages require. Ids can repeat after a restart only if a process
 // used more than idsASecond ids per second on average.
 const (
 	idEpoch    = 1767225600 // 2026-01-01, in Unix seconds
@@ -123,8 +123,8 @@ func (q *queue) firstUpdates(limit int) []*wireUpdate {
 	return list
 }
 
-// getUpdates returns pending updates, and waits if there are none. Only one call may wait: if a second call arrives,
-// the first one gets an error.
+// getUpdates returns pending updates, and waits if there are none. Only one call of getUpdates may wait: if a second
+// call arrives, the first one gets an error.
 func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) any {
 	limit := int(p.integer("limit"))
 	if limit < 1 || limit > maxUpdates {
@@ -198,8 +198,8 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 	return &apiError{code: rig.Gone}
 }
 
-// readAllowed reads the parameter allowed_updates. It returns nil if the parameter is absent, which means that the last
-// setting stays.
+// readAllowed reads the parameter allowed_updates. readAllowed returns nil if the parameter is absent, which means that
+// the last setting stays.
 func readAllowed(p params) *[]string {
 	list := []string{}
 	if !p.object("allowed_updates", &list, badRequest("can't parse allowed updates: JSON array of strings expected")) {

@@ -131,8 +131,8 @@ type wireQuote struct {
 	IsManual bool   `json:"is_manual,omitempty"`
 }
 
-// wireExternal is a message of another chat to which a person replies. It does not contain the message's text, because
-// Telegram sends a bot only the quote. Source: https://core.telegram.org/bots/api#externalreplyinfo
+// wireExternal is a message of another chat to which a person replies. A wireExternal does not contain the message's
+// text, because Telegram sends a bot only the quote. Source: https://core.telegram.org/bots/api#externalreplyinfo
 type wireExternal struct {
 	Origin *wireOrigin `json:"origin"`
 	wireMedia

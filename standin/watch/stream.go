@@ -51,7 +51,7 @@ func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	}
 }
 
-// lines encodes events for the stream. It leaves out events that can't be encoded as JSON.
+// lines encodes events for the stream. lines leaves out events that can't be encoded as JSON.
 func lines[E any](events []event[E]) string {
 	var text strings.Builder
 	for _, e := range events {

@@ -90,8 +90,8 @@ func (s *Server) learnBase(r *http.Request) {
 	s.Locked(func() { s.base = scheme + r.Host })
 }
 
-// userOf returns the person whom a request concerns. It accepts invalid requests, so that faults can select any request
-// by its person.
+// userOf returns the person whom a request concerns. userOf accepts invalid requests, so that faults can select any
+// request by its person.
 func (s *Server) userOf(f fields) string {
 	var to, recipient, message string
 	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {

@@ -117,8 +117,8 @@ func (s *Server) dispatchWebhook(batch []*webhookItem) {
 	})
 }
 
-// Redeliver makes the server repeat all failed deliveries at once. It returns the number of webhooks that the app has
-// not accepted yet.
+// Redeliver makes the server repeat all failed deliveries at once. Redeliver returns the number of webhooks that the
+// app has not accepted yet.
 func (s *Server) Redeliver() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,9 @@
 // Package whatsapp is a strict local imitation of the WhatsApp Cloud API (Graph v26.0), for tests, for the demo, and
-// for any bot in any language. It serves one business number: messages, media, and webhooks that it posts to a callback
-// URL. Tests can write messages and press buttons as people. The package records what people saw, and when.
+// for any bot in any language. The server serves one business number: messages, media, and webhooks that it posts to a
+// callback URL. Tests can write messages and press buttons as people. The package records what people saw, and when.
 //
-// This package was written only from WhatsApp's documentation, and shares no code with telex's WhatsApp adapter. So it
-// is unlikely that both contain the same mistake about WhatsApp.
+// This package was written only from WhatsApp's documentation, and shares no code with telex's WhatsApp adapter.
+// Therefore it is unlikely that the stand-in and the adapter contain the same mistake about WhatsApp.
 //
 // # In Go
 //
@@ -17,8 +17,8 @@
 //	seen := s.Screen("", time.Now()).Messages // the conversation with DefaultUser as it is on the screen
 //	bad := s.Stats().Violations.Total() + s.Stats().EditAttempts
 //
-// The only source of time is package time, and all waits are on channels. So the server runs in virtual time inside a
-// testing/synctest bubble.
+// The only source of time is package time, and all waits are on channels. The server can therefore run in virtual time
+// inside a testing/synctest bubble.
 //
 // # Where things are
 //
@@ -36,12 +36,13 @@
 //
 // # What is enforced
 //
-// The stand-in checks the access token and the parameters: an unknown parameter is an error. It checks the lengths of
-// texts (4,096), captions and buttons in UTF-16 units, and the types and sizes of media. Ids and links of media expire.
-// The business may write to a person only within 24 hours after the person's last message (error 131047). Limits apply
-// to all messages per second (error 130429) and to the messages to one person (error 131056). Errors have the form of
-// the Graph API. Stats counts and describes each call that exceeds a limit as a violation. An attempt to edit, and a
-// reply to a message that is not in the conversation, are also violations. A correct client causes no violations.
+// The stand-in checks the access token and the parameters: an unknown parameter is an error. The stand-in checks the
+// lengths of texts (4,096), captions and buttons in UTF-16 units, and the types and sizes of media. Ids and links of
+// media expire. The business may write to a person only within 24 hours after the person's last message (error 131047).
+// Limits apply to all messages per second (error 130429) and to the messages to one person (error 131056). Errors have
+// the form of the Graph API. Stats counts and describes each call that exceeds a limit as a violation. An attempt to
+// edit, and a reply to a message that is not in the conversation, are also violations. A correct client causes no
+// violations.
 //
 // The stand-in signs webhooks. If a webhook does not get status 200 within 10 seconds, the stand-in sends the webhook
 // again, first at once and then after growing pauses, for 7 days. The webhooks about one person arrive in order, except
@@ -52,10 +53,11 @@
 //
 // # What is missing
 //
-// The stand-in has only one number and account. It does not support the headers that state how much of a limit is used,
-// templates, lists, flows, locations and contacts from the business, groups, and calls. It does not fetch media that
-// the business sends as a link. It sends statuses at once, and never the status "played". It does not examine the
-// content of videos and audio. During an outage or a restart, it still posts webhooks.
+// The stand-in has only one number and account. The stand-in does not support the headers that state how much of a
+// limit is used, templates, lists, flows, locations and contacts from the business, groups, and calls. The stand-in
+// does not fetch media that the business sends as a link. The stand-in sends statuses at once, and never the status
+// "played". The stand-in does not examine the content of videos and audio. During an outage or a restart, it still
+// posts webhooks.
 //
 // # Control over HTTP
 //

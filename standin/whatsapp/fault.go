@@ -12,7 +12,8 @@ import (
 )
 
 // Actions of faults that hit webhooks. The Method of such a fault is message, status, or "message|status" for both
-// kinds. The action fault.Latency can also hit a webhook. It delays this webhook and later ones about the same person.
+// kinds. The action fault.Latency can also hit a webhook. The action Latency delays this webhook and later ones about
+// the same person.
 const (
 	// ActDrop loses a request that delivers a webhook, so that the server sends the webhook again.
 	ActDrop = "drop"

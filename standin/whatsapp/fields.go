@@ -133,7 +133,7 @@ func (f fields) requestsEdit() bool {
 		f.has("edit") || f.has("revoke") || f.has("message_id") && !f.has("status")
 }
 
-// caption returns the text or caption of a message. It accepts invalid requests, so that faults can select them by
+// caption returns the text or caption of a message. caption accepts invalid requests, so that faults can select them by
 // their text.
 func (f fields) caption() string {
 	type part struct {

@@ -41,7 +41,7 @@ type Media struct {
 	Size int `json:"file_size"`
 }
 
-// Say sends a message of a person and returns its id. It fails if WhatsApp's app would not let a person send this
+// Say sends a message of a person and returns its id. Say fails if WhatsApp's app would not let a person send this
 // content, such as an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
@@ -143,8 +143,8 @@ func (s *Server) receiveFile(in Media) (file receivedFile, voice bool, err error
 	return receivedFile{File: f, kind: kind}, voice, nil
 }
 
-// mediaItem returns the part of a webhook that describes a file from a person. It leaves out the property url, because
-// WhatsApp "gradually releases" this property and asks apps not to rely on it.
+// mediaItem returns the part of a webhook that describes a file from a person. mediaItem leaves out the property url,
+// because WhatsApp "gradually releases" this property and asks apps not to rely on it.
 func mediaItem(kind string, v *Version, voice bool) object {
 	f := v.File
 	sum, _ := hex.DecodeString(f.SHA256) // storeFile encoded it, so it is valid
@@ -251,7 +251,8 @@ func (s *Server) Press(user, message, button string) (string, error) {
 	return pressed.ID, nil
 }
 
-// findMessage returns a message in the conversation with a person. It returns an error if there is no such message.
+// findMessage returns a message in the conversation with a person. findMessage returns an error if there is no such
+// message.
 func (s *Server) findMessage(user, message string) (*conversation, *Message, error) {
 	c := s.find(user)
 	if c == nil {

@@ -113,8 +113,8 @@ func (l *limiter) account() *quota.Scope {
 	return l.Scope(accountScope, func(lim Limits) quota.Meter { return quota.NewWindow(lim.AccountPerHour, time.Hour) })
 }
 
-// SetLimits replaces the published and the hidden limits. It resets the counters, and unblocks scopes that a fault has
-// blocked.
+// SetLimits replaces the published and the hidden limits. SetLimits resets the counters, and unblocks scopes that a
+// fault has blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) SetLimits(published, hidden Limits) {
 	s.limiter.Open()
 }
 
-// charge counts a call in scopes. It refuses the call if the call exceeds the limit of a scope, or if a fault has
+// charge counts a call in scopes. charge refuses the call if the call exceeds the limit of a scope, or if a fault has
 // blocked a scope. The error has the code that belongs to the limit of that scope.
 func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	refusal := s.limiter.Closed(r.now, scopes...)
@@ -132,7 +132,8 @@ func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	if refusal == nil {
 		return
 	}
-	// WhatsApp does not tell clients how long a scope is blocked. So a call in a blocked scope is not a violation.
+	// WhatsApp does not tell clients how long a scope is blocked. Therefore a call in a blocked scope does not
+	// count as a violation.
 	if !refusal.Closed && !refusal.Hidden {
 		s.recordViolation(OverLimit, r.call.Method, r.call.User, refusal.String())
 	}

@@ -40,7 +40,7 @@ type File struct {
 	Content []byte `json:"-"`
 }
 
-// media is a stored file. Its id is valid until expires.
+// media is a stored file. The id of the file is valid until expires.
 type media struct {
 	File
 	expires time.Time
@@ -125,7 +125,7 @@ func (s *Server) storeFile(f File, expires time.Time) *File {
 	return &m.File
 }
 
-// findMedia returns the media whose id is in the path of the call. It refuses the call if there are none.
+// findMedia returns the media whose id is in the path of the call. findMedia refuses the call if there are none.
 func (s *Server) findMedia(r *request) *media {
 	m := s.media[r.id]
 	number := r.http.URL.Query().Get("phone_number_id")

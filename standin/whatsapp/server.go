@@ -54,8 +54,8 @@ type Options struct {
 	// LateFailures makes the server accept a message that it can't deliver (error 131026) or that comes too late (error
 	// 131047), and report the failure by a webhook. Without LateFailures, the server refuses such a message at once.
 	LateFailures bool
-	// Coexistence means that the number is also used in the WhatsApp Business app. Then webhooks report people's edits and
-	// deletions, and the throughput is 20 messages per second.
+	// Coexistence means that the number is also used in the WhatsApp Business app. With Coexistence, webhooks report
+	// people's edits and deletions, and the number may send and receive 20 messages per second.
 	Coexistence bool
 	// Limits are the published limits. The server refuses a call that exceeds them, and counts it as a violation. A zero
 	// field means the value in PublishedLimits.
@@ -80,8 +80,8 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
-// Server imitates the WhatsApp Cloud API for one business number. It is an http.Handler. Serve answers requests on a
-// listener, which may be a real one or one in memory. All methods are safe for concurrent use.
+// Server imitates the WhatsApp Cloud API for one business number. A Server is an http.Handler. Serve answers requests
+// on a listener, which may be a real one or one in memory. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 

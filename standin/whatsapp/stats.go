@@ -36,7 +36,7 @@ type Violations struct {
 // Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats contains the counters. They count from the start or the last Reset.
+// Stats contains the counters. The counters count from the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByCode counts the error responses by their error code.

@@ -81,8 +81,8 @@ func (s *Server) notify(n *webhookItem) {
 	})
 }
 
-// payload returns the body of a webhook. Each change contains up to two messages, and each entry up to two changes. So
-// a test detects an app that reads only the first change or message.
+// payload returns the body of a webhook. Each change contains up to two messages, and each entry up to two changes.
+// Thus a test detects an app that reads only the first change or message.
 func (s *Server) payload(batch []*webhookItem) object {
 	var changes []object
 	for _, kind := range []string{kindMessage, kindStatus} {
@@ -179,7 +179,7 @@ func (s *Server) SetCallback(ctx context.Context, target string) error {
 	return nil
 }
 
-// Verify makes the handshake with the app at a callback URL. It returns an error if the app does not answer the
+// Verify makes the handshake with the app at a callback URL. Verify returns an error if the app does not answer the
 // challenge. Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
 func (s *Server) Verify(ctx context.Context, target, token string) error {
 	u, err := url.Parse(target)
@@ -227,7 +227,7 @@ func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// post makes one attempt to deliver a webhook. It returns the HTTP status of the response, or the reason why no
+// post makes one attempt to deliver a webhook. post returns the HTTP status of the response, or the reason why no
 // response arrived.
 func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fault) (status int, failed string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -259,7 +259,7 @@ func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fau
 	return 0, "broken off"
 }
 
-// wait waits for d. It returns false if ctx ends first.
+// wait waits for d. wait returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool { return waitOr(ctx, d, nil) }
 
 // waitOr waits like wait, but also returns when now is closed.

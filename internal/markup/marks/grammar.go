@@ -7,12 +7,12 @@ import (
 	"telex/internal/markup"
 )
 
-// Joiner is U+2060 WORD JOINER. It is invisible and counts neither as white space nor as punctuation. It separates two
-// characters that would otherwise form a mark.
+// Joiner is U+2060 WORD JOINER. U+2060 is invisible, and platforms treat it neither as white space nor as punctuation.
+// A joiner separates two characters that would form a mark without it.
 const Joiner = "\u2060"
 
-// Grammar describes a platform's Markdown. Its methods have no side effects. The methods with the parameter out append
-// to out and return the result.
+// Grammar describes a platform's Markdown. The methods of a Grammar have no side effects. The methods with the
+// parameter out append to out and return the result.
 //
 // The result of a method must stay valid when text is appended to the piece. So a method may examine all text before
 // the current character, but after this character only the rest of the current word.
@@ -23,8 +23,8 @@ type Grammar interface {
 	Escape(out []byte, at Place) []byte
 	// Code appends the character r at text[i:], which is in inline code or a code block.
 	Code(out []byte, text string, i int, r rune) []byte
-	// Address appends the URL at text[i:] if the platform turns it into a link. It returns the URL's length in the
-	// text, or 0. The URL must end at or before end: there the surrounding format ends, or, if opens is set,
+	// Address appends the URL at text[i:] if the platform turns it into a link. Address returns the URL's length in
+	// the text, or 0. The URL must end at or before end: there the surrounding format ends, or, if opens is set,
 	// another format begins.
 	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
 	// Link returns what to write between the parentheses after a link's label, or "" if the link should be plain
@@ -43,10 +43,10 @@ type Grammar interface {
 type Rules struct {
 	// Headings is the number of supported levels of headings. Headings of deeper levels become bold text.
 	Headings int
-	// CommonMark means that the platform follows https://spec.commonmark.org. It then ignores some marks next to
-	// punctuation, shows a single line break as a space, adds a line directly below a quote to the quote, and drops
-	// spaces at the start of a line. Without CommonMark, a mark counts anywhere, and the platform shows lines
-	// unchanged.
+	// CommonMark means that the platform follows https://spec.commonmark.org. Such a platform ignores some marks
+	// next to punctuation, shows a single line break as a space, adds a line directly below a quote to the quote,
+	// and drops spaces at the start of a line. Without CommonMark, a mark counts anywhere, and the platform shows
+	// lines unchanged.
 	CommonMark bool
 	// Tables is the maximum number of columns in a table (https://github.github.com/gfm/#tables-extension-). The text of
 	// further columns is written into the last one. 0 means that the platform has no tables: a table is then written as

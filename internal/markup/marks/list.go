@@ -98,8 +98,8 @@ func (w *writer) plainItem(i int) int {
 	return w.char(i, size)
 }
 
-// mark returns the list that an item's mark begins or continues. It returns false if no text follows the mark in its
-// line, or if the mark can't be written as the mark of a list.
+// mark returns the list that an item's mark begins or continues. The function returns false if no text follows the mark
+// in its line, or if the mark can't be written as the mark of a list.
 func (w *writer) mark(f format) (listed, bool) {
 	text := w.text[f.Start:f.End]
 	if f.End+1 >= len(w.text) || w.text[f.End] != ' ' || len(w.blocks) > 0 && w.blocks[0].Start == f.End+1 {

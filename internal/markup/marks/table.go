@@ -29,7 +29,7 @@ func (w *writer) structure(f markup.Format) {
 	}
 }
 
-// table writes a table at the start of a line. It writes a blank line before the table. Without the blank line, the
+// table writes a table at the start of a line. table writes a blank line before the table. Without the blank line, the
 // line above would become the table's head. If the head is in an earlier message, table writes an empty head.
 func (w *writer) table(f format, prefix string) {
 	if begun := strings.TrimSuffix(string(w.out), prefix); strings.HasSuffix(begun, "\n") && !strings.HasSuffix(begun, "\n"+prefix+"\n") {

@@ -128,7 +128,7 @@ func (w *writer) write() {
 	w.finish()
 }
 
-// cover finds the inline formats that cover the place i. It returns the index of the format that is code, or -1 if
+// cover finds the inline formats that cover the place i. cover returns the index of the format that is code, or -1 if
 // there is none.
 func (w *writer) cover(i int) (code int) {
 	for n := len(w.covering); n > 0 && w.inline[w.covering[n-1]].End <= i; n-- {
@@ -180,7 +180,7 @@ func (w *writer) boundary() (end int, opens bool) {
 	return end, opens
 }
 
-// char writes the character at i, which has size bytes, or the URL that begins at i. It returns the offset after the
+// char writes the character at i, which has size bytes, or the URL that begins at i. char returns the offset after the
 // written text.
 func (w *writer) char(i, size int) int {
 	end, opens := w.boundary()
@@ -234,8 +234,8 @@ func (w *writer) wanted(label, fragile bool) []int {
 
 func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
 
-// arrive writes the white space before i. It also writes closing marks before the white space and opening marks after
-// it, until exactly the formats of want are open. No format stays open across lines.
+// arrive writes the white space before i. arrive also writes closing marks before the white space and opening marks
+// after it, until exactly the formats of want are open. No format stays open across lines.
 func (w *writer) arrive(i int, want []int) {
 	gap := w.text[w.done:i]
 	keep := 0

@@ -17,11 +17,11 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Prefixes lays out src and the prefixes of src, each step bytes longer than the one before. It lays out each one as a
-// preview, as a final, and for a message to which text can only be appended. Prefixes fails the test if a part exceeds
-// the limit, if the parts don't show the whole text exactly once, or if a part breaks a grapheme. It calls valid for
-// each part; valid fails the test if the part is wrong. Prefixes returns how many bytes of visible text disappeared
-// between two previews.
+// Prefixes lays out src and the prefixes of src, each step bytes longer than the one before. Prefixes lays out each one
+// as a preview, as a final, and for a message to which text can only be appended. Prefixes fails the test if a part
+// exceeds the limit, if the parts don't show the whole text exactly once, or if a part breaks a grapheme. Prefixes
+// calls valid for each part; valid fails the test if the part is wrong. Prefixes returns how many bytes of visible text
+// disappeared between two previews.
 func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
@@ -76,7 +76,7 @@ func (c *checker) joined(o markup.Options) string {
 	return strings.TrimRight(text(whole), "\n")
 }
 
-// layout returns the parts of a layout. It checks that they fit and are valid.
+// layout returns the parts of a layout. layout checks that they fit and are valid.
 func (c *checker) layout(o markup.Options) []markup.Part {
 	c.Helper()
 	o.Dialect, o.Limit = c.dialect, c.limit
@@ -119,8 +119,8 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	return parts
 }
 
-// keeps reports whether each span in was still exists in now, perhaps longer. It ignores the order of the spans: of two
-// spans with the same start, the longer one comes first, and the order changes when the shorter one outgrows it.
+// keeps reports whether each span in was still exists in now, perhaps longer. keeps ignores the order of the spans: of
+// two spans with the same start, the longer one comes first, and the order changes when the shorter one outgrows it.
 func keeps(was, now []markup.Span) bool {
 	was, now = longestFirst(was), longestFirst(now)
 	for _, s := range was {

@@ -140,8 +140,8 @@ func Tangled(p markup.Piece) bool {
 	return false
 }
 
-// SameText is like Same, but for pieces that are Tangled. It compares only the characters, and ignores characters that
-// are marks of emphasis.
+// SameText is like Same, but for pieces that are Tangled. SameText compares only the characters, and ignores characters
+// that are marks of emphasis.
 func SameText(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	text := func(glyphs []Glyph) string {
@@ -170,7 +170,8 @@ func list(glyphs []Glyph, from int) string {
 	return s.String()
 }
 
-// Spy is a dialect that stores each piece that it renders under the rendered text. It is not safe for concurrent use.
+// Spy is a dialect that stores each piece that it renders under the rendered text. A Spy is not safe for concurrent
+// use.
 type Spy struct {
 	markup.Dialect
 	Pieces map[string]markup.Piece

@@ -122,7 +122,7 @@ func (w Written) Fuzz(f *testing.F, longer int) {
 	})
 }
 
-// Measure is the benchmark of a dialect. It lays out a typical answer in messages of at most limit units.
+// Measure is the benchmark of a dialect. Measure lays out a typical answer in messages of at most limit units.
 func Measure(b *testing.B, d markup.Dialect, limit int) {
 	b.Helper()
 	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
