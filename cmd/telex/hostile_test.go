@@ -49,27 +49,20 @@ type figures struct {
 	worst                                     string
 }
 
-// TestHostileMCPServers runs the built program with tool servers that are huge, slow, malformed, lying, flooding and
-// forking, a few at a time. A person asks for two calls of each server's tools: dig, which the operator has approved
-// in advance, and wipe, which claims to be read-only and which nobody approved. The daemon answers every question,
-// needs little memory, makes no other calls, and leaves no process behind, whether it is stopped or killed.
-func TestHostileMCPServers(t *testing.T) {
-	t.Parallel()
-	program := filepath.Join(t.TempDir(), "telex")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+func buildTelex(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "telex")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	all := hostileCases()
-	if len(all) < 100 {
-		t.Errorf("there are %d cases", len(all))
-	}
-	sum := &figures{}
-	t.Cleanup(func() {
-		t.Logf("%d cases: %d questions answered, %d calls that were asked for, %d that were not, %d processes left, peak memory %d MiB (%s)",
-			sum.cases, sum.answers, sum.calls, sum.unasked, sum.processes, sum.peak>>20, sum.worst)
-	})
+	return program
+}
+
+// meetAll runs several daemons at a time, each with the tool servers of a few cases.
+func meetAll(t *testing.T, program string, all []hostileCase, sum *figures) {
+	t.Helper()
 	const together, daemons = 8, 4
 	groups := slices.Collect(slices.Chunk(all, together))
 	var next atomic.Int32

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,52 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// TestBenchShort keeps the bench itself working. It also checks that the built binary stays within the generous
-// limits of the short scenarios, and that no message is lost, doubled or refused and no platform limit is exceeded.
-func TestBenchShort(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	binary, file := filepath.Join(dir, "telex"), filepath.Join(dir, "bench.json")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-short", "-assert", "-binary", binary, "-json", file}, &out); err != nil {
-		t.Errorf("bench: %v", err)
-	}
-	t.Log(out.String())
-	if strings.Contains(out.String(), "MISSED") {
-		t.Error("a bar was missed")
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var results []result
-	if err := json.Unmarshal(text, &results); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := len(results), len(shortScenarios()); got != want {
-		t.Fatalf("%d results, want %d", got, want)
-	}
-	for _, r := range results {
-		for _, m := range []measure{lost, doubled, tooMany, violations, shownTwice} {
-			if m == violations && r.Scenario == "half" {
-				continue // these calls were running when the hidden limit first refused one
-			}
-			if got, ok := r.Figures[m]; !ok || got != 0 {
-				t.Errorf("%s: %s is %v (measured: %t), want 0", r.Scenario, m, got, ok)
-			}
-		}
-		for _, m := range []measure{stalenessMean, frozenLongest, finalP95, calls, cpuPerThousand, peakMemory, idleMemory} {
-			if r.Figures[m] <= 0 {
-				t.Errorf("%s: %s is %v, want it measured", r.Scenario, m, r.Figures[m])
-			}
-		}
-	}
-}
 
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
@@ -81,4 +33,15 @@ func TestRunRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func buildTelex(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "telex")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // like the released binary
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }

@@ -4,8 +4,6 @@ package main
 
 import (
 	"bytes"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -14,10 +12,7 @@ import (
 // for meaningful figures.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "telex")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary := buildTelex(t)
 	list := []scenario{
 		{name: "crowd", loads: []load{{5, 60}}, replicas: []int{2}},
 		{name: "busy", replicas: []int{2}, busy: busy{people: 20, bots: 2, length: 2 * time.Second}},

@@ -67,20 +67,6 @@ type world struct {
 	met     bool   // the bot's account was connected before
 }
 
-// TestConformanceInThreads runs the suite for a bot that answers in threads, with a thread as the group.
-func TestConformanceInThreads(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, func(t *testing.T) conformance.World {
-		w := newWorldWith(t, standin.Options{Limits: standin.NoLimits()})
-		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.threads, w.thread = true, thread
-		return w
-	})
-}
-
 func newWorld(t *testing.T) conformance.World {
 	return newWorldWith(t, standin.Options{Limits: standin.NoLimits()})
 }

@@ -11,11 +11,6 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, socketWorld)
 }
 
-func TestConformanceEvents(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, eventsWorld)
-}
-
 // sample is the suite's sample Markdown as the stand-in displays it. Bullets are drawn and entities are decoded.
 // Other marks stay as they are.
 const sample = "# The plan\n" +

@@ -42,32 +42,6 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, newWorld)
 }
 
-// All messages and drafts are rich messages.
-func TestConformanceRich(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, richWorld(telegram.RichAlways))
-}
-
-// Messages with a table are rich messages.
-func TestConformanceRichAuto(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, richWorld(telegram.RichAuto))
-}
-
-// Updates arrive by a webhook.
-func TestConformanceWebhook(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, func(t *testing.T) conformance.World { return newHookedWorld(t) })
-}
-
-func richWorld(r telegram.Rich) func(t *testing.T) conformance.World {
-	return func(t *testing.T) conformance.World {
-		w := newWorld(t).(*world)
-		w.rich = r
-		return w
-	}
-}
-
 const (
 	username  = "telex_bot"
 	privateID = 1001

@@ -1,0 +1,24 @@
+//go:build !race
+
+package discord_test
+
+import (
+	"testing"
+
+	"telex/platforms/conformance"
+	standin "telex/standin/discord"
+)
+
+// TestConformanceInThreads runs the suite for a bot that answers in threads, with a thread as the group.
+func TestConformanceInThreads(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.World {
+		w := newWorldWith(t, standin.Options{Limits: standin.NoLimits()})
+		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.threads, w.thread = true, thread
+		return w
+	})
+}
