@@ -49,7 +49,7 @@ type testGateway struct {
 }
 
 // newGateway starts a gateway that uses the stored data of the case's earlier gateways. The gateway stops at the end
-// of the case. change may change the gateway's settings before the start; it may be nil.
+// of the case. change may change the gateway's settings before the start. change may be nil.
 func (s *scene) newGateway(answers map[string]answer, change func(*testGateway)) *testGateway {
 	s.Helper()
 	if s.memory == nil {
@@ -186,7 +186,7 @@ func (h *testGateway) until(what string, holds func() bool) {
 	h.Fatalf("%s did not happen within a minute", what)
 }
 
-// seen waits until the newest version of a message in a chat contains a text. If the platform shows no previews, it
+// seen waits until the newest version of a message in a chat contains a text. If the platform shows no previews, seen
 // waits until the model is writing.
 func (h *testGateway) seen(to chat.Target, text string) {
 	h.Helper()
@@ -276,7 +276,7 @@ func (s *scene) both() []chat.Target {
 	return []chat.Target{s.Private(), s.Group()}
 }
 
-// places returns n more private chats. On a platform without people, it returns the platform's only chat n times.
+// places returns n more private chats. On a platform without people, places returns the platform's only chat n times.
 func (s *scene) places(n int) []chat.Target {
 	if _, nobody := s.World.(Reporter); nobody {
 		return slices.Repeat([]chat.Target{s.Private()}, n)

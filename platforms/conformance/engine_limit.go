@@ -148,7 +148,7 @@ func refusalCases() []testCase {
 			h := s.newGateway(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
 			to := h.Private()
 			h.ask(to, "go")
-			h.seen(to, "word40") // the last preview, or one shortly before it
+			h.seen(to, "word40") // the last preview, or a preview shortly before the last one
 			pass(3 * time.Second)
 			before := h.Calls(chat.OpEdit)
 			h.Break(chat.OpEdit, RateLimit)
@@ -233,8 +233,8 @@ func turnCases() []testCase {
 }
 
 // maxFinalDelay is how soon after its last delta an answer must be completely visible. A call of a stand-in takes a
-// few tens of milliseconds. The pause between two previews is longer than a second, so an answer that waits for it is
-// too late.
+// few tens of milliseconds. The pause between two previews is longer than a second, so an answer that waits for this
+// pause is too late.
 const maxFinalDelay = 300 * time.Millisecond
 
 // crowd returns how many answers grow at the same time in a test. With this number of answers, the account's limits

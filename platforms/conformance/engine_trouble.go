@@ -290,8 +290,8 @@ func (s *scene) unclear(a answer, after string) {
 			list := h.Shown(to)[before:]
 			doubled := !slices.Equal(list, cutTo(a.text, list))
 			if f == CutAfter && !h.reconciles(to) {
-				// The message may be visible twice: as the broken call left it, and as the repeated call made it. If
-				// it is, the log must report the duplicate message.
+				// The broken call and the repeated call may each have made a visible message. If both did, the log
+				// must report the duplicate message.
 				told := strings.Count(h.log.String(), "a message of unknown outcome may stand") - logged
 				if !finishes(list, a.text) || doubled && told == 0 {
 					h.Errorf("shown are %q, which the log tells %d times", list, told)
@@ -364,8 +364,7 @@ func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 
 // wantSurvived checks an answer after a kill. before is the number of messages in the chat before the answer. The
 // answer must be visible once, complete and without a cursor. One duplicate message is allowed if telex can't find
-// out whether a create that was running during the kill took effect. If there is a duplicate message, the log must
-// report it.
+// out whether a create that was running during the kill took effect. The log must report every duplicate message.
 func (h *testGateway) wantSurvived(what string, to chat.Target, before int, text string) {
 	h.Helper()
 	list := h.Shown(to)[before:]

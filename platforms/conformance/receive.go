@@ -312,7 +312,7 @@ func (s *scene) one(r *running) chat.Inbound {
 }
 
 // wantCommand checks a command. If the platform has a single command for all of telex's commands, got contains no
-// command name, and wantCommand takes the name from the text, as the gateway does. wantCommand does not check the
+// command name. wantCommand then takes the name from the text, as the gateway does. wantCommand does not check the
 // text of the message, which differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()

@@ -100,7 +100,8 @@ func textCases() []testCase {
 	}
 }
 
-// rendered returns the messages for a Markdown text in a chat, as the gateway passes them to the adapter.
+// rendered returns the messages for a Markdown text in a chat, in the form in which the gateway passes messages to
+// the adapter.
 func (s *scene) rendered(to chat.Target, source string) []chat.Outgoing {
 	s.Helper()
 	o := markup.Options{Dialect: s.adapter.Dialect(to), Limit: s.adapter.Profile(to).TextLimit}

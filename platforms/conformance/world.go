@@ -13,7 +13,7 @@ import (
 // capabilities.
 type Adapter = gateway.Platform
 
-// Factory creates the World of one case. For everything that it starts, it registers a cleanup with t.
+// Factory creates the World of one case. A Factory registers a cleanup with t for everything that the World starts.
 type Factory func(t *testing.T) World
 
 // World is a platform with one bot account, and with people in a private chat and in a group. The stand-in of the
@@ -46,15 +46,15 @@ type World interface {
 	Break(op chat.Op, f Fault)
 	// Enforce makes the platform enforce its rate limits from now on.
 	Enforce(r Rates)
-	// Violations returns the bot's violations of the platform's rules, one line each: calls beyond a published rate,
-	// calls in a scope before the wait after a 429 has ended, late acknowledgements, and violations of other rules
-	// that the stand-in enforces. A call that exceeds only a hidden rate is not a violation.
+	// Violations returns the bot's violations of the platform's rules, one line each. Violations are calls beyond a
+	// published rate, calls in a scope before the wait after a 429 has ended, late acknowledgements, and violations
+	// of other rules that the stand-in enforces. A call that exceeds only a hidden rate is not a violation.
 	Violations() []string
 	// Refusals returns how many calls the platform answered with 429, not counting calls that failed because of
 	// Break.
 	Refusals() int
-	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. A
-	// message has one version when it is sent and another after each change. The versions of deleted messages are
+	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. Each
+	// message has one version after the create, and one more after each change. The versions of deleted messages are
 	// included. Two versions may have the same time. Versions excludes drafts, the contents of files, and typing
 	// indicators without text.
 	Versions(to chat.Target) []Version
@@ -129,7 +129,8 @@ type StreamWorld interface {
 }
 
 // Asker is a World whose platform has special rules for a question that a person asks by a command. The bot must
-// acknowledge such a question at once, and can answer it only for a limited time (Discord's interactions, F53).
+// acknowledge a question by command at once, and can answer the question only for a limited time (Discord's
+// interactions, F53).
 type Asker interface {
 	// Ask makes a person ask a question by the command /ask.
 	Ask(to chat.Target, question string)

@@ -64,8 +64,8 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 }
 
 // acknowledgement returns the first response to an interaction. For a button, the response shows nothing. For a
-// person without access, it shows a refusal that nobody else sees. For any other command, it shows "thinking…". If
-// alone is true, only the person who used the command sees the answer and all its parts.
+// person without access, the response shows a refusal that nobody else sees. For any other command, the response
+// shows "thinking…". If alone is true, only the person who used the command sees the answer and all its parts.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
 	switch {
@@ -131,7 +131,7 @@ func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.Inboun
 }
 
 // runConclusions removes "thinking…" from answered commands, one after the other, until ctx ends. Several goroutines
-// run it at the same time.
+// run runConclusions at the same time.
 func (b *Bot) runConclusions(ctx context.Context) {
 	for {
 		select {

@@ -31,9 +31,9 @@ const (
 	// backfillPause is the pause before each call of a backfill. backfillPause leaves most of the bot's rate limit
 	// for replies.
 	backfillPause = 200 * time.Millisecond
-	// backfillRetryTime is how long a backfill retries channels that it could not read, after it has read all others.
-	// During this time, new messages of an unreadable channel wait. The wait does little harm, because Discord most
-	// likely refuses answers in an unreadable channel too.
+	// After a backfill has read all other channels, it retries unreadable channels for backfillRetryTime. During this
+	// time, new messages of an unreadable channel wait. The wait does little harm, because Discord most likely
+	// refuses answers in an unreadable channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
 	// guilds. If a list arrives even later, the reason is an outage of that guild at Discord.
@@ -117,7 +117,7 @@ func (r *receiver) hold(m *incoming) error {
 }
 
 // catchUp delivers the messages of a channel that the backfill has read, and then the held new messages of that
-// channel. After the last channel, it ends the backfill.
+// channel. After the last channel, catchUp ends the backfill.
 func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 	if f.channels != nil {
 		r.backfill.pending = f.channels

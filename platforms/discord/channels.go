@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxChannels limits the channels whose type the bot remembers. The bot requests other channels from Discord when
-	// it needs their type.
+	// maxChannels limits the channels whose type the bot remembers. The bot requests the type of any other channel
+	// from Discord when the type is needed.
 	maxChannels = 50_000
 	// maxDMs limits the remembered DMs, because a backfill reads each of them.
 	maxDMs = 200
@@ -18,8 +18,8 @@ const (
 // channelCache holds what the bot knows about channels and guilds.
 type channelCache struct {
 	channels *receiving.Recent[channelInfo]
-	// threadless is true for a channel in which Discord refuses new threads, and for a question for which it refuses
-	// one. The value false means that the bot may try again to create a thread.
+	// threadless is true for a channel in which Discord refuses to create threads, and for a question for which
+	// Discord refuses to create a thread. The value false means that the bot may try again to create a thread.
 	threadless *receiving.Recent[bool]
 
 	mu    sync.Mutex

@@ -13,7 +13,7 @@ import (
 )
 
 // defaultRetryAfter is the wait after a 429 response that lacks retry_after. Discord always sends retry_after. A
-// proxy in front of Discord may omit it, and such a proxy blocks calls for longer than Discord does.
+// proxy in front of Discord may omit retry_after, and blocks calls for longer than Discord does.
 const defaultRetryAfter = time.Minute
 
 // Error codes that the library lacks. https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
@@ -22,7 +22,7 @@ const (
 	codeTitleByAutoMod     = 200001
 	codeHarmfulLink        = 240000
 	codeServiceRateLimited = 40062
-	// A proxy in front of Discord sends this code with status 403 when it blocks a call.
+	// A proxy in front of Discord sends codeBlockedByProxy with status 403 when the proxy blocks a call.
 	// https://github.com/discord/discord-api-docs/issues/6473
 	codeBlockedByProxy = 40333
 )

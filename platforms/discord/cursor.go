@@ -67,7 +67,7 @@ type session struct {
 	identified    time.Time // when the last session was started
 	failedResumes int       // how many attempts in a row to resume the session got no answer
 	// stuckAt is the id of a message that blocks all later messages, because its channel can't be requested.
-	// stuckSince is when the message began to block them.
+	// stuckSince is when the message began to block later messages.
 	stuckAt    string
 	stuckSince time.Time
 }
@@ -99,8 +99,7 @@ func (s *session) noteResume(answered bool) (last bool) {
 	return false
 }
 
-// noteStuck records that the message with this id can't be delivered, and returns for how long it could not be
-// delivered.
+// noteStuck records that the message with this id can't be delivered, and returns for how long this has been so.
 func (s *session) noteStuck(id string) time.Duration {
 	if s.stuckAt != id {
 		s.stuckAt, s.stuckSince = id, time.Now()

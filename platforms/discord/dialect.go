@@ -40,8 +40,8 @@ func (Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Render returns the piece as one string of Markdown. Outside code, it changes mentions so that nobody appears to be
-// mentioned. The notifications themselves are prevented by the field allowed_mentions of each call.
+// Render returns the piece as one string of Markdown. Outside code, Render changes mentions so that nobody appears to
+// be mentioned. The notifications themselves are prevented by the field allowed_mentions of each call.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }

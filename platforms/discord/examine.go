@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// contentFlags are two flags of an application. With either of them, the application may use the Message Content
+// contentFlags are two flags of an application. An application with one of the two flags may use the Message Content
 // Intent.
 // https://docs.discord.com/developers/resources/application#application-object-application-flags
 const contentFlags = 1<<18 | 1<<19

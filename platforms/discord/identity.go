@@ -63,8 +63,8 @@ func (b *Bot) fetchSelf(ctx context.Context) error {
 	return err
 }
 
-// gatewayURL requests the URL of Discord's gateway. If begins is true, it also waits until the bot may start a
-// session.
+// gatewayURL requests the URL of Discord's gateway. If begins is true, gatewayURL also waits until the bot may start
+// a session.
 // https://docs.discord.com/developers/events/gateway#get-gateway-bot
 func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 	calling, cancel := context.WithTimeout(ctx, callTimeout)

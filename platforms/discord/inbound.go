@@ -97,8 +97,8 @@ func (m *incoming) mentions(id string) bool {
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
 // files lists the attachments of m. A sticker or poll has no content that telex could fetch. If m contains nothing
-// else, files lists the sticker or poll without an id, so that the bot can tell the person that the bot can't read
-// it.
+// else, files lists the sticker or poll without an id. The bot then tells the person that it can't read the sticker
+// or poll.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {

@@ -61,9 +61,9 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	return a.receipt(name, to, sentID{command: c})
 }
 
-// followUp sends a message through a command's interaction. The bot uses it for messages that only the asker may see,
-// and in channels where the bot may not write. Follow-ups have no idempotency key. If the gateway repeats a follow-up
-// of unknown outcome, the message may appear twice.
+// followUp sends a message through a command's interaction. The bot uses followUp for messages that only the asker
+// may see, and in channels where the bot may not write. Follow-ups have no idempotency key. If the gateway repeats a
+// follow-up of unknown outcome, the message may appear twice.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
 func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	body := encode(m)
@@ -169,7 +169,7 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions remembers the interactions that are in progress. The bot may forget an interaction without harm: the
+// interactions remembers the interactions that are in progress. The bot may forget an interaction without harm. The
 // message id contains what the bot needs for an answer, and Discord refuses calls for an interaction that has ended.
 type interactions struct {
 	mu    sync.Mutex
@@ -290,8 +290,8 @@ func (s *interactions) markDead(c command) {
 }
 
 // claim reports whether the message with the given key may replace a command's "thinking…". Only the first message
-// that tries may replace it, because a second message would overwrite the first. The first message may try again
-// while the token is valid, because its earlier attempt may have succeeded without a response.
+// that tries may replace "thinking…", because a second message would overwrite the first. The first message may try
+// again while the token is valid, because its earlier attempt may have succeeded without a response.
 func (s *interactions) claim(c command, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

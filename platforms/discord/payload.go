@@ -11,8 +11,8 @@ import (
 )
 
 // message is the body of a call that creates or edits a message. The fields that every call must contain have no
-// omitempty. In the library's MessageSend they have omitempty (ADR 14). Without allowed_mentions, a message notifies
-// the people whom its text mentions. Fields that an edit omits do not change.
+// omitempty. The library's MessageSend is not used, because its fields have omitempty (ADR 14). Without
+// allowed_mentions, a message notifies the people whom its text mentions. Fields that an edit omits do not change.
 // https://docs.discord.com/developers/resources/message#create-message
 type message struct {
 	Content      string                           `json:"content"`

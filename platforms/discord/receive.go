@@ -32,16 +32,16 @@ const (
 // Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one
 // channel keep their order. When a connection ends, Run opens another one and resumes the session. Discord then
 // delivers the missed events. A new process that starts soon enough resumes the session from the cursor. If Discord
-// has ended the session, a backfill reads the missed messages in guilds and known DMs. Run delivers them before newer
-// messages of the same channel. A backfill can't read missed commands, but Discord has told the people who used them
-// that the application did not respond.
+// has ended the session, a backfill reads the missed messages in guilds and known DMs. Run delivers missed messages
+// before newer messages of the same channel. A backfill can't read missed commands, but Discord has told the people
+// who used them that the application did not respond.
 //
 // An event counts as handled after accept has returned nil. If an event was not handled, the next Run receives it
 // again, before newer events. Without a cursor, Run receives only new messages.
 //
-// Run returns ctx's error if ctx ended, accept's error if accept failed, and otherwise a *chat.SendError: Auth if
-// Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may start, or
-// Temporary.
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. Any other error is a *chat.SendError:
+// Auth if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may
+// start, or Temporary.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	start, ok := parseCursor(from.Cursor)
 	if !ok {
@@ -77,7 +77,7 @@ type receiver struct {
 	backfill backfillState // the running backfill, if any
 	seq      int64         // sequence number of the last event on this connection
 
-	connected time.Time // when the connection was opened; messages after it count as new, even if a backfill reads them
+	connected time.Time // when the connection was opened; later messages count as new, even if a backfill reads them
 	replaying bool      // the session was resumed, and Discord is still delivering missed events
 }
 

@@ -46,7 +46,7 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: scope, Ops: ops}
 	case known:
 		return &chat.SendError{Kind: kindOf(method, a)}
-	case o.Status == http.StatusRequestEntityTooLarge: // only a proxy sends this status
+	case o.Status == http.StatusRequestEntityTooLarge: // only a proxy sends status 413
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
 		// A proxy blocked the call, or the URL is wrong. The error is Temporary, because an operator can fix the

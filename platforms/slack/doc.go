@@ -5,7 +5,8 @@
 // response contains a field of an unknown form. Each thread is a conversation. The bot answers a message outside of
 // threads in a new thread that starts at the message.
 //
-// The package tells the gateway Slack's limits but does not enforce them: it never delays or repeats a call that the
-// gateway makes, and never splits a text. Every error of a call is a [chat.SendError], whose kind tells the gateway
-// how it may continue. No error and no log contains a token, the signing secret, or the URL of a socket or upload.
+// The package tells the gateway which limits Slack has, but does not enforce the limits. The package never delays or
+// repeats a call that the gateway makes, and never splits a text. Every error of a call is a [chat.SendError], whose
+// kind tells the gateway how it may continue. No error and no log contains a token, the signing secret, or the URL of
+// a socket or upload.
 package slack

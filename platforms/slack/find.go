@@ -16,8 +16,8 @@ const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
 	findPages = 2
-	// If a message without a key is at most streamMaxAge old, Find may take it for a stream that another process
-	// started.
+	// Find may take a message without a key for a stream of another process if the message is at most streamMaxAge
+	// old.
 	streamMaxAge = 10 * time.Minute
 	// clockSkew is the assumed maximum difference between Slack's clock and this machine's clock.
 	clockSkew = time.Minute
@@ -31,11 +31,11 @@ const maxSentKeys = 1024
 func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
 // Find searches the bot's messages of the last day for the message that was created with the key of c. The name of a
-// file contains its key. The message of a stream has no key until the stream is stopped. So if no message has the key
-// and c.KeyOnly is false, Find returns the bot's newest message in the thread, if that message has no key and is not
-// a file. If this process started the stream, the message must be newer than the start of the stream. If another
-// process started the stream, the message must be at most ten minutes old. If the bot can't read the messages, or if
-// there are too many, Find fails with Rejected.
+// file contains its key. The message of a stream has no key until the stream is stopped. So if no message has the
+// key, Find returns the bot's newest message in the thread, if this message has no key and is not a file. Find does
+// not do so if c.KeyOnly is true. If this process started the stream, the message must be newer than the start of the
+// stream. If another process started the stream, the message must be at most ten minutes old. If the bot can't read
+// the messages, or if the chat has too many messages, Find fails with Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {

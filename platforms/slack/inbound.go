@@ -133,8 +133,8 @@ func (m *message) decode(self identity) (decodedEvent, bool, error) {
 	}, true, nil
 }
 
-// readableTS returns the ts of a message that the bot can read again from Slack. For edits and deletions, it returns
-// "".
+// readableTS returns the ts of a message that the bot can read again from Slack. For edits and deletions, readableTS
+// returns "".
 func (a *decodedEvent) readableTS() string {
 	if a.in.Kind == chat.Edited || a.in.Kind == chat.Deleted {
 		return ""

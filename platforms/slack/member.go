@@ -11,7 +11,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// People can use slash commands in every conversation. If the bot is not a member of the conversation, it can't
+// People can use slash commands in every conversation. If the bot is not a member of the conversation, the bot can't
 // answer there. The acknowledgement of the command then says so, because the person would see no other reaction.
 
 const (

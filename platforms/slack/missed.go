@@ -26,9 +26,9 @@ const (
 )
 
 // readMissed delivers the messages that people wrote while the bot received nothing. readMissed delivers the messages
-// of each chat oldest first. In channels and threads, it delivers only messages for the bot. readMissed starts when
-// Slack delivers new messages again. readMissed fails only if accept fails or ctx ends. If a chat can't be read for
-// an hour, readMissed skips the chat and logs the error.
+// of each chat oldest first. In channels and threads, readMissed delivers only messages for the bot. readMissed
+// starts when Slack delivers new messages again. readMissed fails only if accept fails or ctx ends. If a chat can't
+// be read for an hour, readMissed skips the chat and logs the error.
 func (r *receiver) readMissed(ctx context.Context) error {
 	select {
 	case <-r.open:

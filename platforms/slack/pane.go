@@ -109,7 +109,7 @@ func (b *Bot) NameThread(ctx context.Context, to chat.Target, name string) error
 
 const (
 	methodStatus = "assistant.threads.setStatus"
-	// statusThinking is the status of a working bot. Slack shows it after the bot's name.
+	// statusThinking is the status of a working bot. Slack shows the status after the bot's name.
 	statusThinking = "is thinking…"
 )
 

@@ -53,7 +53,7 @@ func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user stri
 	}, done
 }
 
-// lookUp requests a person's display name. If the person has not chosen a display name, it returns the full name.
+// lookUp requests a person's display name. If the person has not chosen a display name, lookUp returns the full name.
 func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
 	a, err := b.call(ctx, methodUser, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetUserInfoContext(ctx, user)

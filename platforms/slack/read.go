@@ -84,8 +84,8 @@ func readMethod(to chat.Target) string {
 }
 
 // read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at
-// the end. read skips messages that can't be decoded. Both the gateway and Run call read. After one of them has
-// reached the method's rate limit, read makes no call and fails with RateLimited until the limit ends.
+// the end. read skips messages that can't be decoded. Both the gateway and Run call read. After Slack has refused a
+// call with a rate limit, read makes no call and fails with RateLimited until the limit ends.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)
@@ -230,7 +230,7 @@ func (p *pace) wait(ctx context.Context, limit func() int) error {
 	}
 }
 
-// tryTake counts a call and returns 0. If the limit is reached, it counts nothing and returns how long to wait.
+// tryTake counts a call and returns 0. If the limit is reached, tryTake counts nothing and returns how long to wait.
 func (p *pace) tryTake(limit int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

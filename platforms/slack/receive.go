@@ -26,12 +26,12 @@ const (
 
 // Run receives messages until ctx ends and passes each to accept, one after the other. Run acknowledges a message
 // only after accept has returned nil. Slack delivers a message again that was not acknowledged. If from has a cursor,
-// Run also reads the messages that the bot has missed since then, in the chats of from and in all of the bot's
-// conversations. Run reads only messages of the last day, and keeps to Slack's rate limits.
+// Run also reads the messages that the bot has missed since the cursor. It reads them in the chats of from and in all
+// of the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate limits.
 //
-// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
-// received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if one of
-// several sockets fails, but replaces this socket.
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. It returns a *chat.SendError if the bot
+// can receive nothing: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if
+// one of several sockets fails, but replaces this socket.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	b.readers.begin(from)
 	self, err := b.fetchIdentity(ctx)
@@ -195,7 +195,8 @@ func (r *receiver) cursor(ts string) string {
 
 // maxRecent limits the ids of accepted messages that a Bot remembers. The Bot may receive a message twice: because
 // Slack sends two events, because an acknowledgement was lost, or because it reads missed messages. By the remembered
-// ids, it drops most repeated messages without a query to the gateway's store, which would recognize all of them.
+// ids, the Bot drops most repeated messages without a query to the gateway's store. The store recognizes all repeated
+// messages.
 const maxRecent = 4096
 
 // receiveError converts the error that ended a call of Run to the error that Run returns. Receiving can be repeated

@@ -160,8 +160,8 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 }
 
 // handle handles an event of a socket. handle fails if accept failed. handle also fails if the last socket has ended
-// and a rate limit forbids opening another one, or if the last socket ended so early that the next one would probably
-// end soon too.
+// and a rate limit forbids opening another one. It also fails if the last socket ended so early that the next socket
+// would probably end soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true

@@ -83,8 +83,8 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 
 // Stop adds a last text, which may be empty, to a stream and ends the stream. Stop also stores the hash of the
 // stream's key in the message's metadata, which Slack does not allow earlier. If the stream has already ended, Stop
-// without a text succeeds. But if the stream is so old that it may have ended by itself, Stop fails with Rejected,
-// because the message then looks broken and the gateway must repair the message by an edit.
+// without a text succeeds. But if the stream is so old that Slack may have ended it, Stop fails with Rejected. The
+// message then looks broken, and the gateway must repair the message by an edit.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {

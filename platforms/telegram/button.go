@@ -28,9 +28,9 @@ const (
 	maxAnswers = 64
 )
 
-// addButtons adds the buttons for the actions, in one row, to the parameters of a call. Without actions it adds
-// nothing. If the call is an edit, it then removes the message's buttons, because editMessageText replaces text and
-// buttons together.
+// addButtons adds the buttons for the actions, in one row, to the parameters of a call. If there are no actions,
+// addButtons adds nothing. An edit without buttons removes the message's buttons, because editMessageText replaces
+// text and buttons together.
 func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	if len(actions) == 0 {
 		return

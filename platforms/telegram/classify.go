@@ -77,8 +77,8 @@ type descriptionKind struct {
 // https://core.telegram.org/api/errors
 //
 // The error for a closed or deleted topic is Forbidden: the bot can't write in that topic, although it may be able to
-// write in other topics of the chat. Every description that is not listed becomes Rejected. Telegram sends one of
-// them, TEXTDRAFT_PEER_INVALID, for drafts in chats that don't support drafts.
+// write in other topics of the chat. Every description that is not listed becomes Rejected. One of the unlisted
+// descriptions is TEXTDRAFT_PEER_INVALID, which Telegram sends for drafts in chats that don't support drafts.
 func knownDescriptions() []descriptionKind {
 	return []descriptionKind{
 		{chat.Gone, []string{

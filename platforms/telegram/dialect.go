@@ -33,8 +33,8 @@ type Dialect struct {
 	// Private is true for private chats. A mention in a private chat notifies nobody, because the mentioned person is
 	// not a member of the chat.
 	Private bool
-	// Rich says which messages get the spans of a rich message; see [Rich]. If any do, the text contains formulas as
-	// the model wrote them, and the content of <details> without its tags.
+	// Rich says which messages get the spans of a rich message; see [Rich]. With RichAuto and RichAlways, formulas
+	// stay in the text as the model wrote them, and <details> loses its tags.
 	Rich Rich
 }
 
@@ -125,8 +125,8 @@ const (
 	kindQuote  = "blockquote"
 )
 
-// entities converts the formats of a text to sorted entities. If quiet is true, it formats mentions as code, so that
-// they notify nobody.
+// entities converts the formats of a text to sorted entities. If quiet is true, entities formats mentions as code, so
+// that the mentions notify nobody.
 func entities(text string, formats []markup.Format, quiet bool) []byteSpan {
 	var solid, soft, linked []byteSpan
 	for _, f := range formats {
@@ -249,7 +249,7 @@ func needsLinkEntity(url, text string) bool {
 	case "http", "https", "mailto":
 		return !isAutoLinked(url, text)
 	case "tg":
-		// A link to a user gets no entity, because it is a mention
+		// A link to a user gets no entity, because such an entity would be a mention
 		// (https://core.telegram.org/bots/api#formatting-options).
 		return !strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, "/")), "user")
 	}

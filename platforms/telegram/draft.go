@@ -14,8 +14,8 @@ import (
 // change of its text. The API supports neither replies nor link previews in drafts.
 //
 // A draft can have only one button, a stop button. If m has any action, Draft shows the stop button. After a person
-// has pressed it, the draft's text stays visible until the final message arrives. Servers with an API version before
-// 10.3 show no button.
+// has pressed the stop button, the draft's text stays visible until the final message arrives. Servers with an API
+// version before 10.3 show no button.
 //
 // Draft fails with Rejected in groups and on servers from before 2026, which don't support drafts. A 429 for a draft
 // also blocks messages and edits, because they share one rate limit with drafts.

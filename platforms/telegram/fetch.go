@@ -16,8 +16,8 @@ import (
 )
 
 // Fetch implements gateway.Fetcher. Fetch makes two calls, getFile and the download. Telegram publishes no rate limit
-// for them. Fetch also fails with ErrTooLarge for every file over 20 MB, because Telegram's cloud server does not
-// offer such files to bots.
+// for these calls. Fetch also fails with ErrTooLarge for every file over 20 MB, because Telegram's cloud server does
+// not offer such files to bots.
 // https://core.telegram.org/bots/api#getfile
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID == "" {
@@ -42,7 +42,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	return d.Fetch(ctx, address, nil)
 }
 
-// fetchError converts an error of getFile. The descriptions that it looks for are defined in
+// fetchError converts an error of getFile. The descriptions that fetchError looks for are defined in
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp.
 func fetchError(err error) error {
 	failure := calls.AsRepeatable(err)

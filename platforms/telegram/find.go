@@ -24,8 +24,8 @@ import (
 // find it, and the gateway sends the message of that create again.
 //
 // For a file, Find edits the caption and the buttons of messages. Find does not upload the file, because that would
-// change the message. Text messages have no caption, so Telegram refuses this edit for them. If the creates of two
-// files with the same caption in one chat have an unknown outcome, Find can't distinguish the two messages.
+// change the message. Telegram refuses to edit the caption of a text message, which has no caption. If the creates of
+// two files with the same caption in one chat have an unknown outcome, Find can't distinguish the two messages.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {
 	var from probe
 	if next != "" {

@@ -31,7 +31,7 @@ const (
 	maxPhotoRatio = 20
 
 	// richLimit is the maximum length of a rich message, counted like textLimit. A rich message has at most 500
-	// blocks. blockWriter uses up to maxParagraphs of them for paragraphs between blank lines. Dialect.Len limits the
+	// blocks. blockWriter uses up to maxParagraphs blocks for paragraphs between blank lines. Dialect.Len limits the
 	// weight of all other blocks to about maxWeight plus freeWeight; see blockWeight.
 	// https://core.telegram.org/bots/api#rich-message-limits
 	richLimit     = 32768
@@ -100,8 +100,8 @@ const (
 	// maxConnections is how many updates Telegram delivers at the same time. Updates of one chat arrive one after the
 	// other. https://core.telegram.org/bots/api#setwebhook
 	maxConnections = 10
-	// maxRecent is how many ids of accepted updates a Bot remembers. By these ids, the Bot drops most repeated
-	// updates without a query to the gateway's store, which would recognize all of them.
+	// maxRecent is how many ids of accepted updates a Bot remembers. By the remembered ids, the Bot drops most
+	// repeated updates without a query to the gateway's store. The store recognizes all repeated updates.
 	maxRecent = 4096
 	// webhookCheck is the interval at which telex checks that the webhook is still set and that Telegram can reach
 	// it.

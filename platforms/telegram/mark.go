@@ -15,8 +15,8 @@ type reaction struct {
 	Emoji string `json:"emoji"`
 }
 
-// Mark implements gateway.Marker: it adds or removes the bot's reaction waitingMark. In chats that don't allow this
-// reaction, it fails with Rejected.
+// Mark implements gateway.Marker: it adds or removes the bot's reaction waitingMark. In chats that don't allow the
+// reaction, Mark fails with Rejected.
 func (b *Bot) Mark(ctx context.Context, ref chat.MessageRef, waits bool) error {
 	params, err := messageParams("setMessageReaction", ref)
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
 // SetCommands sets the command menu. In private chats and groups, the menu shows the commands that are not for
-// admins. In the private chat of each admin, it shows all commands. SetCommands first reads Telegram's current lists,
-// and changes only lists that differ. If Telegram would refuse a list, SetCommands makes no call and fails with
-// Rejected. An admin who has never written to the bot has no private chat with the bot; SetCommands skips this admin
-// without an error. SetCommands does not remove lists for other scopes and languages, such as those of former admins,
-// because Telegram has no method that finds them.
+// admins. In the private chat of each admin, the menu shows all commands. SetCommands first reads Telegram's current
+// lists, and changes only lists that differ. If Telegram would refuse a list, SetCommands makes no call and fails
+// with Rejected. An admin who has never written to the bot has no private chat with the bot; SetCommands skips this
+// admin without an error. SetCommands does not remove lists for other scopes and languages, such as those of former
+// admins, because Telegram has no method that finds them.
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {

@@ -17,7 +17,8 @@ import (
 	"telex/platforms/internal/webhook"
 )
 
-// Webhook configures the webhook by which Telegram delivers updates. Package internal/config has validated it.
+// Webhook configures the webhook by which Telegram delivers updates. Package internal/config has validated the
+// values.
 type Webhook struct {
 	Listen string // host:port on which updates arrive, usually from a TLS proxy
 	URL    string // the URL that Telegram calls; empty: no webhook

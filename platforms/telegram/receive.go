@@ -31,9 +31,9 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 // webhook's request. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that
 // Telegram still has.
 //
-// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if receiving failed:
-// Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. If accept has not accepted an update,
-// the next Run receives this update again. With polling, this update comes first.
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. It returns a *chat.SendError if
+// receiving failed: Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. If accept has not
+// accepted an update, the next Run receives this update again. With polling, this update comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {

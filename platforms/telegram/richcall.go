@@ -53,8 +53,8 @@ func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	return err
 }
 
-// entitySpans returns the spans that are valid in a text with entities. If there are too many spans, it drops code
-// last, because code may prevent a mention from notifying somebody.
+// entitySpans returns the spans that are valid in a text with entities. If there are too many spans, entitySpans
+// drops code last, because code may prevent a mention from notifying somebody.
 func entitySpans(spans []chat.Span) []chat.Span {
 	if !slices.ContainsFunc(spans, func(s chat.Span) bool { return rank(s.Kind) < 0 }) {
 		return spans[:min(len(spans), maxEntities)]

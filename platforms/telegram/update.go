@@ -12,8 +12,8 @@ import (
 )
 
 // update holds the fields of an update that telex uses. telex does not use the library's structs for messages, which
-// date from 2021 (ADR 13): they lack topics, and if Telegram changed the type of one field, decoding of the whole
-// message would fail. Other updates, such as my_chat_member, contain nothing that the bot could answer.
+// date from 2021 and lack topics (ADR 13). If Telegram changed the type of one field, the library would fail to
+// decode the whole message. Other updates, such as my_chat_member, contain nothing that the bot could answer.
 type update struct {
 	ID       int        `json:"update_id"`
 	Message  *incoming  `json:"message"`

@@ -127,7 +127,8 @@ func cannotListen(err error) error {
 	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 }
 
-// waitForEnd returns when the context of the run ends. Until then, it beats for the watchdog.
+// waitForEnd returns when the context of the run ends. During the wait, it calls Heart.Beat regularly for the
+// watchdog.
 func (r *serverRun) waitForEnd() {
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()
