@@ -96,7 +96,7 @@ type bar struct {
 	Middle                int
 }
 
-// plot is the plot of tokens by day. plot contains the coordinates of all bars.
+// plot is the plot of tokens by day, with the coordinates of all bars.
 type plot struct {
 	Bars          []bar
 	Width, Height int

@@ -143,7 +143,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	return nil, errNoSocket
 }
 
-// remote is a connection to a daemon. remote is used for one request.
+// remote is a connection to a daemon, for one request.
 type remote struct{ conn net.Conn }
 
 func (r remote) pairing(ctx context.Context) (Pairing, error) {

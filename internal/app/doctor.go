@@ -55,7 +55,7 @@ type DoctorOptions struct {
 }
 
 // Doctor checks everything that the daemon needs, and writes the results with the fix of each problem. Doctor changes
-// nothing. Doctor asks each model a short question, which costs a few tokens, and requests the bot's account from each
+// nothing, but asks each model a short question, which costs a few tokens, and requests the bot's account from each
 // platform. A daemon may run at the same time. If there is a problem, Doctor returns ErrUnwell. If the configuration
 // is invalid, Doctor returns the configuration's errors.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {

@@ -53,7 +53,7 @@ func mendOf(kind chat.ErrorKind, section string) string {
 	return "check the addresses in " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// model asks a model a short question. model also asks the provider for the limits of the model.
+// model asks a model a short question, and asks the model's provider for the model's limits.
 func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []finding {
 	name, section := "model "+m.Name, fmt.Sprintf("the model %s in the configuration", m.Name)
 	model, err := newModel(m, false, d.o)
@@ -166,7 +166,7 @@ func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) 
 
 func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// skewMeter sends requests. skewMeter compares this machine's clock with the time in each response.
+// skewMeter sends requests, and compares this machine's clock with the time in each response.
 type skewMeter struct {
 	next     http.RoundTripper
 	mu       sync.Mutex

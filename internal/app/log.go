@@ -33,7 +33,8 @@ func NewLog(c config.Log, w *os.File) *slog.Logger {
 	return new(LogLevel).NewLog(c, w)
 }
 
-// NewLog returns a logger that writes to w, with this level and the configured format. The level can be changed later.
+// NewLog returns a logger that writes to w, with this level and the configured format. If the level of l changes
+// later, the logger uses the new level.
 func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	l.Set(c)
 	format := c.Format

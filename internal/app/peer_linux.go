@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf returns the id of the Unix user at the other end of a connection (SO_PEERCRED):
+// peerOf returns the id of the Unix user at the other end of a connection:
 // https://man7.org/linux/man-pages/man7/unix.7.html, SO_PEERCRED
 func peerOf(conn *net.UnixConn) (uid uint32, err error) {
 	raw, err := conn.SyscallConn()

@@ -26,7 +26,7 @@ type parts struct {
 	admin       *adminServer // nil: no admin address is configured
 }
 
-// newParts creates the parts for a configuration. newParts starts no part.
+// newParts creates the parts for a configuration, but starts no part.
 func (a *App) newParts(c *config.Config) (*parts, error) {
 	before, o := a.parts.Load(), a.options
 	p := &parts{config: c}

@@ -94,7 +94,7 @@ func (a *App) self() chat.Replica {
 }
 
 // operators returns the endpoint of conversations in terminals, whose users are operators. operators returns "" if
-// there is no such endpoint.
+// there is no endpoint for terminals.
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""
@@ -187,7 +187,7 @@ func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	return l
 }
 
-// names returns the sorted names of endpoints. names leaves out the endpoints of terminals.
+// names returns the sorted names of endpoints, except those of terminals.
 func names(list []chat.EndpointID) []string {
 	names := []string{}
 	for _, e := range list {

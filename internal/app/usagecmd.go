@@ -88,7 +88,7 @@ type usageReport struct {
 	Total usageSum        `json:"total"`
 }
 
-// usageLine is one row of usage. usageLine has one key for each requested dimension.
+// usageLine is one row of usage, with one key for each requested dimension.
 type usageLine struct {
 	Day          *string `json:"day,omitempty"`
 	Person       *string `json:"person,omitempty"`
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers formats the numbers of a row. numbers marks estimated numbers.
+// numbers formats the numbers of a row, and marks estimated numbers.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

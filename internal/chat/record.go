@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The store keeps the records in this file across restarts. The store does not change their content.
+// The store keeps the records in this file across restarts. The store does not change the content of the records.
 
 // A store returns these errors if it refuses a call permanently: repeating the call is useless.
 var (

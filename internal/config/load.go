@@ -77,7 +77,7 @@ func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config
 	return c, nil
 }
 
-// failure returns all errors. failure masks secrets in the texts of the errors.
+// failure returns all errors, with secrets masked.
 func (d *decoder) failure() error {
 	for _, e := range d.errs {
 		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)

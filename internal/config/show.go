@@ -32,7 +32,7 @@ func (c *Config) Show(w io.Writer) error {
 	return nil
 }
 
-// printer converts values of a Config to YAML nodes. printer masks the secrets.
+// printer converts values of a Config to YAML nodes, with secrets masked.
 type printer struct{ secrets []Secret }
 
 func (s printer) structure(v reflect.Value) *yaml.Node {

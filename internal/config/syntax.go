@@ -43,8 +43,8 @@ func (d *decoder) checkText(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser, which contains only a line number. The parser quotes text of the file
-// only if it is the name of an anchor. The name of an anchor may be an unquoted secret.
+// syntax reports an error of the YAML parser. Such an error contains a line number, but no column. The parser quotes
+// text of the file only if it is the name of an anchor. The name of an anchor may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))

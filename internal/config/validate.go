@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxApproval is the maximum time for which a question for approval may stay open. The turn that asks is kept for this
-// time. After a day, people no longer know what the question was about.
+// maxApproval is the maximum time for which a question for approval may stay open. While a question is open, the turn
+// that asks it is kept. After a day, people no longer know what the question was about.
 const maxApproval = 24 * time.Hour
 
 // maxCursor is the maximum length of the cursor in characters. Each preview contains the cursor, so a long cursor
