@@ -41,7 +41,7 @@ func (r ran) checkComplete(t *testing.T) {
 	}
 }
 
-// Each limit is in the Result. It is also in a line for people and in the log, or in the error, which the caller logs.
+// Each limit is in the Result. The limit is also in a line for people and in the log, or in the error, which the caller logs.
 func TestEachLimitIsReported(t *testing.T) {
 	lines := DefaultLines()
 	usage := Completion{Usage: &Usage{Prompt: 10, Completion: 5}}

@@ -103,7 +103,7 @@ func TestFit_shrinksTheLargestParts(t *testing.T) {
 	}
 }
 
-// People are told that their question is too long only if it is.
+// People read that their question is too long only if the question is the largest part of the request.
 func TestFit_blamesTheQuestionOnlyIfItIsTooLong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -157,7 +157,7 @@ func TestShrinkTools(t *testing.T) {
 	}
 }
 
-// A request that exceeds the account's tokens per minute is not repeated unchanged. A smaller one is.
+// A request that exceeds the account's tokens per minute is not repeated unchanged, but replaced by a smaller one.
 func TestFit_tokensPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := answer{err: &ModelError{Kind: TooLarge, Status: 413, Limit: 1000, Err: errors.New("Limit 1000, Requested 5000")}}

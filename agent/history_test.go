@@ -214,8 +214,8 @@ func TestContinueATurn(t *testing.T) {
 	}
 }
 
-// The process may crash at any time. The next one runs each call that changes things at most once, and its history differs only
-// in unknown outcomes.
+// The process may crash at any time. The next process runs each call that changes things at most once, and its history
+// differs only in unknown outcomes.
 func TestContinueAfterACrashAtAnyTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -351,8 +351,8 @@ func (l later) Tools() []ToolDef {
 	return l.tools
 }
 
-// Right after a process has started, a call that an earlier process left open waits for its tool. If the tool stays
-// missing, the model is told so.
+// Right after a process has started, a call that an earlier process left open waits for its tool. If the tool stays missing,
+// the model reads that the tool is missing.
 func TestOpenCallsWaitForTheirTools(t *testing.T) {
 	for _, tt := range []struct {
 		comes, stopped time.Duration

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A tool that the operator approved in the configuration runs without a question. Its calls run in order, and the
-// journal records them as calls that change something.
+// A tool that the operator approved in the configuration runs without a question. Calls of an approved tool run in order, and
+// the journal records them as calls that change something.
 func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	tools := workshop()

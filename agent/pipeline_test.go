@@ -82,7 +82,7 @@ func TestPipelineEndsEarly(t *testing.T) {
 }
 
 // After a crash, the earlier nodes run again, because they change nothing, and the last node continues after the stored
-// calls. These calls stay in the history for any end of the turn.
+// calls. The stored calls stay in the history for any end of the turn.
 func TestPipelineContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -166,8 +166,8 @@ func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	return s.script.Stream(ctx, r, emit)
 }
 
-// Asks decides whether a person typed an address. It sees people's own text, not the text that a pipeline put in place of the
-// question, and it knows whether there is a summary.
+// Asks decides whether a person typed an address. Asks gets the text that people wrote, not the text that a pipeline put in
+// place of the question. Asks also gets whether there is a summary.
 func TestAsksSeesOnlyPeoplesText(t *testing.T) {
 	t.Parallel()
 	var heard []string

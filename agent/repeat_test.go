@@ -38,7 +38,7 @@ func TestRepeat_silentStream(t *testing.T) {
 	}
 }
 
-// F60: deltas without content and repeated states of a call count as silence. Content does not.
+// F60: deltas without content and repeated states of a call count as silence. Only content ends the silence.
 func TestSilence_emptyDeltasF60(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}, Tools: workshop()}
 	call := func(arguments string) Delta {

@@ -20,7 +20,7 @@ func newStream(t *testing.T, ctx context.Context, a answer) *Stream {
 	return ag.Stream(ctx, streamed)
 }
 
-// read ranges over a stream and returns the events that it saw. It breaks out after the given number of events.
+// read ranges over a stream and returns the events that it saw. read breaks out after the given number of events.
 func read(s *Stream, most int) (events string, err error) {
 	var seen []string
 	for e, failed := range s.Events() {

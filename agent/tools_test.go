@@ -51,7 +51,7 @@ func workshop() toolbox {
 	}
 }
 
-// called returns a model's answer with calls, each in the form "NAME ARGUMENTS". Their ids are a, b, and so on.
+// called returns a model's answer with calls, each in the form "NAME ARGUMENTS". The ids of the calls are a, b, and so on.
 func called(text string, calls ...string) answer {
 	a := answer{}
 	if text != "" {

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// narrow is a Model with a window that it enforces by its own count of tokens. Its summaries keep the lines that ask to
-// be remembered, up to their limit.
+// narrow is a Model with a window that it enforces by its own count of tokens. The summaries of narrow keep the lines that
+// ask to be remembered, up to the length limit.
 type narrow struct {
 	window, output int
 	factor         float64 // its token count divided by the estimate

@@ -2,6 +2,6 @@
 
 package chatcompletions_test
 
-// raced reports whether the race detector is on. If it is on, the longest tests are shortened. They run in full without
-// it.
+// raced reports whether the race detector is on. If it is on, the longest tests are shortened. Without the race detector,
+// these tests run in full.
 const raced = true

@@ -194,8 +194,8 @@ func TestStandinAcceptsImages(t *testing.T) {
 	})
 }
 
-// A file is sent as a file part. If the model refuses files, the request is repeated without it, and the model is told
-// so.
+// A file is sent as a file part. If the model refuses files, the request is repeated without the file, and a note tells the
+// model that a file is missing.
 func TestFiles(t *testing.T) {
 	question := func(text string) agent.Turn {
 		return agent.Turn{Stream: true, Messages: []agent.Message{{

@@ -22,7 +22,7 @@ import (
 
 const secret = "sk-very-secret-key-4711"
 
-// world is an agent and its provider, connected in memory. It lives in a synctest bubble.
+// world is an agent and its provider, connected in memory. A world must be used in one synctest bubble.
 type world struct {
 	t       *testing.T
 	agent   *agent.Agent

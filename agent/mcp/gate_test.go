@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// body returns a body from the given server. Its first bytes are available, and a function sends the rest.
+// body returns a body from the given server. The first bytes of the body are available, and a function sends the rest.
 func body(t *testing.T, i *intake, first int) (*gate, *io.PipeWriter) {
 	r, w := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())

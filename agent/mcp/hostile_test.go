@@ -54,8 +54,8 @@ func TestFirstOfTwoToolsWithTheSameName(t *testing.T) {
 	}
 }
 
-// A server may repeat the secrets that it was given. They are removed from its answers and from the reason why it is
-// unavailable.
+// A server may repeat the secrets that it was given. The secrets are removed from the server's answers and from the reason
+// why the server is unavailable.
 func TestErrorsHoldNoSecret(t *testing.T) {
 	const secret = "very-secret-key"
 	for _, config := range []Server{

@@ -24,7 +24,7 @@ import (
 	"telex/agent"
 )
 
-// playVar is the environment variable that makes this binary a server. Its value is the kind of server.
+// playVar is the environment variable that makes this binary a server. The value of the variable is the kind of server.
 const playVar = "TELEX_MCP_PLAYS"
 
 // play is a server on standard input and output.

@@ -43,7 +43,7 @@ func (m *memory) open(*server, func(error)) (link, error) {
 	return link{transport: here, end: func() { _ = live.Close() }, why: func() error { return nil }}, nil
 }
 
-// turn switches the server on or off. While it is off, it has no connections and refuses new ones.
+// turn switches the server on or off. While the server is off, it has no connections and refuses new ones.
 func (m *memory) turn(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,8 +139,8 @@ func TestCallWaitsForARestart(t *testing.T) {
 	})
 }
 
-// Await waits for the first attempt of every server, but no longer than until its context ends or a moment after the
-// start. So a server that hangs delays it only for a moment.
+// Await waits for the first attempt of every server, but no longer than until its context ends or a moment after the start.
+// So a server that hangs delays Await only for a moment.
 func TestAwait(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration // the first try

@@ -123,7 +123,7 @@ func TestHTTPRefused(t *testing.T) {
 	})
 }
 
-// The server forgets all sessions. It refuses the call, which is repeated in a new session.
+// The server forgets all sessions. The server refuses the call, which is repeated in a new session.
 func TestHTTPServerRestarts(t *testing.T) {
 	onSite(t, Server{}, plainSite, func(t *testing.T, c *Client, s *site, log *said) {
 		echo := find(t, c, "it_echo")
@@ -206,7 +206,7 @@ func TestHTTPStreamWithoutAHeader(t *testing.T) {
 	})
 }
 
-// legacyOnly is a server from before 2026-07-28. It sends its own messages in the response to a separate GET request.
+// legacyOnly is a server from before 2026-07-28. legacyOnly sends its own messages in the response to a separate GET request.
 func legacyOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -69,8 +69,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// The sender waits for an answer to each byte, so a byte that is held back would block the sender. This also holds
-// after a pause of the stream.
+// The sender waits for an answer to each byte, so a byte that is held back would block the sender. The reader also gets each
+// byte at once after a pause of the stream.
 func TestGatherDeliversEachByte(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)

@@ -15,7 +15,7 @@ import (
 	"telex/agent/sse"
 )
 
-// consume reads a stream and records the deltas. It stops at the first error.
+// consume reads a stream and records the deltas. consume stops at the first error.
 func consume(t *testing.T, in *sse.Events) (deltas []string, told int, c *consumer) {
 	t.Helper()
 	c = &consumer{model: "m"}

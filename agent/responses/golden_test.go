@@ -67,7 +67,7 @@ func replay(t *testing.T, stream []byte) string {
 	return b.String()
 }
 
-// TestGoldenStreams replays recorded streams of many servers. Their comments name the sources.
+// TestGoldenStreams replays recorded streams of many servers. Comments in the recorded streams name the sources.
 func TestGoldenStreams(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.sse")
