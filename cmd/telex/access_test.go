@@ -37,8 +37,8 @@ func TestAccess(t *testing.T) {
 		t.Run(c.access, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, telegram.Options{}, openai.Options{})
-			// In every case, the person who writes last has access. Their answer shows that all earlier messages were
-			// handled.
+			// In every case, the person who writes last has access. The answer to the last message shows that all earlier
+			// messages were handled.
 			access := "{default: deny, admins: [\"telegram:user:99\"]}"
 			if c.access != "{}" {
 				access = strings.TrimSuffix(c.access, "}") + ", default: deny}"

@@ -152,7 +152,8 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	}
 }
 
-// A reply that a killed process began counts as recovered in the next process. Its tokens are counted only once.
+// A reply that a killed process began counts as recovered in the next process. The tokens of the recovered reply are counted
+// only once.
 func TestRecoveredRepliesAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
@@ -212,7 +213,7 @@ func TestProbesOfADaemon(t *testing.T) {
 	}
 }
 
-// The page shows that an answer grows. It shows the text only if the configuration allows that.
+// The page shows that an answer grows. The page shows the text of the answer only if the configuration allows that.
 func TestStatusPageOfADaemon(t *testing.T) {
 	t.Parallel()
 	for _, showText := range []bool{false, true} {

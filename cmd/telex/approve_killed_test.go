@@ -76,8 +76,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// The daemon is killed right after an approval, while the tool runs. The tool is not run again, and the model is told
-// that the outcome is unknown.
+// The daemon is killed right after an approval, while the tool runs. The tool is not run again, and the model reads that the
+// outcome of the call is unknown.
 func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

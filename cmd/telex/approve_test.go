@@ -159,8 +159,8 @@ func transports() []transport {
 	}
 }
 
-// One answer consists of text, two parallel tools, text, a tool that a person approves with a button, and text. On
-// each platform, the answer is one message. It shows the tools while they run, and at the end only the text.
+// One answer consists of text, two parallel tools, text, a tool that a person approves with a button, and text. On each
+// platform, the answer is one message. The message shows the tools while they run, and at the end only the text.
 func TestToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	for _, tt := range transports() {

@@ -61,7 +61,7 @@ func (p *page) scheme(name string) {
 	}))
 }
 
-// shoot takes pictures of the page, light and dark, wide and on a phone. It fails if the page is wider than the window.
+// shoot takes pictures of the page, light and dark, wide and on a phone. shoot fails if the page is wider than the window.
 func (p *page) shoot(name string) {
 	p.t.Helper()
 	for width, size := range map[string]screen{"desktop": wide, "phone": smallScreen} {

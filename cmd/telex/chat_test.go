@@ -20,7 +20,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// feed runs telex with text on its standard input. It returns its output, its exit code and the number of its writes.
+// feed runs telex with text on its standard input. feed returns telex's output, its exit code and the number of its writes.
 func feed(t *testing.T, env []string, stdin string, args ...string) (stdout, stderr string, writes, code int) {
 	t.Helper()
 	self, err := os.Executable()

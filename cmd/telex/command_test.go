@@ -145,7 +145,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A command that only groups other commands does nothing. It prints its help to stderr, because the help is not a
+// A command that only groups other commands does nothing. Such a command prints its help to stderr, because the help is not a
 // result.
 func TestCommandsThatNeedAnother(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// closedPort is an address on loopback that refuses connections until open is called. Its socket is bound from the
-// beginning, so that no other process can take the port.
+// closedPort is an address on loopback that refuses connections until open is called. The socket of a closedPort is bound
+// from the beginning, so that no other process can take the port.
 type closedPort struct {
 	t       *testing.T
 	file    int

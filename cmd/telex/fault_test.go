@@ -134,8 +134,8 @@ func TestModelFaultsThatMend(t *testing.T) {
 	}
 }
 
-// D9: if a failure of the model lasts, the person sees one fixed line. It contains an id by which the log line can be
-// found.
+// D9: if a failure of the model lasts, the person sees one fixed line. The fixed line contains an id by which the log line
+// can be found.
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (

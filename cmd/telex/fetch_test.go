@@ -166,8 +166,8 @@ func (w *world) toldOf(question string) (told string) {
 	return told
 }
 
-// A fetch is refused or limited if the server redirects to an internal address, sends without end, or is very slow.
-// The model is told why.
+// A fetch is refused or limited if the server redirects to an internal address, sends without end, or is very slow. The model
+// reads why the fetch was refused or limited.
 func TestFetchHostile(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)

@@ -179,7 +179,7 @@ func (h *home) awaitModel(n int) {
 	}
 }
 
-// await waits until a condition is true. It checks after each event of the stand-in.
+// await waits until a condition is true. await checks after each event of the stand-in.
 func (h *home) await(what string, ok func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
@@ -265,7 +265,7 @@ func TestHouseAloneChangesNothing(t *testing.T) {
 	if state, _ := h.house.State("lock.front_door"); state.State != "locked" || h.house.Stats().ByMethod["lock.unlock"] != 0 {
 		t.Errorf("the door is %s", state.State)
 	}
-	// Each notification changes the entity notify.phone. Such a change must not start a turn, so all questions must
+	// Each notification changes the entity notify.phone. A change of this entity must not start a turn, so all questions must
 	// be about other events.
 	for i, entity := range []string{"binary_sensor.hall_motion", kitchen} {
 		h.open(entity, "on")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// hostileName makes the test binary a hostile server on its standard streams. It is followed by three arguments: the
+// hostileName makes the test binary a hostile server on its standard streams. hostileName is followed by three arguments: the
 // case, the file in which tool calls are recorded, and a word by which the test finds the server's processes.
 const hostileName = "hostile-server"
 
@@ -103,7 +103,7 @@ func (p *peer) plain(method string) {
 	}
 }
 
-// hostileServer is a server that misbehaves as how says. It records calls of its tools in the file effects.
+// hostileServer is a server that misbehaves as how says. hostileServer records calls of its tools in the file effects.
 type hostileServer struct {
 	how     misbehaviour
 	effects string

@@ -77,8 +77,8 @@ func (p paneOf) checkAnswered(title, answer string) {
 	}
 }
 
-// In TestSlacksPane, people open the assistant's pane, see the greeting with suggested questions, and press one of
-// them. The answer is a stream. It is complete even if the daemon is killed during the greeting or during the stream.
+// In TestSlacksPane, people open the assistant's pane, see the greeting with suggested questions, and press one of them. The
+// answer is a stream. The answer is complete even if the daemon is killed during the greeting or during the stream.
 func TestSlacksPane(t *testing.T) {
 	t.Parallel()
 	standin := func(name string, args ...string) *process {

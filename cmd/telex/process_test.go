@@ -19,12 +19,11 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// patience is the maximum time of every wait in these tests. It is far longer than any step takes, so only a failing
+// patience is the maximum time of every wait in these tests. patience is far longer than any step takes, so only a failing
 // test waits that long.
 const patience = 2 * time.Minute
 
-// poll waits until ok returns true. It is for conditions outside the test's process, which nothing reports to the
-// test.
+// poll waits until ok returns true. poll is for conditions outside the test's process, which nothing reports to the test.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // other processes have no virtual time

@@ -99,8 +99,8 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type them. So
-// each call waits for approval, and the asker denies it.
+// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type them. So each of
+// these calls waits for approval, and the asker denies the call.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

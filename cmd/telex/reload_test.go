@@ -197,7 +197,7 @@ func TestReloadRefused(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A reload in the middle of an answer does not affect the answer. It continues, and is finally shown once and without
+// A reload in the middle of an answer does not affect the answer. The answer continues, and is finally shown once and without
 // a cursor.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()

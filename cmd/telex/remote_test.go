@@ -114,7 +114,7 @@ func (r remote) replies(chat int64) []telegram.Message {
 	return list
 }
 
-// awaitReplies waits until the texts of the bot's messages in a chat satisfy ok. It checks after each event.
+// awaitReplies waits until the texts of the bot's messages in a chat satisfy ok. awaitReplies checks after each event.
 func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) (list []telegram.Message) {
 	r.t.Helper()
 	r.awaitEvent(what, func() bool {
@@ -128,7 +128,7 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 	return list
 }
 
-// awaitEvent waits until ok returns true. It checks after every event of the stand-in. On failure, it prints seen.
+// awaitEvent waits until ok returns true. awaitEvent checks after every event of the stand-in. On failure, it prints seen.
 func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -155,7 +155,7 @@ func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	}
 }
 
-// nextEvent reads up to the next event. It returns false at the end.
+// nextEvent reads up to the next event. nextEvent returns false at the end.
 func nextEvent(lines *bufio.Scanner) bool {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data:") {

@@ -36,7 +36,7 @@ type replica struct {
 	way     *way
 }
 
-// way is a proxy between a replica and the platform. It records the replica's calls.
+// way is a proxy between a replica and the platform. way records the replica's calls.
 type way struct {
 	mu    sync.Mutex
 	calls []shownCall

@@ -44,8 +44,8 @@ func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 	}
 }
 
-// When the daemon stops, an answer that is nearly complete is completed. A person who writes meanwhile is told so, or
-// the platform delivers the message again later. No message is lost.
+// When the daemon stops, an answer that is nearly complete is completed. A person who writes meanwhile gets a line that the
+// daemon stops, or the platform delivers the message again later. No message is lost.
 func TestSignalLetsAnAnswerEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -192,8 +192,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-// While the store hangs, the daemon does not report to the watchdog that it lives. When the store works again, it
-// does.
+// While the store hangs, the daemon sends no keep-alive to systemd's watchdog. When the store works again, the daemon sends
+// keep-alives again.
 func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

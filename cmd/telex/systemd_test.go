@@ -19,7 +19,7 @@ import (
 // bootTime is the maximum time that a machine may take to boot or to shut down.
 const bootTime = 2 * time.Minute
 
-// machine is a Debian system that systemd-nspawn boots with its own systemd. It uses the network of the machine that
+// machine is a Debian system that systemd-nspawn boots with its own systemd. machine uses the network of the machine that
 // runs the test.
 type machine struct {
 	t    *testing.T
@@ -283,8 +283,8 @@ func (m *machine) checkInstalled() {
 	}
 }
 
-// checkBareStart starts the service without a configuration, which must fail and say so. Then it starts the service
-// without a folder of secrets, which must succeed.
+// checkBareStart starts the service without a configuration, which must fail and say so. After that, checkBareStart starts
+// the service without a folder of secrets, which must succeed.
 func (m *machine) checkBareStart() {
 	m.t.Helper()
 	if out, err := m.output("systemctl", "start", "telex"); err == nil || !strings.Contains(out, "Assertion failed") {

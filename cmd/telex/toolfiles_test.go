@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// The files that a tool returns are sent unchanged after the answer, each as a separate message: first the picture,
-// then the file. The model is told about both.
+// The files that a tool returns are sent unchanged after the answer, each as a separate message: first the picture, then the
+// file. The model reads a note about the picture and the file.
 func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const answer = "Here is the plan, and who sits where."

@@ -43,9 +43,9 @@ func knock(t *testing.T, address, secret, body string) int {
 	return resp.StatusCode
 }
 
-// In TestTelegramWebhook, a daemon receives by a webhook. It answers messages that waited, that arrive, and that
-// arrived after a kill. Forged updates are refused, and repeated updates are answered once. When the daemon stops, it
-// deletes the webhook, and the next daemon can poll.
+// In TestTelegramWebhook, a daemon receives by a webhook. The daemon answers messages that waited, that arrive, and that
+// arrived after a kill. Forged updates are refused, and repeated updates are answered once. When the daemon stops, it deletes
+// the webhook, and the next daemon can poll.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{GrowingIDs: true, Limits: telegram.NoLimits()}, openai.Options{Rate: 2000})

@@ -110,7 +110,7 @@ func (p *phone) wantGood() {
 	}
 }
 
-// The bot answers a picture and a reply to its answer. It makes a tool call that is approved by a button, and
+// The bot answers a picture and a reply to its answer. The bot also makes a tool call that is approved by a button, and
 // completes an answer after a kill.
 func TestWhatsApp(t *testing.T) {
 	t.Parallel()

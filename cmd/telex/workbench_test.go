@@ -91,7 +91,7 @@ func (b *workbench) shut() (open func()) {
 	}
 }
 
-// admit waits while the door is shut. It returns false if the request ends before that.
+// admit waits while the door is shut. admit returns false if the request ends before that.
 func (b *workbench) admit(ctx context.Context) bool {
 	b.mu.Lock()
 	door := b.door

@@ -51,7 +51,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// freeAddress returns an address for a daemon. Its port is below those that the system gives to the other tests
+// freeAddress returns an address for a daemon. The port is below those that the system gives to the other tests
 // (https://docs.kernel.org/networking/ip-sysctl.html, ip_local_port_range), so that it is free again after a kill.
 func freeAddress(t *testing.T) string {
 	t.Helper()
@@ -151,7 +151,7 @@ func (w *world) texts(chat int64) []string {
 	return list
 }
 
-// await waits until ok returns true. It calls ok after each event on the platform.
+// await waits until ok returns true. await calls ok after each event on the platform.
 func (w *world) await(what string, ok func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -197,7 +197,7 @@ func (w *world) wantTexts(chat int64, want ...string) {
 	}
 }
 
-// checkSteps checks that a message was shown while it was written. It must have at least least versions, all but the
+// checkSteps checks that a message was shown while it was written. The message must have at least least versions, all but the
 // last with a cursor.
 func checkSteps(t *testing.T, m telegram.Message, least int) {
 	t.Helper()
@@ -211,8 +211,8 @@ func checkSteps(t *testing.T, m telegram.Message, least int) {
 	}
 }
 
-// checkStopped checks that a message shows the beginning of a plain-text answer without a cursor, and below it the
-// mark of a stopped answer. It returns the beginning.
+// checkStopped checks that a message shows the beginning of a plain-text answer without a cursor, and below it the mark of a
+// stopped answer. checkStopped returns this beginning.
 func checkStopped(t *testing.T, text, answer string) string {
 	t.Helper()
 	shown, marked := strings.CutSuffix(text, "\n\n(stopped)")
