@@ -120,7 +120,7 @@ func (s *scope) block(ops chat.Op, until time.Time) time.Time {
 	return until
 }
 
-// blockedUntil returns the end of the last block for a kind of call. The end may be in the past.
+// blockedUntil returns the end of the last block for a kind of call. blockedUntil may return a time in the past.
 func (s *scope) blockedUntil(op chat.Op) (until time.Time) {
 	for _, b := range s.blocks {
 		if b.ops&op != 0 {

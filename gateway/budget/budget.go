@@ -50,7 +50,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		t.grant(now)
 		return t
 	}
-	// None of the other waiting tickets can be granted yet, so the queue need not be searched.
+	// No other waiting ticket can be granted yet, so the queue need not be searched.
 	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
 	b.waiting = slices.Insert(b.waiting, i, t)
 	if d < untilEvent && (b.due.IsZero() || now.Add(d).Before(b.due)) {

@@ -7,11 +7,12 @@
 //
 // Each limit of a scope has a meter. A meter never allows more than Count calls in any Window, and a token bucket of
 // size Burst spreads the calls over time. A platform counts a call when the call arrives there. The Budget can't
-// observe the time of arrival, which is between the start and the end of the call. So
+// observe the time of arrival, which is between the start and the end of the call. So the Budget counts calls as
+// follows:
 //
-//   - a running call counts already, and
-//   - a call that ended counts from its latest possible arrival: its end minus three quarters of the
-//     shortest round trip; or its end, if there was no response.
+//   - A running call counts already.
+//   - A call that has ended counts from its latest possible arrival. If there was a response, this is the end of the
+//     call minus three quarters of the shortest round trip. If there was no response, it is the end of the call.
 //
 // Suppose one call ends at time e and the next call starts at time s. The first call arrived at the platform before e
 // minus the travel time of its response. The second call arrives after s plus its own travel time. The time between the
@@ -35,7 +36,8 @@
 //
 // If a 429 does not say which scope it concerns, the Budget blocks the chat. If the platform refuses calls in several
 // chats that have used less of their own limits than of the endpoint's limits, the Budget blocks the endpoint as well.
-// Further refusals of this kind slow down the endpoint's limits. Rate limits that the platform reports in its responses
-// tighten the limits at once, but never loosen them beyond the limits that the adapter declares. An adapter that relies
-// on the reported limits therefore declares the loosest limits that are possible.
+// While the endpoint's limits are slowed down, each further refusal in a chat that has hardly used its own limits slows
+// them down more. Rate limits that the platform reports in its responses tighten the limits at once, but never loosen
+// them beyond the limits that the adapter declares. An adapter that relies on the reported limits therefore declares
+// the loosest limits that are possible.
 package budget

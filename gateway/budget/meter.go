@@ -140,7 +140,7 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, m.pace, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
-		// If the timer was late, the next calls are not delayed as well.
+		// If the timer granted this call late, the next calls are not delayed as well.
 		m.nextPaced = latest(m.nextPaced, now.Add(-apart)).Add(apart)
 	}
 }
@@ -160,7 +160,7 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 }
 
 // assume counts calls that an earlier process may have made, since nothing is known about its calls. assume empties the
-// bucket. It fills a window that is not longer than shortWindow with calls that are as late as the bucket allows.
+// bucket. assume fills a window that is not longer than shortWindow with calls that are as late as the bucket allows.
 //
 // The earlier process used an equal bucket, so the calls of both processes together comply with one bucket. A window
 // may then contain up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow for

@@ -39,9 +39,10 @@ func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Durati
 	return calls, lapse
 }
 
-// reserveNext replaces the reservation of t's reply. It reserves those calls of the reply that this meter would
-// otherwise delay, if the reply makes its calls as fast as round trips and other limits allow. If this meter's limit is
-// no slower than that, reserveNext reserves nothing, since the reply's next call will be first in the queue anyway.
+// reserveNext replaces the reservation of t's reply. reserveNext reserves those calls of the reply that this meter
+// would otherwise delay, if the reply makes its calls as fast as round trips and other limits allow. If this meter's
+// limit is no slower than round trips and other limits, reserveNext reserves nothing, since the reply's next call will
+// be first in the queue anyway.
 func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	if t.call.Class != chat.ClassFinal {
 		return

@@ -7,8 +7,8 @@ const (
 	// trips of the first calls may all include the time to connect.
 	minSamples    = 32
 	minSampleTime = 3 * time.Second
-	// epoch is the length of the periods in which the shortest round trip is measured. The shortest round trip of the
-	// current and of the previous period counts.
+	// epoch is the length of the periods in which the shortest round trip is measured. lowerBound uses the shortest
+	// round trips of the current and of the previous epoch.
 	epoch = time.Minute
 )
 

@@ -116,8 +116,8 @@ func (b *Budget) Claims() (list []chat.Claim) {
 }
 
 // Retire gives up all shares. After Retire, the Budget grants no call that counts toward a limit of the endpoint.
-// Retire returns claims for the calls that the platform still counts. The Window of such a claim is the time until the
-// platform no longer counts its calls.
+// Retire returns claims for the calls that the platform still counts. The Window of a returned claim is the time until
+// the platform no longer counts the calls of this claim.
 func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -55,7 +55,8 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 	return t
 }
 
-// Ready returns a channel that is closed when the call may be made. The caller must then make the call at once.
+// Ready returns a channel that is closed when the call may be made. When the channel is closed, the caller must make
+// the call at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
 // Done records that the call has ended with a response. Block and UpdateLimits must be called first, so that no refused
@@ -99,7 +100,7 @@ func (t *Ticket) leave(end func(now time.Time)) {
 // wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now,
 // and untilEvent if the wait ends only with an event, such as the end of another call. If the message, thread and chat
 // have room, and only the endpoint has none, held contains the kinds of calls that the endpoint's limits block. The
-// kinds in held are blocked for all later tickets in the queue too.
+// kinds of calls in held are blocked for all later tickets in the queue too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -174,7 +175,7 @@ func (t *Ticket) answered(now time.Time) {
 	t.end(now.Add(-trips.lowerBound(now)), now)
 }
 
-// arrive ends a granted call that had no response. The call may have arrived at the platform only now.
+// arrive ends a granted call that had no response. A call without a response may have arrived at the platform only now.
 func (t *Ticket) arrive(now time.Time) { t.end(now, now) }
 
 // end ends a granted call. arrived is the latest possible time of its arrival at the platform.

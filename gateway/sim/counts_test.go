@@ -56,8 +56,8 @@ func situations() []string {
 }
 
 // rareSituations returns the situations that must occur in a full set of schedules, but may be missing in the small set
-// of CI. In the small set, each occurs only about ten times, and the exact number depends on the order in which
-// goroutines run.
+// of CI. In the small set, each rare situation occurs only about ten times, and the exact number depends on the order
+// in which goroutines run.
 func rareSituations() []string {
 	return []string{
 		"kill: " + beforeDeed, "kill: " + afterDeed,
@@ -83,9 +83,9 @@ const enough = 800
 // exception. An exception that no schedule needs could hide real faults.
 const all = 22_500
 
-// missing returns the situations that should have occurred and did not. If replicas is true, it also checks the
-// situations of replicas. missing returns nothing if fewer than enough schedules were played, or if a kind of platform
-// had no schedule.
+// missing returns the situations that should have occurred and did not. If replicas is true, missing also checks the
+// situations of schedules with replicas. missing returns nothing if fewer than enough schedules were played, or if a
+// kind of platform had no schedule.
 func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

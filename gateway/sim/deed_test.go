@@ -34,7 +34,7 @@ func (w *world) inTime(m *written, q *question) bool {
 }
 
 // cutShort reports whether somebody may have ended a turn before the time until, while the turn waited for an answer to
-// question q. After such an end, no process checks the question's time limit.
+// question q. After the end of its turn, no process checks the time limit of question q.
 func (w *world) cutShort(q *question, until time.Time) bool {
 	if w.editedBefore(q, until) {
 		return true
@@ -162,8 +162,8 @@ func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	})
 }
 
-// judgeAnswers checks that each tool call in a history is followed by exactly one result, and that the result says
-// truly what the call did.
+// judgeAnswers checks that exactly one result follows each tool call in a history, and that the result says correctly
+// what the call did.
 func (w *world) judgeAnswers(history []agent.Message, what string) {
 	for i := 0; i < len(history); i++ {
 		m := history[i]
@@ -181,7 +181,7 @@ func (w *world) judgeAnswers(history []agent.Message, what string) {
 	}
 }
 
-// judgeToldResult checks that the result of a tool call in the history says truly what the call did.
+// judgeToldResult checks that the result of a tool call in the history says correctly what the call did.
 func (w *world) judgeToldResult(key, text, what string) {
 	d := w.deeds[key]
 	if d == nil {

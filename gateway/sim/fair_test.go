@@ -100,9 +100,9 @@ func TestFairWordsOfALongerPreview(t *testing.T) {
 	}
 }
 
-// When a process becomes the receiver, the platform delivers some messages again that the gateway ignored before. If
-// such a message arrives after the first piece of a message that a client split, the gateway takes it for the next
-// piece.
+// When a process becomes the receiver, the platform delivers some messages again that the gateway ignored before. If an
+// ignored message arrives again after the first piece of a message that a client split, the gateway takes it for the
+// next piece.
 func TestFairIgnoredUntilAPieceCame(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk("a0w0x a0w1x"))

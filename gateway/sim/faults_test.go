@@ -83,8 +83,8 @@ func (s *schedule) drawEdits(t *rapid.T) {
 	}
 }
 
-// drawTrouble chooses the faults, kills and outages at random. Each of these three groups is left out of half of the
-// schedules, so that each group also occurs alone.
+// drawTrouble chooses the faults, kills and outages at random. Faults, kills and outages are each left out of half of
+// the schedules, so that each of them also occurs alone.
 func (s *schedule) drawTrouble(t *rapid.T) {
 	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // one bit for each group: faults, kills, outages
 	if sorts&1 != 0 {

@@ -182,7 +182,8 @@ func (w *world) overtaken(above, below *turnLog) bool {
 }
 
 // tries returns the calls of a reply, and the typing indicators in its chat, with which the reply may have tested
-// whether the platform responds. The gateway makes this test before the last permitted create call for a message.
+// whether the platform responds. The gateway sends a typing indicator as a test before the last permitted create call
+// for a message.
 func (w *world) tries(t *turnLog) []*call {
 	if len(t.calls) == 0 {
 		return nil
@@ -264,8 +265,8 @@ func (w *world) refusesAll(m *message) bool {
 	return times > 1 && w.refusesFinal(m)
 }
 
-// stuckAbove reports whether a message of m's reply could not be edited any more. The gateway sends such a message
-// again, and all later messages of the reply too.
+// stuckAbove reports whether a message of m's reply could not be edited any more. If a message can't be edited any
+// more, the gateway sends it again, and all later messages of the reply too.
 func (w *world) stuckAbove(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }

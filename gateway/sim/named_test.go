@@ -13,8 +13,8 @@ import (
 	"telex/internal/chat"
 )
 
-// story returns a schedule without random events. In it, one person asks one question in a private chat, and the model
-// answers with one word per 100 ms.
+// story returns a schedule without random events. In a story, one person asks one question in a private chat, and the
+// model answers with one word per 100 ms.
 func story(kindName string, answers ...answer) schedule {
 	all := kinds()
 	s := schedule{

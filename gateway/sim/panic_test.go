@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// panicHandler reads the gateway's log and reports each panic as a violation. Without it, panics could stay unnoticed,
-// because the gateway recovers from them.
+// panicHandler reads the gateway's log and reports each panic as a violation. Without panicHandler, panics could stay
+// unnoticed, because the gateway recovers from them.
 type panicHandler struct{ w *world }
 
 func (panicHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

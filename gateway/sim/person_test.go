@@ -50,15 +50,15 @@ func (m *message) is(ref chat.MessageRef) bool {
 	return m.id == ref.ID && m.chat == ref.Target.Chat && m.stands()
 }
 
-// person is the simulated person who sees all chats. The type contains every message in these chats.
+// person is the simulated person who sees all chats. The type person contains every message in the chats.
 type person struct {
 	messages []*message
 	drafts   map[chat.Target]version
 	ids      map[chat.Target]int64 // the ids of the drafts
 }
 
-// button returns the id and the turn of the visible draft whose button stops the turn. The id is 0 if there is no such
-// draft.
+// button returns the id and the turn of the visible draft whose button stops the turn. The id is 0 if no visible draft
+// has such a button.
 func (p *person) button(to chat.Target) (id int64, turn string) {
 	d, shown := p.drafts[to]
 	if !shown || len(d.Actions) == 0 || time.Since(d.at) > draftLife {

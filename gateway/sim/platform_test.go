@@ -150,8 +150,8 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 // mostCalls is a number of calls that a correct gateway never reaches in a schedule.
 const mostCalls = 5000
 
-// stormy reports whether the gateway has made so many calls that it probably makes them in an endless loop. Further
-// calls are then not served, so that the schedule ends.
+// stormy reports whether the gateway has made so many calls that it probably makes them in an endless loop. After
+// mostCalls calls, no further call is served, so that the schedule ends.
 func (w *world) stormy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 // At its end, the simulation stops all processes. When the receiving process stops, the platform delivers the last
 // updates again to the next receiver. The bot may now have to answer a message that it ignored before. No turn may
-// begin from this message, because the simulation would not wait for its end.
+// begin from a message that is delivered again, because the simulation would not wait for its end.
 func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
@@ -136,8 +136,8 @@ func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 }
 
 // D10: an edit of a dead replica may still take effect, so the next owner of the chat plans to repeat its own edit to
-// the final text. When this owner stops, it leaves the repetition to the process after it. A message that arrives while
-// the owner stops must not make it repeat the edit too soon.
+// the final text. When the next owner stops, it leaves the repetition of its edit to the process after it. A message
+// that arrives while the owner stops must not make it repeat the edit too soon.
 func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
 	t.Parallel()
 	asks := calling("a1w0x", "a1w1x", change)

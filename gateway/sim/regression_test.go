@@ -177,8 +177,8 @@ func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	}
 }
 
-// D1: the platform refused the text of a message. The next process must not send this text again. If it split the text
-// into shorter messages, they would repeat words that later messages show.
+// D1: the platform refused the text of a message. The next process must not send this text again. If the next process
+// split the text into shorter messages, these would repeat words that later messages show.
 func TestRegressionRefusedTextIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))
@@ -201,7 +201,7 @@ func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 }
 
 // D1: a process stops gracefully and leaves two create calls of unknown outcome. The next process runs the turn again,
-// and the model gives another answer. People must see this answer.
+// and the model gives another answer. In the end, people must see the second answer.
 func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk(numbered(20)))

@@ -87,8 +87,8 @@ func (s *schedule) receivesBeside() bool { return s.replicas > 0 && !s.kind.caps
 // one has not accepted the update.
 const hookRetry = 2 * time.Second
 
-// runBeside implements Run if all replicas receive messages. The platform offers each update to one replica. If this
-// replica does not accept the update, the platform offers it to another one.
+// runBeside implements Run if all replicas receive messages. The platform offers each update to one replica. If the
+// first replica does not accept an update, the platform offers the update to another one.
 func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	w, l := a.l.w, a.l
 	for i := 0; ctx.Err() == nil; {
@@ -245,8 +245,8 @@ func (k *keeper) reach(ctx context.Context) error {
 	return errAway
 }
 
-// agree makes a write by which replicas coordinate. The schedule can lose the response to such a write, because the
-// gateway can repeat all of them.
+// agree makes a write by which replicas coordinate. The schedule can lose the response to a write by which replicas
+// coordinate, because the gateway can repeat all these writes.
 func (k *keeper) agree(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
 	lost := false

@@ -21,7 +21,7 @@ var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	return lines
 })
 
-// judgeToldOf checks that the lines below an interrupted answer say truly what its tool calls did.
+// judgeToldOf checks that the lines below an interrupted answer say correctly what its tool calls did.
 func (w *world) judgeToldOf(t *turnLog) {
 	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.fault == badContent && !c.m.Preview }) {
 		w.except(refusedContent) // the beginning of a line may be missing, so that it looks like another line
