@@ -41,9 +41,9 @@ type server struct {
 	times     []float64 // times to the first token, in ms
 }
 
-// runAPI measures telex's API server. For comparison, it also measures the copier, which forwards the same streams
-// unchanged, and the model itself. All three run at the same time, so that other programs on the machine slow them
-// equally.
+// runAPI measures telex's API server. For comparison, runAPI also measures the copier, which forwards the same streams
+// unchanged, and the model itself. telex's server, the copier and the model run at the same time, so that other
+// programs on the machine slow all of them equally.
 func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err error) {
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, api: true})
 	if err != nil {

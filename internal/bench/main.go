@@ -1,7 +1,7 @@
 // Command bench measures telex as people would experience it. bench runs the built binary of telex as a process. The
 // process uses HTTP on loopback to call strict imitations of Telegram and of a model provider. The imitations enforce
 // the published limits and record what every person saw and when. bench prints each scenario's figures with their
-// limits. For comparison, it prints the figures of a simple bot (naive). docs/performance.md explains the figures.
+// limits. For comparison, bench prints the figures of a simple bot (naive). docs/performance.md explains the figures.
 // bench needs Linux, because it reads memory and CPU time from /proc.
 package main
 

@@ -130,7 +130,8 @@ func scenarios() []scenario {
 		{
 			name: "api-crowd", title: "50 chats at once, 400 tokens each, beside a stream of 10,000 tokens from the API server",
 			loads: []load{{50, 400}}, api: apiLoad{streams: 1, tokens: 10_000, rate: 1000},
-			// The first two limits are the same as in the scenario with 50 chats and without the stream.
+			// The limits on staleness and on finals are the same as in the scenario with 50 chats and
+			// without the API stream.
 			bars: []bar{{stalenessMean, 1.0}, {finalP95, 1.8}, {shownTwice, 0}},
 		},
 		{

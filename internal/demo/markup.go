@@ -63,7 +63,7 @@ func slackMarkdown() dialect {
 	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
 }
 
-// slackLink matches a link in mrkdwn. The page shows the link's address instead of its label.
+// slackLink matches a link in mrkdwn. The demo's page shows the address of such a link and not the label.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
 // inlineFence matches three backticks that are followed by text in the same line. For the platforms, they begin a code
@@ -83,7 +83,7 @@ func withFences(s string) string {
 }
 
 // newMarkdown returns a Markdown parser with the given marks. The parser keeps each line break. Without the argument
-// heading, it recognizes no headings.
+// heading, newMarkdown recognizes no headings.
 func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) goldmark.Markdown {
 	blocks := []util.PrioritizedValue{
 		util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),

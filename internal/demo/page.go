@@ -84,8 +84,8 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// onlyLocal refuses requests with a foreign host name. A page of another site could otherwise send requests to this
-// server by DNS rebinding.
+// onlyLocal refuses requests with a foreign host name. Without this check, a page of another site could send requests
+// to this server by DNS rebinding.
 func (p *page) onlyLocal(next http.Handler) http.Handler {
 	host, _, err := net.SplitHostPort(p.o.Listen)
 	own := err == nil && host != ""
@@ -212,7 +212,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act handles an HTML form by calling do. If the browser runs no script, it then loads the page again.
+// act handles an HTML form by calling do. A browser without JavaScript loads the page again afterwards.
 func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAsk)

@@ -120,7 +120,7 @@ func (c *column) troubled() disturbance {
 	return c.troubles
 }
 
-// faulty contains the methods that control the faults of a stand-in. All stand-ins of platforms implement it.
+// faulty contains the methods that control the faults of a stand-in. All stand-ins of platforms implement faulty.
 type faulty[C any] interface {
 	ClearFaults()
 	Fault(f fault.Fault[C]) int

@@ -4,7 +4,7 @@
 // daemons that recover from a kill. After the next start, people must see every answer complete, once, in order and
 // without a cursor. docs/killtest.md explains the table that killtest prints.
 //
-// "killtest cluster" does the same with several daemons on one PostgreSQL database. docs/scale.md explains its
+// "killtest cluster" runs several daemons on one PostgreSQL database and also kills them. docs/scale.md explains its
 // figures.
 package main
 

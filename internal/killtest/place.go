@@ -163,7 +163,7 @@ func (p slackPlace) posts() (list []post) {
 
 // places returns n chats. Ten of each 15 chats are on Telegram (some of them groups), four are on Discord, and only one
 // is on Slack, because all chats of a Slack workspace share one limit on edits. If c.only names a platform, all chats
-// are there.
+// are on this platform.
 func (c *cluster) places(n int) (list []place) {
 	for i := 0; len(list) < n; i++ {
 		if p := c.place(i, int64(firstChat+len(list))); c.only == "" || p.name() == c.only {

@@ -232,7 +232,7 @@ func (t *trial) verdict(c int64) verdict {
 	return judge(want, t.shown(c))
 }
 
-// seeded returns the random generator of one trial. For the same arguments, it always generates the same numbers.
+// seeded returns the random generator of one trial. For the same arguments, seeded always generates the same numbers.
 func seeded(seed uint64, kind string, number int) *rand.Rand {
 	mix := uint64(number)
 	for _, r := range kind {

@@ -33,7 +33,7 @@ func newWorld(ctx context.Context) (*world, error) {
 const underWay = 50 * time.Millisecond
 
 // settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon must not start before:
-// telex can't prevent that an old call takes effect late, so such a case would be no mistake of telex.
+// telex can't prevent that an old call takes effect late, so the test must not count the effect as a mistake of telex.
 func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err

@@ -67,8 +67,8 @@ type based struct {
 }
 
 // separate requests the line breaks between a block and the block above: a blank line if the source has one,
-// otherwise none. Unlike CommonMark, separate decides for each list item instead of for the whole list. A blank line
-// that arrives later in a list therefore does not change the items above it.
+// otherwise none. Unlike CommonMark, separate decides for each list item and not for the whole list. A blank line that
+// arrives later in a list therefore does not change the items above it.
 func (f *flattener) separate(n ast.Node, above bool) {
 	if !above {
 		return

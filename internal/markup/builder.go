@@ -124,7 +124,7 @@ func (b *builder) close(i int) {
 }
 
 // write appends visible text. pos is the text's offset in the source. A negative pos means that the source does not
-// contain the text. write drops control characters. If the platform has no tabs, it replaces tabs by spaces.
+// contain the text. write drops control characters. If the platform has no tabs, write replaces tabs by spaces.
 func (b *builder) write(s []byte, pos int) {
 	if len(s) == 0 {
 		return
@@ -163,8 +163,8 @@ func (b *builder) write(s []byte, pos int) {
 	}
 }
 
-// anchor records that the next size bytes of text are at offset pos of the source. A negative pos means that the source
-// does not contain these bytes; anchor then records nothing.
+// anchor records that the next size bytes of text are at offset pos of the source. If pos is negative, the source does
+// not contain these bytes, and anchor does nothing.
 func (b *builder) anchor(pos, size int) {
 	if pos >= 0 {
 		b.anchorAt(len(b.text), pos, size)

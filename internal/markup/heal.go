@@ -37,8 +37,8 @@ func settled(src string) int {
 }
 
 // heal splits an unfinished document into its finished blocks (head) and its last block (tail), and closes the open
-// constructs of the last block. To do so, it parses only the last block again. shown is the number of source bytes that
-// head and tail show.
+// constructs of the last block. To do so, heal parses only the last block again. shown is the number of source bytes
+// that head and tail show.
 func heal(p parser.Parser, doc document, extras Extras) (head document, tail based, shown int) {
 	if len(doc.blocks) == 0 {
 		return doc, based{base: len(doc.src)}, len(doc.src)

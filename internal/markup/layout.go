@@ -24,8 +24,9 @@ type Span struct {
 // Mark is the place in the source at which a part begins. Offset is the source offset of the top-level block that
 // contains the place. Line and Col are the position of the place in the laid-out text of the block: everything before
 // it belongs to earlier parts. Shown is the source offset up to which earlier parts show the text. If later text
-// changes the layout of the block, Line and Col are wrong, and Shown determines the place; so nothing is shown twice or
-// left out. The zero Mark is the beginning of the source. Appending to the source does not change a Mark.
+// changes the layout of the block, Line and Col become wrong. In this case, Shown determines the place, so that no text
+// is shown twice or left out. The zero Mark is the beginning of the source. Appending to the source does not change a
+// Mark.
 type Mark struct{ Offset, Line, Col, Shown int }
 
 // Before reports whether a is earlier in the source than b.

@@ -104,7 +104,7 @@ func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	return d
 }
 
-// references returns the link definitions in a text. To save time, it parses only texts that contain "]:".
+// references returns the link definitions in a text. To save time, references parses only texts that contain "]:".
 func references(src string) []parser.Reference {
 	for rest := src; ; {
 		i := strings.Index(rest, "]:")

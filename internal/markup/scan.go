@@ -63,7 +63,7 @@ func (sc *scanner) scan() int {
 }
 
 // step handles the character at i. step returns the index of the next character. If cut is not negative, the content
-// must be cut there.
+// must be cut at the offset cut.
 func (sc *scanner) step(i int) (next, cut int) {
 	c := sc.s[i]
 	if sc.formulas && (c == '$' || c == '\\') {
@@ -99,7 +99,7 @@ func (sc *scanner) step(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// push pushes an opener onto the stack. If the stack is full, it drops the oldest one.
+// push pushes an opener onto the stack. If the stack is full, push drops the oldest one.
 func (sc *scanner) push(o opener) {
 	if len(sc.stack) == maxOpeners {
 		sc.stack = slices.Delete(sc.stack, 0, 1)

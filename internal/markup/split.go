@@ -168,7 +168,7 @@ func (c *cutter) shownBefore(pos int) int {
 }
 
 // find returns the position of a mark in the text. find uses the mark's line and column. If later text has changed the
-// layout, it uses Mark.Shown instead.
+// layout, find uses Mark.Shown instead.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)
 	if m.Shown <= 0 {

@@ -50,7 +50,7 @@ func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World
 	return w, nil
 }
 
-// Serve serves one more stand-in until the world is closed.
+// Serve serves a further stand-in until the world is closed.
 func (w *World) Serve(ctx context.Context, s StandIn) (url string, err error) {
 	return w.serve(ctx, s.Serve, s.Close)
 }
@@ -97,8 +97,8 @@ log: {format: json}
 // ip_local_port_range.
 const firstPort, lastPort = 20000, 32767
 
-// FreeAddress returns an address on which no program listens. The tests need it for a daemon, whose address must be
-// known before it starts, and must stay the same after a restart.
+// FreeAddress returns an address on which no program listens. Tests use the address for a daemon, because a daemon's
+// address must be known before the start and stay the same after a restart.
 func FreeAddress(ctx context.Context) (string, error) {
 	var err error
 	for range 20 {

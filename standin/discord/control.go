@@ -75,7 +75,7 @@ func (s *Server) content(query url.Values) (contentType string, data []byte, err
 	return cmp.Or(f.ContentType, "application/octet-stream"), f.Content, nil
 }
 
-// info returns what a program must know to use the stand-in, such as ids and the time.
+// info returns the data that a program needs to use the stand-in, such as ids and the time.
 func (s *Server) info() map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,14 +10,15 @@ import (
 const (
 	// GatewayReconnect asks all clients to reconnect and to resume their sessions (opcode 7).
 	GatewayReconnect = "reconnect"
-	// GatewayInvalidate tells all clients that their session is invalid (opcode 9). The session ends unless Resumable
-	// is set.
+	// GatewayInvalidate tells all clients that their session is invalid (opcode 9). If Resumable is not set,
+	// GatewayInvalidate also ends the session.
 	GatewayInvalidate = "invalidate"
 	// GatewayDrop closes all connections without a close frame. Clients can resume their sessions.
 	GatewayDrop = "drop"
 	// GatewayClose closes all connections with the close code in Code.
 	GatewayClose = "close"
-	// GatewayZombie keeps all connections open, but sends nothing more, not even ACKs.
+	// GatewayZombie keeps all connections open, but the gateway then sends nothing over them, not even
+	// acknowledgements of heartbeats.
 	GatewayZombie = "zombie"
 	// GatewayForget ends all sessions that have no connection. The gateway then refuses to resume them.
 	GatewayForget = "forget"

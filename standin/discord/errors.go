@@ -104,7 +104,7 @@ func badField(code, message string, path ...string) *apiError {
 	return formErrors{{path: path, code: code, message: message}}.err()
 }
 
-// tree nests the errors by field and index, each list under "_errors", as the platform does. Source:
+// tree nests the errors by field and index, with each list of errors under the key "_errors", as Discord does. Source:
 // https://docs.discord.com/developers/reference#error-messages
 func (f formErrors) tree() map[string]any {
 	type leaf struct {

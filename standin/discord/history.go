@@ -56,7 +56,7 @@ type Version struct {
 	Embeds      json.RawMessage `json:"embeds,omitempty"`
 	Components  json.RawMessage `json:"components,omitempty"`
 	Attachments []Attachment    `json:"attachments,omitempty"`
-	// Flags are the platform's flags; 128 means that the answer is still loading.
+	// Flags are Discord's message flags; 128 means that the answer is still loading.
 	Flags int `json:"flags,omitempty"`
 	// Buttons are the buttons that people can press.
 	Buttons []Button `json:"buttons,omitempty"`

@@ -61,8 +61,8 @@ type newFile struct {
 	description string
 }
 
-// readPayload decodes and validates the fields of a message. Like the platform, it ignores flags outside allowedFlags.
-// v2 means that the edited message has components of the second version.
+// readPayload decodes and validates the fields of a message. Like Discord, readPayload ignores flags outside
+// allowedFlags. v2 means that the edited message has components of the second version.
 func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowedFlags int) payload {
 	p := payload{form: f, hasContent: f.isSet("content"), hasComponents: f.isSet("components"), hasEmbeds: f.isSet("embeds"), hasFlags: f.isSet("flags")}
 	p.flags = f.integer("flags") & allowedFlags
@@ -122,7 +122,8 @@ func (p *payload) readFiles(files map[int]rig.Upload) {
 	}
 }
 
-// cleanText returns the text as the platform stores it: trimmed, and without control characters or invalid UTF-8.
+// cleanText returns a text in the form in which Discord stores it: trimmed, and without control characters and invalid
+// UTF-8.
 func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r == '\r' || (r < ' ' && r != '\n' && r != '\t') {

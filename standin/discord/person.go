@@ -18,7 +18,7 @@ type Incoming struct {
 	Guild   string `json:"guild"` // "" means DefaultGuild
 	// User is the writer's id; "" means DefaultPerson.
 	User string `json:"user"`
-	// Username and Name change the writer's names, unless they are "".
+	// If Username or Name is not "", it replaces the writer's name.
 	Username string `json:"username"`
 	Name     string `json:"name"`
 	// IsBot means that the writer is a bot, but not the tested one.

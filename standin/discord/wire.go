@@ -198,9 +198,9 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	return w
 }
 
-// gatewayMessage returns a message in the form in which the gateway sends it. If content is false, it leaves out the
-// text that a bot may not read without the message content intent, also the text of the message to which this one
-// replies.
+// gatewayMessage returns a message in the form in which the gateway sends it. If content is false, gatewayMessage
+// leaves out the text that a bot may not read without the message content intent. This also applies to the text of the
+// message to which m replies.
 func (s *Server) gatewayMessage(c *channel, m *Message, content bool) *wireMessage {
 	w := s.wire(c, m)
 	w.GuildID, w.ChannelType = m.Guild, &c.info.Type

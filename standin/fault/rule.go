@@ -16,8 +16,8 @@ const (
 	Status = "status"
 	// Error answers the call with an error of the platform's API. With AfterEffect, the call takes effect first.
 	Error = "error"
-	// RateLimit answers the call with 429 and RetryAfter. Until that time is over, the stand-in refuses further
-	// calls in the scope of the call.
+	// RateLimit answers the call with 429 and RetryAfter. Until the time RetryAfter is over, the stand-in refuses
+	// further calls in the scope of the call.
 	RateLimit = "rate_limit"
 	// CutBefore drops the connection before the call takes effect, so the call has no effect.
 	CutBefore = "cut_before"
@@ -55,14 +55,14 @@ func Everywhere(more ...string) []string {
 type Fault[C any] struct {
 	// Method selects calls by the method's name. Several names are separated by "|". "" selects all calls.
 	Method string `json:"method"`
-	// Channel selects calls by their chat. Chat does the same on platforms whose chats have numbers. The zero value selects
-	// all calls.
+	// Channel selects calls by their chat. Chat selects calls by their chat on platforms whose chats have numbers. The zero
+	// value selects all calls.
 	Channel string `json:"channel"`
 	Chat    int64  `json:"chat"`
 	// Contains selects calls whose text contains this string.
 	Contains string `json:"contains"`
-	// With Nth, the rule hits only the n-th selected call, counted from 1. With Every, it hits each n-th selected
-	// call.
+	// With Nth, the rule hits only the n-th selected call, counted from 1. With Every, the rule hits each n-th
+	// selected call.
 	Nth   int `json:"nth"`
 	Every int `json:"every"`
 	// Times is how often the rule hits; 0: without limit.

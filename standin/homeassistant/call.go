@@ -51,7 +51,7 @@ type refusal struct {
 	// key is the key by which Home Assistant translates the error message, or "".
 	key string
 	// status is the HTTP status of a REST response. With whole, the body of the response is {"message": text}.
-	// Without whole, it is the status text.
+	// Without whole, the body is the text of the HTTP status.
 	status int
 	whole  bool
 }

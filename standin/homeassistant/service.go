@@ -47,9 +47,9 @@ func targetFields() []string {
 // homeassistant/helpers/config_validation.py.
 const needsTarget = "must contain at least one of entity_id, device_id, area_id, floor_id, label_id."
 
-// callService runs a service. In the same order as Home Assistant, it checks whether the service exists, whether the
-// call requests a response that the service can give, and whether the arguments are valid. target may be nil. The
-// caller holds s.mu. Source: homeassistant/core.py, ServiceRegistry.async_call.
+// callService runs a service. In the same order as Home Assistant, callService checks whether the service exists,
+// whether the call requests a response that the service can give, and whether the arguments are valid. target may be
+// nil. The caller holds s.mu. Source: homeassistant/core.py, ServiceRegistry.async_call.
 func (s *Server) callService(a *action, target map[string]any, wantsResponse bool, call *Call) any {
 	sv, ok := s.services[a.method()]
 	if !ok {
@@ -74,7 +74,7 @@ func (s *Server) callService(a *action, target map[string]any, wantsResponse boo
 }
 
 // checkResponse refuses a call that requests a response from a service without one. checkResponse also refuses a call
-// that requests no response if the service requires this.
+// that requests no response, if the service can be called only with a response.
 func (s *Server) checkResponse(sv service, a *action, wanted bool, via string) {
 	key, socket, rest := "", "", ""
 	switch {

@@ -97,7 +97,7 @@ func (h *Host) Enter() (cut <-chan struct{}, down bool) {
 // Leave ends a request.
 func (h *Host) Leave() { h.inflight.Done() }
 
-// Go runs work that does not belong to a request and for which Close waits. After End or Close, it does nothing.
+// Go runs work that does not belong to a request and for which Close waits. After End or Close, Go does nothing.
 func (h *Host) Go(work func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -38,7 +38,7 @@ func Serve(t TB, s Server) *Listener {
 	return l
 }
 
-// Transport returns a transport that dials the listener for every address. At the end of the test, it closes the
+// Transport returns a transport that dials the listener for every address. At the end of the test, Transport closes the
 // transport's idle connections.
 func (l *Listener) Transport(t TB) *http.Transport {
 	t.Helper()

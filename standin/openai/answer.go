@@ -149,7 +149,7 @@ func essay(question string) string {
 	return strings.TrimSpace(text)
 }
 
-// clip shortens a line to n characters. If it cuts the line, it adds an ellipsis.
+// clip shortens a line to n characters. If it cuts the line, clip adds an ellipsis.
 func clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -168,7 +168,7 @@ func escape(line string) string {
 	})
 }
 
-// hashOf returns a hash of a text that is the same in every process.
+// hashOf returns a hash of a text. The hash of a text is the same in every process.
 func hashOf(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s)) // never fails, as hash.Hash guarantees

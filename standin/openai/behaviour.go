@@ -87,7 +87,7 @@ func (b *behaviour) apply(settings []setting) error {
 // settings returns all settings by key. Each function parses a value and stores it in b.
 func (b *behaviour) settings() map[string]func(value string) error {
 	list := map[string]func(string) error{
-		// When things happen, and for which requests.
+		// These settings select requests, or determine times.
 		"on":               oneOf(&b.on, "stream", "plain", "chat", "audio"),
 		"skip":             count(&b.skip),
 		"times":            count(&b.take),
@@ -102,7 +102,7 @@ func (b *behaviour) settings() map[string]func(value string) error {
 		"comment_interval": duration(&b.commentInterval),
 		"chunk":            count(&b.chunk),
 
-		// The content of the answer.
+		// These settings determine the content of the answer.
 		"say":          optional(&b.say),
 		"empty":        func(value string) error { b.say = new(string); return noValue(value) },
 		"think":        text(&b.think),
@@ -119,7 +119,7 @@ func (b *behaviour) settings() map[string]func(value string) error {
 		"noise":        count(&b.noise),
 		"pad":          count(&b.pad),
 
-		// An error instead of an answer.
+		// These settings make the server send an error in place of an answer.
 		"status":         b.setStatus,
 		"code":           text(&b.code),
 		"message":        text(&b.message),
@@ -130,7 +130,7 @@ func (b *behaviour) settings() map[string]func(value string) error {
 		"refuse":         func(value string) error { b.refuse = strings.Split(value, ","); return nil },
 		"require":        b.setRequired,
 
-		// The encoding of the answer.
+		// These settings change the encoding of the answer.
 		"fail_as":         oneOf(&b.failAs, "openai", "vllm", "openrouter", "event", "nested"),
 		"as":              oneOf(&b.as, "sse", "json", "html"),
 		"content_type":    line(&b.contentType),

@@ -211,8 +211,8 @@ func (x *exchange) write(body func()) error {
 	return nil
 }
 
-// start waits for the delay before the status line. Depending on the settings, it then drops the connection or sends an
-// error.
+// start waits for the delay before the status line. Depending on the settings, start then drops the connection or sends
+// an error.
 func (x *exchange) start() {
 	x.pause(x.b.delay)
 	if x.b.end.how != "" && x.b.end.after == beforeAll {

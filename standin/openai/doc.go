@@ -121,7 +121,7 @@
 //
 // These settings end the answer early. WHERE is a number of tokens, start (before the status line; only for cut and
 // hang), text (after the last token), finish (after finish_reason) or usage (before [DONE]). If the answer has fewer
-// tokens than the number, it ends at text. If there are several such settings, the last one takes effect:
+// tokens than the number WHERE, the answer ends at text. If there are several such settings, the last one takes effect:
 //
 //	cut=WHERE           the connection breaks
 //	eof=WHERE           the stream ends cleanly, but too early
@@ -138,8 +138,8 @@
 // usage is after that event. By default, fail sends a response.failed. finish=length and finish=content_filter make the
 // answer incomplete, and finish=error makes it a failed answer. If the request asks for a summary of the reasoning, the
 // server sends one. With think_as=reasoning or think_as=both, the server sends the reasoning as reasoning_text. In all
-// other cases, it only counts the tokens of the reasoning. calls_as has no effect. noise sends events of unknown types.
-// as=sse and as=json work as in Chat Completions.
+// other cases, the server only counts the tokens of the reasoning. calls_as has no effect. noise sends events of
+// unknown types. as=sse and as=json work as in Chat Completions.
 //
 // These settings change the wire format:
 //

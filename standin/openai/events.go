@@ -324,8 +324,8 @@ func (o *output) finish() {
 	o.endAt(afterUsage)
 }
 
-// send numbers and writes events. Like OpenAI, it adds padding to an event with a piece of text, to hide the length of
-// the text.
+// send numbers and writes events. Like OpenAI, send adds padding to an event with a piece of text, to hide the length
+// of the text.
 func (o *output) send(unfinished bool, events ...event) {
 	for i, e := range events {
 		o.alive()

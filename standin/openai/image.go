@@ -76,8 +76,8 @@ func readImage(raw json.RawMessage, param string) Image {
 	return found
 }
 
-// readImageHeader returns the size and the format of an image without decoding its pixels. Like OpenAI, it ignores the
-// media type that the client declared.
+// readImageHeader returns the size and the format of an image without decoding its pixels. Like OpenAI, readImageHeader
+// ignores the media type that the client declared.
 func readImageHeader(data []byte) (Image, error) {
 	if config, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		if config.Width < 1 || config.Height < 1 {

@@ -192,7 +192,8 @@ func callUnits(index int, c madeCall, as string) []unit {
 	return units
 }
 
-// limit cuts the answer at max_tokens or at the end of the context window. Like a model, it may cut at any token.
+// limit cuts the answer at max_tokens or at the end of the context window. Like a model, limit may cut the answer at
+// any token.
 func (p *plan) limit(r *chatRequest, b behaviour) {
 	most, ok := r.mostTokens(b)
 	if !ok || p.tokens() <= most {

@@ -109,7 +109,7 @@ func (s *Server) forget(n int) {
 func (r *Request) size() int { return len(r.Body) + len(r.Invalid) }
 
 // Requests returns copies of the records of the last 5,000 requests, oldest first. If the bodies of the requests are
-// large, it returns fewer records.
+// large, Requests returns fewer records.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,7 @@ type Options struct {
 }
 
 // Server imitates a model provider. A Server is an http.Handler, and the method Serve answers requests on a listener. A
-// program may use both at the same time. New creates a Server.
+// program may use the handler and Serve at the same time. New creates a Server.
 type Server struct {
 	opts    Options
 	log     *slog.Logger
@@ -97,7 +97,7 @@ func New(o Options) *Server {
 }
 
 // Serve answers requests on a listener until Close is called or the listener fails. Serve blocks, and closes the
-// listener before it returns. After Close, it returns nil.
+// listener before it returns. After Close, Serve returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)

@@ -54,7 +54,7 @@ func (x *exchange) stream() {
 	x.out.finish()
 }
 
-// sendUnits sends each token when it is due. Between tokens, it sends the comments and meaningless data that the
+// sendUnits sends each token when it is due. Between tokens, sendUnits sends the comments and meaningless data that the
 // settings request.
 func (x *exchange) sendUnits() {
 	start, sent, noise := time.Now(), 0, 0
@@ -119,8 +119,8 @@ func (x *exchange) due(start time.Time, n int) time.Time {
 	return start.Add(time.Duration(at / x.b.rate * float64(time.Second)))
 }
 
-// pause waits for d. Meanwhile, it sends comments if the settings request them. If the client disconnects, pause ends
-// the answer.
+// pause waits for d. Meanwhile, pause sends comments if the settings request them. If the client disconnects, pause
+// ends the answer.
 func (x *exchange) pause(d time.Duration) {
 	for until := time.Now().Add(d); ; {
 		x.alive()
@@ -301,7 +301,7 @@ func reasoningFields(text, as string) map[string]any {
 	}
 }
 
-// send writes a chunk. Like OpenAI, it adds padding that hides the length of the chunk's text.
+// send writes a chunk. Like OpenAI, send adds padding that hides the length of the chunk's text.
 func (x completions) send(c chunk, unfinished bool) {
 	x.alive()
 	if o := x.req.StreamOptions; o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation {

@@ -47,7 +47,8 @@ func (s *Scope) Take(now time.Time) {
 	s.stats.Counted++
 }
 
-// Close closes the scope after a 429 until the given time, unless it is already closed for longer.
+// Close closes the scope after a 429 until the given time. A scope that is already closed for longer stays closed for
+// longer.
 func (s *Scope) Close(until time.Time, reason string) {
 	if until.After(s.closed) {
 		s.closed, s.Reason = until, reason

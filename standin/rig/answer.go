@@ -58,7 +58,7 @@ func HTML(status int, server string) Answer {
 		"</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n" + server + "</body>\r\n</html>\r\n")}
 }
 
-// Encode encodes a value as JSON. The stand-ins use it only for types that can always be encoded.
+// Encode encodes a value as JSON. The stand-ins use Encode only for types that can always be encoded.
 func Encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {

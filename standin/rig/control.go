@@ -68,7 +68,7 @@ func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (an
 	})
 }
 
-// Found returns nil if ok is true, and otherwise an error that names the missing thing what.
+// Found returns an error that names the missing thing what, or nil if ok is true.
 func Found(what string, ok bool) error {
 	if !ok {
 		return errors.New("no such " + what)

@@ -13,7 +13,8 @@ type Stats struct {
 	ByMethod map[string]int `json:"by_method"`
 	// ByStatus counts answers by HTTP status; 0 counts dropped connections.
 	ByStatus map[int]int `json:"by_status"`
-	// TooManyRequests counts all answers with status 429, and Forced those that a fault caused.
+	// TooManyRequests counts all answers with status 429. Forced counts the answers with status 429 that a fault
+	// caused.
 	TooManyRequests int `json:"too_many_requests"`
 	Forced          int `json:"forced_too_many_requests"`
 	// Scopes are the counters of the limited scopes, by name.

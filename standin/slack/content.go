@@ -70,8 +70,8 @@ func (c *content) readMetadata(r *request) {
 // empty reports whether the content shows nothing.
 func (c *content) empty() bool { return c.text == "" && c.markdown == "" && len(c.blocks) == 0 }
 
-// previewsOff reports whether a call disables both kinds of link previews. In the stand-in, each kind is on by default.
-// Slack's default for links depends on conditions that it does not document. Source:
+// previewsOff reports whether a call disables both kinds of link previews. In the stand-in, both kinds of previews are
+// on by default. Slack's default for links depends on conditions that it does not document. Source:
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func previewsOff(r *request) bool {
 	off := func(name string) bool { return r.has(name) && !r.flag(name) }

@@ -110,7 +110,7 @@ type Screen struct {
 	Prompts  []Prompts `json:"prompts,omitempty"`
 }
 
-// In returns the messages of a thread, with the parent first. For the thread "", it returns the messages that the
+// In returns the messages of a thread, with the parent first. For the thread "", In returns the messages that the
 // channel itself shows.
 func (s Screen) In(thread string) []Message {
 	var list []Message

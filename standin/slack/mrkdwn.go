@@ -8,7 +8,8 @@ import (
 )
 
 // units returns the length of a text in UTF-16 units. Slack's documentation says "characters", which may mean code
-// points or UTF-16 units. The stand-in assumes UTF-16 units, because that is stricter.
+// points or UTF-16 units. The stand-in assumes that the limit counts UTF-16 units, because this assumption is the
+// stricter one.
 func units(text string) int {
 	n := 0
 	for _, r := range text {
@@ -57,7 +58,7 @@ func spans(text string) []span {
 }
 
 // mentioned returns the user or group that a control sequence mentions: a user id, "!channel", "!here", "!everyone" or
-// "!subteam^S…". For other control sequences, it returns "".
+// "!subteam^S…". For other control sequences, mentioned returns "".
 func (p span) mentioned() string {
 	target, _, _ := strings.Cut(p.control, "|")
 	switch {

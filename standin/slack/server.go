@@ -36,8 +36,8 @@ type Options struct {
 	Scopes []string
 	// Subscriptions are the events to which the app is subscribed; AllEvents if nil.
 	Subscriptions []string
-	// BaseURL is the base URL of the server for the links that it returns. If empty, it is the URL at which the last call
-	// to the Web API arrived. Before the first call, it is the TCP listener's address.
+	// BaseURL is the base URL of the server for the links that it returns. If BaseURL is empty, the server uses the URL at
+	// which the last call to the Web API arrived. Before the first call, the server uses the address of its TCP listener.
 	BaseURL string
 	// RequestURL is the URL to which the server posts events, commands and button presses. If RequestURL is empty, the app
 	// is in Socket Mode. SetRequestURL can set the URL later, and verifies it.

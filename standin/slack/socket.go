@@ -221,7 +221,8 @@ func (s *Server) acknowledge(k *socket, data []byte) {
 	}
 }
 
-// writeSocket sends the messages in the socket's queue. When the time life is over, it asks the client to reconnect.
+// writeSocket sends the messages in the socket's queue. When the time life is over, writeSocket asks the client to
+// reconnect.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, life time.Duration, cut <-chan struct{}) {
 	warn, refresh := time.NewTimer(max(0, life-warnTime)), time.NewTimer(life)
 	defer warn.Stop()
@@ -338,8 +339,8 @@ func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope
 }
 
 // Disconnect asks the clients of all sockets to disconnect. With a grace period, Disconnect sends a warning now and
-// refreshes the sockets after the period, as Slack does every few hours. Without a grace period, it sends the reason
-// and closes the sockets.
+// refreshes the sockets after the period, as Slack does every few hours. Without a grace period, Disconnect sends the
+// reason and closes the sockets.
 func (s *Server) Disconnect(reason string, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	BadAck = "bad_ack"
 	// Truncated is a text that was cut because it was too long.
 	Truncated = "truncated"
-	// ReplyAsThread is a thread_ts that names a reply instead of the thread's parent.
+	// ReplyAsThread is a thread_ts that names a reply and not the thread's parent message.
 	ReplyAsThread = "reply_as_thread"
 )
 

@@ -51,8 +51,8 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(r.Context(), p, call, cut) })
 }
 
-// checkToken returns an error if the token is wrong. Like Telegram, it distinguishes an invalid token from an unknown
-// one.
+// checkToken returns an error if the token is wrong. Like Telegram, checkToken distinguishes an invalid token from an
+// unknown one.
 func (s *Server) checkToken(token string) *apiError {
 	switch {
 	case token == s.Token():

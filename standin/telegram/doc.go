@@ -59,10 +59,10 @@
 //
 // After setWebhook, the stand-in posts updates to the webhook, with the secret in the header
 // X-Telegram-Bot-Api-Secret-Token. The stand-in posts the updates of one chat one after the other, and updates of
-// different chats in parallel. If an update does not get a 2xx response within a minute, the stand-in posts it again
-// after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason of the failure.
-// While a webhook is set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on this
-// machine. Unlike Telegram, it accepts a webhook without HTTPS and on any port.
+// different chats in parallel. An update that gets no 2xx response within a minute is repeated. The stand-in posts it
+// again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason of the
+// failure. While a webhook is set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on
+// this machine. Unlike Telegram, the stand-in accepts a webhook without HTTPS and on any port.
 //
 // # Buttons
 //
@@ -88,8 +88,8 @@
 //
 // The bot receives file_ids; for a large photo, also the file_id of a small copy. The bot downloads a file with getFile
 // and GET /file/bot<token>/<file_path>. getFile refuses files above 20 MB, and a link expires after an hour. With
-// file_size, the stand-in reports that size instead of the true one. With file_size -1, it reports no size, not even in
-// the headers of the download. In faults, downloads have the method "file":
+// file_size, the stand-in reports that size instead of the true one. With file_size -1, the stand-in reports no size,
+// not even in the headers of the download. In faults, downloads have the method "file":
 //
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content

@@ -14,7 +14,7 @@ const (
 	// https://core.telegram.org/bots/api#getfile
 	maxDownload = 20 << 20
 	// linkLifetime is how long a link to a file is valid. Telegram guarantees at least this time. The stand-in's links
-	// expire exactly after it.
+	// expire exactly after linkLifetime.
 	linkLifetime = time.Hour
 	// downloadMethod is the method name of downloads in records and faults.
 	downloadMethod = "file"

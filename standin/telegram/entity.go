@@ -245,7 +245,7 @@ func trimEntities(units []uint16, entities []Entity) []Entity {
 	return kept
 }
 
-// trimText removes white space at the end of a text. At the start, it removes white space up to the first entity.
+// trimText removes white space at the end of a text. At the start, trimText removes white space up to the first entity.
 func trimText(units []uint16, entities []Entity) ([]uint16, []Entity) {
 	end := len(units)
 	for end > 0 && isBlank(units[end-1]) {

@@ -63,7 +63,7 @@ func joinCode(list []Entity) []Entity {
 	return kept
 }
 
-// htmlEntity decodes the character reference at pos. If the "&" begins no reference, it returns "&".
+// htmlEntity decodes the character reference at pos. If the "&" begins no reference, htmlEntity returns "&".
 func htmlEntity(s string, pos int) (rune, int) {
 	end := strings.IndexByte(s[pos:], ';')
 	if end < 0 || end > 10 {

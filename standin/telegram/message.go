@@ -180,7 +180,7 @@ func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 	s.Publish("delete", Event{Chat: c.info.ID, Message: m})
 }
 
-// deleteMessages deletes the given messages. Like Telegram, it skips messages that the bot can't delete.
+// deleteMessages deletes the given messages. Like Telegram, deleteMessages skips messages that the bot can't delete.
 func (s *Server) deleteMessages(r *request, c *chat) any {
 	var ids []int
 	none := badRequest("message identifiers are not specified")

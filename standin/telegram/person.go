@@ -54,9 +54,9 @@ type Incoming struct {
 
 const defaultUser = 1001
 
-// Say sends a message of a person and returns its id. For an album, it returns the id of the first message. Say returns
-// 0 if the message to edit does not exist. Say creates the chat, the person and the topic if necessary. Say panics if
-// an entity ends after the text or a file is invalid.
+// Say sends a message of a person and returns its id. For an album, Say returns the id of the first message. Say
+// returns 0 if the message to edit does not exist. Say creates the chat, the person and the topic if necessary. Say
+// panics if an entity ends after the text or a file is invalid.
 func (s *Server) Say(in Incoming) int {
 	said, err := in.parse()
 	if err != nil {
@@ -254,8 +254,8 @@ func (s *Server) Delete(chatID int64, message int) bool {
 	return m != nil
 }
 
-// Block lets the person of a private chat block or unblock the bot. For a group, it removes the bot or adds it again. A
-// person who writes to the bot also unblocks it.
+// Block lets the person of a private chat block or unblock the bot. For a group, Block removes the bot or adds it
+// again. A person who writes to the bot also unblocks it.
 func (s *Server) Block(chatID int64, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

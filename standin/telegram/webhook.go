@@ -116,8 +116,8 @@ func (s *Server) deleteWebhook(r *request) any {
 	return true
 }
 
-// dropWebhook removes the webhook. If pending is true, it also removes all pending updates. If not, updates whose
-// delivery is under way stay in the queue.
+// dropWebhook removes the webhook. If pending is true, dropWebhook also removes all pending updates. If not, updates
+// whose delivery is under way stay in the queue.
 func (s *Server) dropWebhook(pending bool) {
 	if s.updates.hook != nil {
 		s.updates.hook.end()

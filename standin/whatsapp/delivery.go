@@ -31,7 +31,7 @@ func backoff(retry int) time.Duration {
 // Delivery records a webhook, and the results of the requests with which the server delivered it.
 type Delivery struct {
 	At time.Time `json:"at"`
-	// Kind is "message" if the webhook contains any message, and "status" otherwise.
+	// Kind is "message" if the webhook contains any message, and "status" if it contains only statuses.
 	Kind string `json:"kind"`
 	// Users and Messages are the ids of the people and the messages that the webhook concerns.
 	Users    []string `json:"users"`

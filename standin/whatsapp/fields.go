@@ -118,7 +118,7 @@ func (f fields) limit(name, text string, most int) {
 }
 
 // units returns the length of a text in UTF-16 units. WhatsApp's documentation limits "characters" without defining
-// them. The stand-in assumes UTF-16 units, because that is stricter than code points.
+// them. The stand-in assumes that the limits count UTF-16 units, which is stricter than code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // requestsEdit reports whether a request tries to change or delete a message.

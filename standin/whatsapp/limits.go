@@ -56,8 +56,8 @@ func (l Limits) pair() quota.Meter {
 	return quota.NewBucket(1/l.PairInterval.Seconds(), l.PairBurst)
 }
 
-// burstLimiter allows a burst of messages without a wait. After the burst, it allows no message until PairInterval has
-// passed for each message of the burst.
+// burstLimiter allows a burst of messages without a wait. After the burst, burstLimiter allows no message until
+// PairInterval has passed for each message of the burst.
 type burstLimiter struct {
 	limits    Limits
 	began     time.Time // the start of the burst

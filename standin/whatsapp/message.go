@@ -74,8 +74,8 @@ func checkProduct(product string, given bool) {
 	rig.RefuseIf(product != "whatsapp", badParam(`Param messaging_product must be one of {WHATSAPP} - got %q.`, product))
 }
 
-// deliverMessage delivers a message to the person. If that is not possible, it refuses the call, or reports the failure
-// by a webhook, as WhatsApp does.
+// deliverMessage delivers a message to the person. If it can't deliver the message, deliverMessage refuses the call, or
+// reports the failure by a webhook, as WhatsApp does.
 func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	out.ID = s.nextMessageID(to.user)
 	r.call.Message = out.ID
@@ -109,8 +109,8 @@ func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	s.status(to.conversation, m, "delivered")
 }
 
-// deliverReaction adds the business's emoji to a message. If that is not possible, it accepts the call and reports the
-// failure by a webhook, as WhatsApp does. Source:
+// deliverReaction adds the business's emoji to a message. If it can't add the emoji, deliverReaction accepts the call
+// and reports the failure by a webhook, as WhatsApp does. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/reaction-messages
 func (s *Server) deliverReaction(r *request, to recipient, out *outgoing) {
 	target := s.messages[out.reaction.to]
@@ -242,8 +242,8 @@ func (s *Server) react(m *Message, reaction Reaction) {
 	s.Publish("reaction", Event{User: m.User, Message: m})
 }
 
-// nextMessageID returns a new message id. Like WhatsApp's ids, it contains the recipient, and characters that must be
-// escaped in URLs.
+// nextMessageID returns a new message id. Like an id of WhatsApp, the new id contains the recipient, and characters
+// that must be escaped in URLs.
 func (s *Server) nextMessageID(user string) string {
 	s.serial++
 	return idPrefix + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "\x1d\x03%s\x15\x02\x00\x11\x18\xff%012d", user, s.serial))

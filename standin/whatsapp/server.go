@@ -40,16 +40,16 @@ type Options struct {
 	VerifyToken string
 	// PhoneNumberID is the id of the business's number; the constant PhoneNumberID if empty.
 	PhoneNumberID string
-	// BaseURL is the base URL of the server for links to media. If empty, it is the URL at which the last call arrived.
-	// Before the first call, it is the TCP listener's address.
+	// BaseURL is the base URL of the server for links to media. If BaseURL is empty, the server uses the URL at which the
+	// last call arrived. Before the first call, the server uses the address of its TCP listener.
 	BaseURL string
 	// CallbackURL is the URL to which the server posts webhooks, without the handshake that SetCallback makes. If
 	// CallbackURL is empty, webhooks are lost.
 	CallbackURL string
 	// Dial opens connections to the callback URL. If Dial is nil, the server uses the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// BatchWindow is how long the server waits for further webhooks to send them in the same request. With 0, it sends each
-	// webhook in a request of its own.
+	// BatchWindow is how long the server waits for further webhooks to send them in the same request. With BatchWindow 0,
+	// the server sends each webhook in a request of its own.
 	BatchWindow time.Duration
 	// LateFailures makes the server accept a message that it can't deliver (error 131026) or that comes too late (error
 	// 131047), and report the failure by a webhook. Without LateFailures, the server refuses such a message at once.

@@ -36,8 +36,8 @@ func (w *writer) space(gap string, i int) {
 	}
 }
 
-// part separates the previous line from the line that begins at i, because CommonMark would join the two lines. A
-// single line break counts as a space unless two spaces precede it
+// part separates the previous line from the line that begins at i, because CommonMark would join the two lines.
+// CommonMark reads a single line break as a space, except if two spaces precede it
 // (https://spec.commonmark.org/0.31.2/#hard-line-breaks). A line directly below a quote or a list would become a part
 // of it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text). ended means that a list ended with the
 // previous line.

@@ -20,9 +20,10 @@ type listed struct{ number, column int }
 // item writes the Markdown mark of a list item if the platform then shows the item as it was laid out. If the platform
 // would show it differently, item writes the mark as text. item returns the offset of the text after the mark.
 //
-// Discord nests an item by its indentation, unless a blank line, a code block or an unindented line is between the
-// item and its parent item. Discord numbers the items of a list consecutively. CommonMark nests an item in another item
-// if it is indented as far as the other item's text (https://spec.commonmark.org/0.31.2/#list-items).
+// Discord nests an item by its indentation. It does not nest the item if a blank line, a code block or an unindented
+// line is between the item and its parent item. Discord numbers the items of a list consecutively. CommonMark nests an
+// item in another item if it is indented as far as the other item's text
+// (https://spec.commonmark.org/0.31.2/#list-items).
 func (w *writer) item(i int) int {
 	f := w.items[0]
 	if f.Start < i {
@@ -52,9 +53,9 @@ func (w *writer) item(i int) int {
 	return w.listItem(f, now)
 }
 
-// nested does the work of item for platforms that follow CommonMark. Some of them may not support lists that begin with
-// a number other than 1, so nested writes the marks of such a list as text. A line that belongs to no list ends all
-// lists; see unlist.
+// nested does the work of item for platforms that follow CommonMark. Some platforms may not support lists that begin
+// with a number other than 1, so nested writes the marks of such a list as text. A line that belongs to no list ends
+// all lists; see unlist.
 func (w *writer) nested(f format, gap string) int {
 	lists := w.listed[:min(len(w.listed), f.Level)]
 	now, ok := w.mark(f)
@@ -136,8 +137,8 @@ func (w *writer) unlist(gap string, i int) bool {
 }
 
 // indent returns the indentation of the line at i. Up to the column at which the text of the list item begins, the
-// indentation consists of spaces. Further indentation consists of no-break spaces, because CommonMark drops other
-// spaces there.
+// indentation consists of spaces. Indentation beyond this column consists of no-break spaces, because CommonMark drops
+// ordinary spaces.
 func (w *writer) indent(indent string, i int) string {
 	if !w.rules.CommonMark || len(w.items) > 0 && w.items[0].Start == i {
 		return indent

@@ -86,8 +86,8 @@ func (w *writer) close(tight bool) {
 }
 
 // token calls write, which writes text other than white space. CommonMark ignores an opening mark between a word and
-// punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). If an opening mark is at such a place,
-// token inserts a joiner after the mark.
+// punctuation (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run). If an opening mark is between a word
+// and punctuation, token inserts a joiner after the mark.
 func (w *writer) token(write func()) {
 	at := len(w.out)
 	write()

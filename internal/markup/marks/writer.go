@@ -61,7 +61,7 @@ type format struct {
 	rows        []row  // Pre of a table: its rows
 }
 
-// sort splits the formats by kind, and drops those that can't be written.
+// sort splits the formats by kind, and drops formats that the platform's Markdown can't express.
 func (w *writer) sort(formats []markup.Format) {
 	for _, f := range formats {
 		f.Start, f.End = max(f.Start, 0), min(f.End, len(w.text))

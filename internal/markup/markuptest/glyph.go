@@ -125,8 +125,8 @@ func Same(t TB, wire string, got, want []Glyph) {
 }
 
 // Tangled reports whether a piece has bold or italic text within other bold or italic text. Markdown can't always
-// express such text: both styles use the same character for their marks, and the platform guesses which marks belong
-// together. https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
+// express such text: bold and italic text use the same character for their marks, and the platform guesses which marks
+// belong together. https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
 func Tangled(p markup.Piece) bool {
 	emphasis := func(f markup.Format) bool {
 		return f.Style == markup.Bold || f.Style == markup.Italic || f.Style == markup.Heading
