@@ -211,7 +211,7 @@ func (h *testGateway) wantReply(to chat.Target, want ...string) {
 }
 
 // wantSince checks that after its first messages, whose number is first, a chat contains exactly one message with the
-// given text. what is the description of the situation for the error message.
+// given text. The error message contains what, which describes the situation.
 func (h *testGateway) wantSince(what string, to chat.Target, first int, text string) {
 	h.Helper()
 	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {

@@ -192,8 +192,8 @@ func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that no question that a person asked by a command looks unanswered. what is the description
-// of the situation for the error message.
+// wantNoneDangling checks that no question that a person asked by a command looks unanswered. The error message
+// contains what, which describes the situation.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()
 	if got := w.Dangling(); got != 0 {

@@ -256,7 +256,8 @@ func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bo
 }
 
 // ability returns the adapter as an I and true if the adapter has the ability with the given name. If the adapter
-// lacks the ability, the function records that. promised says whether the adapter's capabilities contain the ability.
+// lacks the ability, the scene records the ability's name. promised says whether the adapter's capabilities contain
+// the ability.
 func ability[I any](s *scene, name string, promised bool) (I, bool) {
 	s.Helper()
 	v, ok := s.adapter.(I)

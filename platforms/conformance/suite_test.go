@@ -12,8 +12,8 @@ import (
 // flawed is the environment variable with the name of toy's flaw, in a process that TestSuiteFindsMistakes starts.
 const flawed = "TELEX_CONFORMANCE_FLAW"
 
-// An adapter without a flaw, on a platform that has every feature, passes the suite. So no case demands the
-// impossible.
+// An adapter without a flaw, on a platform that has every feature, passes the suite. So no case makes demands that no
+// adapter can meet.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	flaw := os.Getenv(flawed)

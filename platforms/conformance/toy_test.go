@@ -16,8 +16,8 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is an in-memory platform that has every feature. It serves to test the suite. flaw names a mistake that its
-// adapter makes, which the suite must find.
+// toy is an in-memory platform that has every feature. The tests of the suite use toy. flaw names a mistake that the
+// adapter of toy makes and the suite must find.
 type toy struct {
 	mu       sync.Mutex
 	flaw     string
@@ -277,8 +277,8 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	return fresh, nil
 }
 
-// shortened returns the text as the adapter sends it. It is shorter only if the adapter has the flaw to shorten long
-// texts.
+// shortened returns the text as the adapter sends it. The text is shortened only if the adapter has the flaw of
+// shortening long texts.
 func (b *toyBot) shortened(text string) string {
 	if b.has("shortens what is long") {
 		text = string([]rune(text)[:min(toyLimit/2, utf8.RuneCountInString(text))])

@@ -54,7 +54,7 @@ type backfill struct {
 }
 
 // backfillStep is a part of a backfill's result. The first step lists the channels that the backfill will read. Each
-// further step contains the messages of one channel.
+// later backfillStep contains the messages of one channel.
 type backfillStep struct {
 	channels map[string]bool
 	channel  string
@@ -67,7 +67,7 @@ type backfillState struct {
 	guilds  chan *guild       // has room for all missing guilds
 	pending map[string]bool   // channels that are not read yet; nil: not known yet, so every channel counts as pending
 	stop    func()            // stops the backfill
-	held    []*incoming       // new messages that wait for older ones of their channel
+	held    []*incoming       // new messages that wait for older messages of their channel
 	newest  string            // id of the newest message that was delivered
 }
 

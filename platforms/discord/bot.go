@@ -80,7 +80,7 @@ func New(o Options) *Bot {
 	}
 }
 
-// Screen implements gateway.Screener. s contains functions that choose the bot's responses before a message is
+// Screen implements gateway.Screener. The functions in s choose what the bot shows to a person before a message is
 // stored.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 

@@ -104,8 +104,8 @@ func TestCommandIsDecoded(t *testing.T) {
 	})
 }
 
-// The answer replaces "thinking…" and is edited there. When the token is about to expire, edits go through the channel
-// (F53).
+// The answer to a command replaces "thinking…", and the bot edits the answer in the same message. When the token is
+// about to expire, edits go through the channel (F53).
 func TestCommandIsAnswered(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -232,7 +232,8 @@ func TestCommandsAnswerIsDeleted(t *testing.T) {
 	})
 }
 
-// Answers to a command wait for its slow acknowledgement. If the acknowledgement fails, they go to the channel.
+// Answers to a command wait for its slow acknowledgement. If the acknowledgement fails, the bot sends the answers to
+// the channel.
 func TestAcknowledgementIsSlow(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"slow":     {Action: fault.Latency, Delay: 2 * time.Second},
@@ -300,8 +301,8 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A process that does not know a command still answers it. It continues the answer of the earlier process. If Discord
-// never got an acknowledgement, it answers in the channel.
+// A process that does not know a command still answers it. The new process continues the answer of the earlier
+// process. If Discord never got an acknowledgement, the new process answers in the channel.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()

@@ -81,7 +81,7 @@ type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
 	interval time.Duration
-	events   chan *discordgo.Event // closed after the last event; err then says why
+	events   chan *discordgo.Event // closed after the last event; err is then the reason
 	onEvent  func(*discordgo.Event)
 	err      error
 	seq      atomic.Int64 // sequence number of the last event
@@ -100,7 +100,7 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 	u.RawQuery = "v=10&encoding=json"
 	opening, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
-	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // closed by Dial.
+	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // Dial closes the body.
 		HTTPClient: b.client, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {

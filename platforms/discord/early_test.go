@@ -13,7 +13,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Many strangers use a command at once. Each is answered at once, and nobody else sees anything.
+// Many strangers use a command at once. Each stranger gets a response at once, and nobody else sees anything.
 func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -86,8 +86,8 @@ func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	})
 }
 
-// If a command or button press could not be stored, the person sees a line that says so. When Discord delivers it
-// again, the answer replaces this line.
+// If a command or button press could not be stored, the person sees a line that says so. When Discord delivers the
+// command or press again, the answer replaces this line.
 func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -30,7 +30,7 @@ func snowflakeTime(id string) time.Time { return time.UnixMilli(snowflakeNumber(
 // snowflake returns the smallest id that can be created at a time, or 0 for times before the epoch.
 func snowflake(t time.Time) int64 { return max(0, t.UnixMilli()-epoch) << 22 }
 
-// newer returns the newer of two ids. Either may be empty.
+// newer returns the newer of the ids a and b. An empty id is older than any other id.
 func newer(a, b string) string {
 	if snowflakeNumber(a) >= snowflakeNumber(b) {
 		return a
@@ -61,7 +61,7 @@ func (c command) id() chat.MessageID {
 
 func (c command) suffix() string { return c.app + "." + c.interaction + "." + c.token }
 
-// parseCommand parses the result of command.id.
+// parseCommand parses a message id that command.id has created.
 func parseCommand(id chat.MessageID) (command, bool) {
 	rest, alone := strings.CutPrefix(string(id), ephemeralPrefix)
 	if !alone {
@@ -108,7 +108,7 @@ func (s sentID) messageID() chat.MessageID {
 	return chat.MessageID(s.message)
 }
 
-// parseSent parses the result of sentID.messageID.
+// parseSent parses a message id that sentID.messageID has created.
 func parseSent(id chat.MessageID) (sentID, bool) {
 	head, rest, byCommand := strings.Cut(string(id), ".")
 	s := sentID{message: head}

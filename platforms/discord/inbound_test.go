@@ -195,8 +195,8 @@ func TestDecodeForThreads(t *testing.T) {
 	}
 }
 
-// An unknown thread is requested from Discord, once. If the bot can't answer there, the message is ignored. If that
-// can't be determined, the message is not accepted.
+// An unknown thread is requested from Discord, once. If the bot can't answer in the thread, it ignores the message.
+// If the request for the thread fails, the message is not accepted.
 func TestDecodeInUnknownThread(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -62,7 +62,7 @@ type Bot struct {
 	blockedUntil *receiving.Recent[time.Time] // by method that reads messages: until when Slack refuses its calls
 	// sentKeys maps the hash of a create's key to the time when this process started the create's stream. The time is
 	// zero if the create made a message or a file. The message of a stream has no key until the stream is stopped.
-	// Until then, only sentKeys shows when the create started the stream.
+	// Before the stream is stopped, only sentKeys shows when the create started the stream.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // capacity 1, so that accept handles one message at a time

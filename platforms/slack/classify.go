@@ -57,8 +57,8 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 }
 
 // kindOf classifies a response of the API by its error name, as listed on the pages of the methods:
-// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. An error that is not listed here is
-// Rejected: the content is assumed to be the cause.
+// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. An error that kindOf does not list
+// becomes Rejected, because its cause is probably the content of the message.
 //
 // The error for a deleted thread is Forbidden: the bot can't write in that thread, although it may be able to write
 // in the channel. The error for an edit of a message that is still a stream is Temporary; see [Bot.Edit].

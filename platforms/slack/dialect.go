@@ -11,8 +11,8 @@ import (
 )
 
 // Dialect writes standard Markdown for Slack's markdown blocks
-// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). Slack also interprets its own control
-// sequences, which are in angle brackets, in these blocks. Dialect therefore never writes a control sequence.
+// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). In markdown blocks, Slack also interprets its
+// own control sequences, which are in angle brackets. Dialect therefore never writes a control sequence.
 //
 //	Markdown                      becomes
 //	**bold**                      **bold**

@@ -26,8 +26,9 @@ const (
 
 // Run receives messages until ctx ends and passes each to accept, one after the other. Run acknowledges a message
 // only after accept has returned nil. Slack delivers a message again that was not acknowledged. If from has a cursor,
-// Run also reads the messages that the bot has missed since the cursor. It reads them in the chats of from and in all
-// of the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate limits.
+// Run also reads the messages that the bot has missed since the cursor. Run reads missed messages in the chats of
+// from and in all of the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate
+// limits.
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. It returns a *chat.SendError if the bot
 // can receive nothing: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if

@@ -125,7 +125,7 @@ type socketManager struct {
 	retryAt   <-chan time.Time // when to try again; nil: at once
 	delay     time.Duration
 	flapping  int       // how many sockets in a row had to be replaced right after they were opened
-	notBefore time.Time // end of a rate limit: no socket may be requested before
+	notBefore time.Time // end of a rate limit: no socket may be requested earlier
 }
 
 // needsSocket reports whether runSockets must open a socket now. A new socket is needed if Slack has asked to replace
@@ -160,8 +160,8 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 }
 
 // handle handles an event of a socket. handle fails if accept failed. handle also fails if the last socket has ended
-// and a rate limit forbids opening another one. It also fails if the last socket ended so early that the next socket
-// would probably end soon too.
+// and a rate limit forbids opening another one. handle also fails if the last socket ended so early that the next
+// socket would probably end soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -207,7 +207,7 @@ func (r *receiver) connect(ctx context.Context) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, resp, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial says that it need not be.
+	conn, resp, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial closes the body.
 	if err != nil {
 		failure := &chat.SendError{Kind: chat.Temporary, Err: r.bot.secrets.Error("open socket", err)}
 		if resp != nil { // the library's error would contain the URL, which is secret
@@ -402,5 +402,5 @@ func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.Raw
 	}{e.ID, ack})
 	ctx, cancel := context.WithTimeout(socketCtx, ackTimeout)
 	defer cancel()
-	_ = l.conn.Write(ctx, websocket.MessageText, data) // after an error the socket ends, and readSocket notices that
+	_ = l.conn.Write(ctx, websocket.MessageText, data) // after an error the socket ends, and readSocket returns an error
 }

@@ -219,8 +219,8 @@ func stopDraft(t *testing.T, rich telegram.Rich) {
 	})
 }
 
-// A 429 on a draft also blocks messages and edits. Nothing is sent until the wait is over. Then the whole text is
-// sent (D4, F20).
+// A 429 on a draft also blocks messages and edits. The bot sends nothing until the wait after the 429 is over. After
+// the wait, the bot sends the whole text (D4, F20).
 func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})

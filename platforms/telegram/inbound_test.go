@@ -237,7 +237,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Every kind of attachment has a name. It has a media type where Telegram defines one.
+// Every kind of attachment has a name. An attachment has a media type if Telegram defines one.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -46,7 +46,7 @@ const (
 	likelySplitLength = 4000 // UTF-16 units
 
 	// maxEntities is the maximum number of entities in a message. If a message has more entities, Telegram drops some
-	// of them or refuses the message. Telegram's documentation does not mention this limit.
+	// of them or refuses the message. Telegram's documentation does not mention a maximum number of entities.
 	// https://limits.tginfo.me/en
 	maxEntities = 100
 

@@ -87,8 +87,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// If a photo may have been sent, it is not also sent as a file (F13). Neither is it sent as a file if Telegram
-// refuses it for a reason other than the picture itself.
+// If a photo may have been sent, it is not also sent as a file (F13). If Telegram refuses a photo for a reason other
+// than the picture itself, the photo is not sent as a file either.
 func TestPictureIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]chat.ErrorKind{

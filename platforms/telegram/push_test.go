@@ -221,7 +221,8 @@ func TestForgedAndReplayedUpdates(t *testing.T) {
 	})
 }
 
-// An update that could not be stored is refused. Telegram delivers it again, before later messages (F43, F44).
+// An update that could not be stored is refused. Telegram delivers a refused update again, before later messages
+// (F43, F44).
 func TestWebhookRedelivery(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		full := errors.New("disk full")

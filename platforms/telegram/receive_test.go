@@ -185,7 +185,7 @@ func TestRunEndsPromptly(t *testing.T) {
 }
 
 // If one message of an album mentions the bot, the whole album is for the bot, including messages that a later poll
-// returns. Another album is not.
+// returns. An album without a mention is not for the bot.
 func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	t.Parallel()
 	photo := func(id int, album, more string) string {

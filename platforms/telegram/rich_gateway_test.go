@@ -15,7 +15,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// tabled is an answer with a table and tasks. The other constants are the text that people see of it.
+// tabled is an answer with a table and tasks. The other constants are the text that people see of this answer.
 const (
 	tabled      = "Some words before the table, so that they are shown first.\n\n| Name | Size |\n|---|--:|\n| ant | 1 |\n\n- [x] done\n\nThat is all there is to say about **ants** and their sizes."
 	tabledPlain = "Some words before the table, so that they are shown first.\n\nName  Size\n----  ----\nant      1\n\n☑ done\n\nThat is all there is to say about ants and their sizes."
@@ -77,8 +77,8 @@ func TestRichAutoEndToEnd(t *testing.T) {
 	})
 }
 
-// A server without rich messages refuses one call. The answer is then shown once and whole, with entities. From then on
-// no message is rich, even if the server accepts them again.
+// A server without rich messages refuses one call. The answer is then shown once and whole, with entities. After the
+// refusal, the bot sends no more rich messages, even if the server would accept them again.
 func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {

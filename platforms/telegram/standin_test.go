@@ -295,7 +295,7 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// An admin who never wrote to the bot has no menu, which is not an error. The other admins have one.
+// An admin who never wrote to the bot has no menu, which is not an error. The other admins have a menu.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)
@@ -309,7 +309,7 @@ func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	})
 }
 
-// Messages for other bots are not for this one. Messages from other bots are marked.
+// The bot ignores messages for other bots. Messages from other bots are marked.
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})

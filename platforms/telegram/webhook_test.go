@@ -28,8 +28,9 @@ func (w *world) setWebhook(t *testing.T, address string) {
 	_ = resp.Body.Close()
 }
 
-// A webhook that prevents polling is deleted, and waiting updates are kept. The log says so, without the path, which
-// may be a secret. If the webhook is set again, it stays, because its program would set it again forever.
+// A webhook that prevents polling is deleted, and waiting updates are kept. The log reports the deletion, without the
+// path of the URL, which may be a secret. If the webhook is set again, it stays, because its program would set it
+// again forever.
 func TestWebhookIsDeletedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		var logged conformance.Log

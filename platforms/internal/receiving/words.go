@@ -43,5 +43,5 @@ func (w *Words) Add(piece string) {
 // Mention records that the next part of the text is a mention of the bot, which the result does not contain.
 func (w *Words) Mention() { w.mentioned = true }
 
-// String returns the text.
+// String returns the collected text, without white space at its ends.
 func (w *Words) String() string { return strings.TrimSpace(w.text.String()) }
