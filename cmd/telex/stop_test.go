@@ -44,8 +44,8 @@ func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 	}
 }
 
-// When the daemon stops, an answer that is nearly complete is completed. A person who writes meanwhile gets a line that the
-// daemon stops, or the platform delivers the message again later. No message is lost.
+// When the daemon stops, an answer that is nearly complete is completed. A person who writes meanwhile reads that the message
+// could not be saved, or the platform delivers the message again later. No message is lost.
 func TestSignalLetsAnAnswerEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
