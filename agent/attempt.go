@@ -38,8 +38,8 @@ func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(
 // reached reports whether a failed attempt reached the provider.
 func reached(err error) bool { return !modelError(err).NotSent }
 
-// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. An attempt with
-// such a failure may cost as much as a whole answer.
+// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. A failed attempt
+// on which the provider had begun to work may cost as much as a whole answer.
 func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
 		return true
@@ -177,7 +177,7 @@ func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta
 		failed := modelError(err)
 		c.Usage, c.Refused = failed.Usage, failed.Refused
 		return c, cause
-	case started && isKind(err, ContextLength): // the answer filled the rest of the window
+	case started && isKind(err, ContextLength): // the answer filled the rest of the model's window
 		return Completion{Finish: FinishLength}, nil
 	default:
 		return c, err

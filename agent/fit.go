@@ -75,8 +75,9 @@ func (r *run) draft() *draft {
 	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), questionIndex: r.questionIndex - r.summarizedCount}
 }
 
-// offer returns the tools that the next answer may call. If the turn has only one model call left, or no tool call, offer
-// returns only the client's tools, so that the model answers with what it knows. limited then says which limit was reached.
+// offer returns the tools that the next answer may call. If the turn may make only one more model call, or no more tool
+// calls, offer returns only the client's tools, so that the model answers with what it knows. limited then says which limit
+// was reached.
 func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	tools = slices.DeleteFunc(slices.Clone(r.available()), func(d ToolDef) bool { return r.leavesOut(toolKey(d.Name, d.Parameters)) })
 	if r.leavesOut(allTools) || len(tools) == 0 || r.innerNode {

@@ -71,9 +71,9 @@ type Turn struct {
 	// messages precede the model's next message. More should not block. More may be nil.
 	More   func(context.Context) []Message
 	Stream bool // false: the answer's text is emitted at once when it is complete
-	// Live says that each event goes at once to a program, which can't take text back. The model's stream is read piece by
-	// piece for such a program. If an answer breaks off after a part of it was emitted, the turn fails, because a second
-	// answer could not replace that part.
+	// Live says that each event goes at once to a program, which can't take text back. If Live is set, the model's stream is
+	// read piece by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a second answer
+	// could not replace that part.
 	Live bool
 	// ClientTools are tools that the caller runs. A client's tool replaces the agent's own tool of the same name. The first
 	// answer that calls one of them ends the turn with StopClientCalls. The calls of client tools are emitted as Call events,

@@ -255,7 +255,8 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection returns the current session, unless it is but. connection waits up to callWait for another session.
+// connection returns the current session. If there is none, or the current session is but, connection waits up to callWait
+// for another session.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()

@@ -58,8 +58,8 @@ var windowIn = regexp.MustCompile(`(?i)maximum context length (?:is|of) ([\d,]+)
 	`context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)|maximum number of tokens allowed \(([\d,]+)\)|configured limit of ([\d,]+)|` +
 	`max_new_tokens\W* must be <= ([\d,]+)|([\d,]+) maximum context length`)
 
-// tooLarge matches the error about a single request that exceeds the account's token limit per minute. Retries of such a
-// request are useless, and the limit says nothing about the model's context window
+// tooLarge matches the error about a single request that exceeds the account's token limit per minute. Retries of a request
+// of this size are useless, and the limit says nothing about the model's context window
 // (https://github.com/continuedev/continue/issues/10218: Groq, a 413; https://github.com/vanna-ai/vanna-flask/issues/11:
 // OpenAI, a 429). tooLarge does not match a message that says which part of the limit is already used, because then it helps
 // to wait.

@@ -32,7 +32,7 @@ func dataURL(mediaType string, data []byte) string {
 	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// AddFloat adds a number to a request's fields unless it is nil.
+// AddFloat adds a number to the fields of a request. If the number is nil, AddFloat does nothing.
 func AddFloat(fields map[string]any, name string, value *float64) {
 	if value != nil {
 		fields[name] = *value
