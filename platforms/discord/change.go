@@ -9,8 +9,8 @@ import (
 )
 
 // handleEdit delivers the new text of a message. Discord sends the same event for other changes, such as added
-// embeds. If the message was edited earlier, the event for another change repeats the time of that edit. So
-// handleEdit delivers only one event for each time of an edit.
+// embeds. If the message was edited earlier, the event for another change repeats the time of that edit. handleEdit
+// therefore delivers only the first event with the same time of an edit.
 // https://docs.discord.com/developers/events/gateway-events#message-update
 func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	if m.Edited == nil || r.backfill.mustHold(m) { // a running backfill will read the new text

@@ -73,7 +73,7 @@ type session struct {
 }
 
 // start sets the position to from, unless an earlier Run has left a newer position. The intents of a session can't
-// change. So start drops a session that was started with another setting of the privileged intent.
+// change. If the setting of the privileged intent has changed, start therefore drops the session.
 func (s *session) start(from cursor, content bool) {
 	if s.ahead {
 		return

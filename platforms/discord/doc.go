@@ -2,10 +2,10 @@
 // events by a WebSocket from Discord's gateway. The package writes text as one string of Markdown. No text that the
 // package sends ever notifies anybody.
 //
-// The package tells telex's gateway which limits Discord has, but does not enforce the limits. It never delays or
-// repeats a call that telex's gateway makes, and never splits a text. Every error of a call is a [chat.SendError],
-// whose kind tells the gateway how it may continue. No error and no log contains the bot's token or the token of an
-// interaction.
+// The package tells telex's gateway which limits Discord has, but does not enforce the limits. The package never
+// delays or repeats a call that telex's gateway makes, and never splits a text. Every error of a call is a
+// [chat.SendError], whose kind tells the gateway how it may continue. No error and no log contains the bot's token or
+// the token of an interaction.
 //
 // From the library discordgo, the package uses only the constants and types of the protocol. The reasons are in
 // docs/adr/0014-what-discordgo-does.md.

@@ -26,9 +26,9 @@ const (
 
 // SendFile sends a file as a new message, with the text of m above the file. The text is plain, because Slack does
 // not support Markdown in the comment of a file. SendFile makes three calls. Only the last call makes the file
-// visible, so an error of an earlier call is never Uncertain. Slack does not return the id of the message. So the
-// receipt contains the id of the file, by which Delete can delete the file. The file's download name contains a mark
-// of m's key, by which [Bot.Find] recognizes the file. The file's visible title is the name of f.
+// visible, so an error of an earlier call is never Uncertain. Because Slack does not return the id of the message,
+// the receipt contains the id of the file, by which Delete can delete the file. The file's download name contains a
+// mark of m's key, by which [Bot.Find] recognizes the file. The file's visible title is the name of f.
 // https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {

@@ -11,8 +11,8 @@ import (
 )
 
 // Limits of reading missed messages. Reading one chat takes at least one call of a method in tier 3, and Slack allows
-// only 50 of these calls per minute. So telex does not read messages that are too old, and limits the number of chats
-// that it reads.
+// only 50 of these calls per minute. To save calls, telex does not read messages that are too old, and limits the
+// number of chats that it reads.
 const (
 	missedMargin = 2 * time.Minute // because messages may arrive in another order than people wrote them
 	missedSpan   = 24 * time.Hour

@@ -8,8 +8,8 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// Slack's events contain only the ids of people, so telex requests people's names. Names are only displayed. So a
-// request for a name must not delay a message for long.
+// Slack's events contain only the ids of people, so telex requests people's names. Because names are only displayed,
+// a request for a name must not delay a message for long.
 const (
 	methodUser = "users.info"
 	// namesTimeout limits the time to request the names for messages that arrived together, because Slack waits only

@@ -84,8 +84,8 @@ func readMethod(to chat.Target) string {
 }
 
 // read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at
-// the end. read skips messages that can't be decoded. Both the gateway and Run call read. After Slack has refused a
-// call with a rate limit, read makes no call and fails with RateLimited until the limit ends.
+// the end. read skips messages that can't be decoded. The gateway and Run both read messages by this function. After
+// Slack has refused a call with a rate limit, read makes no call and fails with RateLimited until the limit ends.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)

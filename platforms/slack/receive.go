@@ -30,7 +30,7 @@ const (
 // from and in all of the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate
 // limits.
 //
-// Run returns ctx's error if ctx ended, and accept's error if accept failed. It returns a *chat.SendError if the bot
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. Run returns a *chat.SendError if the bot
 // can receive nothing: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if
 // one of several sockets fails, but replaces this socket.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {

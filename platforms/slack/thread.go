@@ -26,9 +26,9 @@ const (
 )
 
 // ReadThread implements gateway.ThreadReader. ReadThread makes at most threadPages calls. Slack returns a thread from
-// its beginning, in pages of threadPage messages. So if a thread has more than 1,500 messages, the last call reads
-// only the messages of the day before the question. If the day before the question has more than 500 messages, the
-// result lacks the newest of them.
+// its beginning, in pages of threadPage messages. If a thread has more than 1,500 messages, the last call reads only
+// the messages of the day before the question. If the day before the question has more than 500 messages, the result
+// lacks the newest of them.
 // https://docs.slack.dev/reference/methods/conversations.replies
 func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]chat.Quote, error) {
 	if to.Thread == "" || limit <= 0 {

@@ -10,18 +10,19 @@ import (
 )
 
 // Find looks for the message that a create of unknown outcome may have made. Telegram has no call that reads
-// messages, but it reports whether an edit changes a message. So Find edits messages to the content of the create.
-// The response "message is not modified" proves that the create made this message. Telegram refuses edits of other
-// people's messages, and an edit never finds a message of another chat. Each call of Find tries one id.
+// messages, but it reports whether an edit changes a message. To find the message, Find edits messages to the content
+// of the create. The response "message is not modified" proves that the create made this message. Telegram refuses
+// edits of other people's messages, and an edit never finds a message of another chat. Each call of Find tries one
+// id.
 //
 // An edit by which Find tries an id is called a probe. Find starts no probe while a message is being sent to the
 // chat, because the probe could overwrite that message.
 //
 // Find tries the ids that follow the newest id that was known before the create. Find stops a little after the newest
 // id that is known now. Find skips the ids of received messages and of messages that this process or an earlier one
-// sent. So a probe can change only a message of the bot that another create of unknown outcome made. If a probe
-// changes a message, Find returns the message with Taken set. The create that made the changed message then can't
-// find it, and the gateway sends the message of that create again.
+// sent. Because of that, a probe can change only a message of the bot that another create of unknown outcome made. If
+// a probe changes a message, Find returns the message with Taken set. The create that made the changed message then
+// can't find it, and the gateway sends the message of that create again.
 //
 // For a file, Find edits the caption and the buttons of messages. Find does not upload the file, because that would
 // change the message. Telegram refuses to edit the caption of a text message, which has no caption. If the creates of

@@ -32,8 +32,8 @@ type Webhook struct {
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
 // oldestUpdateCursor is the resume cursor of all updates that arrive by the webhook. Updates that telex refused may
-// still wait at Telegram although telex has accepted later ones. So a later process that polls must begin with the
-// oldest update.
+// still wait at Telegram although telex has accepted later ones. A later process that polls must therefore begin with
+// the oldest update, not after the newest accepted one.
 const oldestUpdateCursor = "0"
 
 // runWebhook sets the webhook and receives updates by it. When ctx ends, runWebhook deletes the webhook, unless other

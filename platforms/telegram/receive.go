@@ -31,7 +31,7 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 // webhook's request. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that
 // Telegram still has.
 //
-// Run returns ctx's error if ctx ended, and accept's error if accept failed. It returns a *chat.SendError if
+// Run returns ctx's error if ctx ended, and accept's error if accept failed. Run returns a *chat.SendError if
 // receiving failed: Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. If accept has not
 // accepted an update, the next Run receives this update again. With polling, this update comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
@@ -69,8 +69,9 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 			continue
 		}
 		if err != nil {
-			// The call of getMe at the start has shown that the token is valid. So a refusal of getUpdates counts as
-			// Temporary. If the token has become invalid, the call of getMe in the next Run fails with Auth.
+			// The call of getMe at the start has shown that the token is valid. A refusal of getUpdates by the same
+			// token therefore counts as Temporary. If the token has become invalid, the call of getMe in the next Run
+			// fails with Auth.
 			return receiveError(ctx, calls.Reclassify(err, chat.Temporary, chat.Auth))
 		}
 		if offset, err = b.handleUpdates(ctx, r, offset, updates, accept); err != nil {

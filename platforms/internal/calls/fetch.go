@@ -35,9 +35,9 @@ func CheckSize(size, limit int64) error {
 // Fetch returns the content of the file at a URL. If the URL is empty, Fetch fails with Gone. If the announced size
 // of the file exceeds the limit, Fetch downloads nothing. If the actual size exceeds the limit, Fetch stops reading
 // soon after the limit. The error for a file that exceeds the limit wraps chat.ErrTooLarge. All other errors are of
-// type *chat.SendError. Their kind is never Uncertain, because a download changes nothing. check may refuse a
-// response before Fetch reads the response's body. If check is nil or returns nil, Fetch accepts only responses with
-// status 200. Fetch blocks until it has read the whole file or ctx ends.
+// type *chat.SendError. The kind of such an error is never Uncertain, because a download changes nothing. check may
+// refuse a response before Fetch reads the response's body. If check is nil or returns nil, Fetch accepts only
+// responses with status 200. Fetch blocks until it has read the whole file or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, check func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
 		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
