@@ -86,7 +86,7 @@ type delta struct {
 	after time.Duration
 	shown string        // the text that people must see of this delta, without white space
 	calls []plannedCall // after this delta, the model makes these tool calls, and continues when they have results
-	kind  string        // "", "reset" before the text, "tool", "reasoning"; "more": the model asks for the messages that people sent meanwhile
+	kind  string        // "", "reset" before the text, "tool", "reasoning", or "more" (asks for the newest messages)
 }
 
 // say is a message that a person writes.
