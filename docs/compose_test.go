@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// composeFile is what our files use of the Compose specification, https://docs.docker.com/reference/compose-file/. Any other key is
-// an error, so that a misspelt one is found without Docker.
+// composeFile is what our files use of the Compose specification, https://docs.docker.com/reference/compose-file/. The test
+// fails for any other key, so that it finds a misspelt key without Docker.
 type composeFile struct {
 	Telex    composeService `yaml:"x-telex"` // the common part of several services
 	Services map[string]composeService

@@ -52,7 +52,8 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is an in-memory store. It stores nothing after its context has ended, and can be made to fail.
+// keeper is an in-memory store. keeper stores nothing after the context of a call has ended, and a test can make keeper
+// fail.
 type keeper struct {
 	*memory.Store
 	fails error

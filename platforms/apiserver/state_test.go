@@ -57,7 +57,7 @@ func message(role, text string) string {
 	return `{"role":"` + role + `","content":"` + text + `"}`
 }
 
-// telex stores the history of a session. Without a session, it stores no history.
+// telex stores the history of a session. If a request belongs to no session, telex stores no history.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), nil)
@@ -409,7 +409,8 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// A server that stops gives running requests time to end. If they run longer, their clients get an error.
+// A server that stops gives running requests time to end. If requests run longer than this time, their clients get an
+// error.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	for takes, want := range map[time.Duration]string{800 * time.Millisecond: "[DONE]", time.Hour: "shutting_down"} {
@@ -468,7 +469,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The number of concurrent requests is limited. When a request ends, another one is allowed.
+// The number of concurrent requests is limited. When a request ends, the server accepts another request.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})

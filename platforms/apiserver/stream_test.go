@@ -152,8 +152,8 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// Text that was sent can't be removed. So reasoning without an opening tag gets a closing tag, and an answer that
-// starts over ends with an error.
+// Text that was sent can't be removed. The server therefore adds a closing tag to reasoning without an opening tag, and
+// ends an answer that starts over with an error.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Files that come with an input can be fetched until it is answered or its client has left.
+// The gateway can fetch the files of an input until the input is answered or the client has disconnected.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

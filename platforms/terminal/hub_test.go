@@ -217,7 +217,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	if err := <-s.served; !errors.Is(err, errFrame) {
 		t.Errorf("Serve = %v, want %v", err, errFrame)
 	}
-	// After a client has disconnected, another one can attach.
+	// After a client has disconnected, another client can attach to the session.
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

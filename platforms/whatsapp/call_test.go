@@ -295,8 +295,8 @@ func TestErrorsHaveNoSecret(t *testing.T) {
 	}
 }
 
-// The typing indicator belongs to the newest message of the person, and also marks it as read. If there is no message,
-// the call only checks the account.
+// The typing indicator belongs to the newest message of the person, and also marks this message as read. If there is no
+// message, the call only checks the account.
 func TestTyping(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"success":true,"id":"` + numberID + `","verified_name":"Telex"}`})

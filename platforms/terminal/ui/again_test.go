@@ -212,7 +212,7 @@ func TestInputIsNotSentTwice(t *testing.T) {
 }
 
 // The pauses between attempts grow up to a maximum, which is shorter than the time for which a new daemon waits for
-// clients. When the conversation ends, so does a pause.
+// clients. When the conversation ends, a pause between two attempts to reconnect ends too.
 func TestReconnectWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// patience is the maximum time of every wait. It is far longer than any step takes, so only a failing test waits that
-// long.
+// patience is the maximum time of every wait. A step of a successful test takes far less time, so only a failing test
+// waits that long.
 const patience = 60 * time.Second
 
 // world is a hub for which the test plays the gateway.
