@@ -72,7 +72,8 @@ func TestAnswerTokens(t *testing.T) {
 	}
 }
 
-// TestTell evaluates an answer of four tokens, one every 100 ms, which are shown after 150 ms, 250 ms and 400 ms.
+// TestTell evaluates an answer of four tokens. The model writes one token every 100 ms, and the bot shows them after
+// 150 ms, 250 ms and 400 ms.
 func TestTell(t *testing.T) {
 	t.Parallel()
 	a := newAnswer("aa bb cc dd")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ask sends a request through a gate.
+// ask sends a request to the model through a gate.
 func ask(t *testing.T, url string) (status int, body string, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url+"/chat/completions", strings.NewReader("{}"))

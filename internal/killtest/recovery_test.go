@@ -54,7 +54,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// If a reply consists of several messages, their visible lengths are added.
+// If a reply consists of several messages, growing adds up their visible lengths.
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)

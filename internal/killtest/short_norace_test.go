@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// F43: the built binary is killed at random and at chosen moments. Everybody nevertheless sees every answer, and
-// nothing else. The numbers of kills are those of a short run.
+// F43: the test kills the built binary at random and at chosen moments. Everybody must nevertheless see every answer,
+// and no other text. The test makes as few kills as a short run.
 func TestKillShort(t *testing.T) {
 	t.Parallel()
 	binary, file := buildTelex(t), filepath.Join(t.TempDir(), "kill.json")

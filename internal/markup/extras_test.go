@@ -73,8 +73,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// An incomplete formula is not shown. A text that looked like the beginning of a formula is shown once it can't
-// become one.
+// A preview does not show an incomplete formula. It shows a text that looks like the beginning of a formula as soon as
+// the text can't become a formula any more.
 func TestGrowingFormulas(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
@@ -105,7 +105,7 @@ func TestGrowingFormulas(t *testing.T) {
 	}
 }
 
-// Many incomplete formulas take no longer than other text.
+// The layout of many incomplete formulas takes no longer than the layout of other text.
 func TestEndlessFormulas(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"\\[\n", "$$ a\n", "\\(", "$a ", "$a$b", "<details>\n", "<summary>"} {

@@ -38,7 +38,7 @@ func TestAppendedTextStays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.OneOf(markdown(2), nastyMarkdown(), nastyMarkdown()).Draw(t, "src")
-		// There is one known exception, which is rare: a single ~ before a tag that a URL follows is removed again.
+		// One rare exception is known: if a tag and a URL follow a single ~, the layout removes the ~ again.
 		src = strings.ReplaceAll(src, "~<", "~ <")
 		checkAppended(t, src, Options{
 			Dialect: rapid.SampledFrom([]Dialect{Plain{}, appender{}}).Draw(t, "dialect"),
@@ -47,8 +47,8 @@ func TestAppendedTextStays(t *testing.T) {
 	})
 }
 
-// A URL after a <br> tag becomes a link only with its last letter, and is then held back again. The text before the
-// tag must stay visible.
+// A URL after a <br> tag becomes a link only with its last letter, and the layout then holds the URL back again. The
+// text before the tag must stay visible.
 func TestAppendedTagBeforeAddress(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{"世界<br>https://e.org", "a 世**界**<br>https://e.org x", "*_*<br>https://e.org"} {

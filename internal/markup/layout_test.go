@@ -337,7 +337,8 @@ func TestMarkBeyondTheText(t *testing.T) {
 	}
 }
 
-// For some nonsense, the parser's time grows with the square of the length. The limits in bounds.go keep it small.
+// For some meaningless texts, the parser's time grows with the square of the length. The limits in bounds.go keep this
+// time small.
 func TestNonsenseIsCheap(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{

@@ -29,8 +29,8 @@ func seamPieces() *rapid.Generator[[]string] {
 
 var seamWord = regexp.MustCompile(`w\d+x`)
 
-// A part may be shown, and the next part begun, before the text after it is known. This text may change the layout of
-// the text before it. The parts together must nevertheless show each word once, in order.
+// A part may be shown, and the next part begun, before the text after it is known. The text that arrives later may
+// change the layout of earlier text. All parts together must nevertheless show each word once, in order.
 func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

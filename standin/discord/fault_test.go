@@ -83,7 +83,7 @@ func TestFaultChoice(t *testing.T) {
 	})
 }
 
-// A rate limit that a fault starts applies to later calls. Calls during its wait are violations.
+// A 429 that a fault causes also blocks later calls. A call before the end of retry_after is a violation.
 func TestRateLimitFault(t *testing.T) {
 	for _, scope := range []string{"user", "global"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -60,7 +60,7 @@ func FuzzMessage(f *testing.F) {
 		default:
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
-		// The same content is sent as an edit and as a form.
+		// The test sends the same content as an edit and as a multipart form.
 		if w.Code == http.StatusOK {
 			serve(s, http.MethodPatch, "/api/v10/channels/"+general+"/messages/"+answer.ID, "application/json", body)
 		}

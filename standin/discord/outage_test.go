@@ -16,7 +16,8 @@ import (
 	"telex/standin/fault"
 )
 
-// During an outage of the kind refuse, nobody listens on the TCP port. The address works again afterwards.
+// During an outage of the kind refuse, the stand-in does not listen on its TCP port. After the outage, the address
+// works again.
 func TestOverTCP(t *testing.T) {
 	s := discord.New(discord.Options{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -8,9 +8,9 @@ import (
 	"telex/standin/openai"
 )
 
-// shape describes the fields of each element of tool_calls. An id is written as its position among the ids seen so far,
-// and a missing field as "-". Adjacent elements that differ only in their arguments are joined, because the test does
-// not depend on where tokens end.
+// shape describes the fields of each element of tool_calls. shape writes an id as its position among the ids seen so
+// far, and a missing field as "-". Adjacent elements that differ only in their arguments are joined, because the test
+// does not depend on where tokens end.
 func shape(calls []map[string]any) string {
 	var b strings.Builder
 	ids := map[any]int{}

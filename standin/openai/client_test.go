@@ -10,7 +10,8 @@ import (
 	"telex/standin/openai"
 )
 
-// sdk returns a client by another author, which checks our reading of the wire format.
+// sdk returns a client library by another author. Tests use the library to check whether the stand-in's wire format is
+// correct.
 func (p *provider) sdk(key string) *gopenai.Client {
 	c := gopenai.DefaultConfig(key)
 	c.BaseURL, c.HTTPClient = p.url+"/v1", p.client

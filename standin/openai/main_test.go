@@ -43,7 +43,7 @@ func start(t *testing.T, o openai.Options) *provider {
 	return &provider{Server: s, t: t, url: web.URL, client: web.Client()}
 }
 
-// reply is as much of a response as could be read.
+// reply is the part of a response that the test could read.
 type reply struct {
 	status int
 	header http.Header
@@ -95,7 +95,7 @@ func request(t *testing.T, question string, stream bool) string {
 	return string(b)
 }
 
-// heard is what a lenient client reads from a stream.
+// heard is the content that a lenient client reads from a stream.
 type heard struct {
 	events, comments          int
 	content, reasoning, other string

@@ -15,8 +15,8 @@ import (
 	"telex/standin/openai"
 )
 
-// strictStream is what a strict client reads from a stream of the Responses API. It fails the test if the stream breaks
-// a rule that the official clients rely on.
+// strictStream is the content that a strict client reads from a stream of the Responses API. The client fails the test
+// if the stream breaks a rule on which the official clients rely.
 type strictStream struct {
 	t        *testing.T
 	id       string

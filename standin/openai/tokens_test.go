@@ -28,8 +28,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensAreLikeAModels checks what clients must handle: tokens that split marks and words. It also checks that
-// their average length is like that of real tokens.
+// TestTokensAreLikeAModels checks what clients must handle: tokens that split marks and words. The test also checks
+// that the average length of tokens is similar to the length of real tokens.
 func TestTokensAreLikeAModels(t *testing.T) {
 	t.Parallel()
 	var tokens []string

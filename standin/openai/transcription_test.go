@@ -21,7 +21,7 @@ import (
 // field is one field of a form. A file also has a file name.
 type field struct{ name, file, value string }
 
-// transcribe sends a form.
+// transcribe sends a multipart form that requests a transcription.
 func (p *provider) transcribe(ctx context.Context, fields ...field) reply {
 	p.t.Helper()
 	var body bytes.Buffer

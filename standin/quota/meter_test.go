@@ -9,8 +9,8 @@ import (
 	"telex/standin/quota"
 )
 
-// TestWindow makes calls at random times. No minute then contains more calls than the limit. A call that waits as long
-// as the meter said is accepted.
+// TestWindow makes calls at random times. No span of a minute may contain more accepted calls than the limit. The meter
+// must accept a call that waits as long as the meter requested.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

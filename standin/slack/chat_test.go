@@ -313,7 +313,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// Link previews are fetched unless the call switches both kinds off. Links in code have no previews.
+// Slack fetches link previews, except if the call switches both kinds of previews off. Links in code have no previews.
 func TestOpened(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

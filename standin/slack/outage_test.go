@@ -15,8 +15,8 @@ import (
 	"telex/standin/slack"
 )
 
-// During an outage nobody listens on the TCP port, so a client's connection is refused instead of cut. The connection
-// that requested the outage stays open, and the address is the same afterwards.
+// During an outage, the stand-in does not listen on its TCP port, so a client's connection is refused and not cut. The
+// connection that requested the outage stays open, and the address is the same afterwards.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})
@@ -71,7 +71,7 @@ func TestOutageRefuses(t *testing.T) {
 	}
 }
 
-// A server can be closed during an outage in which nobody listens.
+// A server can be closed during an outage in which it does not listen.
 func TestCloseDuringRefusal(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})

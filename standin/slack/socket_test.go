@@ -140,8 +140,8 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// A socket gets a warning, then a refresh request, and then it is closed. Events without an acknowledgement are
-// delivered over the next socket.
+// Over an old socket, the server sends a warning and then a request to reconnect. Then it closes the socket. Over the
+// next socket, the server delivers the events that the app has not acknowledged.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})

@@ -148,7 +148,7 @@ func TestDraftsShareTheBucket(t *testing.T) {
 	}
 }
 
-// A photo can be shown in the chat. It has no file name.
+// Clients show a photo in the chat. A photo has no file name.
 func TestPhoto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

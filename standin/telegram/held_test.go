@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// A test can hold a call of any method that shows something, and then end it at that point, as if the client had been
-// killed.
+// A test can hold a call of any method that changes what people see, and then end the call at this point, as if the
+// client had been killed.
 func TestHeldCalls(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage string

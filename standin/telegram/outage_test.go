@@ -79,8 +79,8 @@ func TestOutageEndsWithTheFaults(t *testing.T) {
 	}
 }
 
-// During an outage nobody listens on the TCP port, so a client's connection is refused instead of cut. The connection
-// that requested the outage stays open, and the address is the same afterwards.
+// During an outage, the stand-in does not listen on its TCP port, so a client's connection is refused and not cut. The
+// connection that requested the outage stays open, and the address is the same afterwards.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	c := &client{t: t, server: telegram.New(telegram.Options{}), http: &http.Client{Transport: &http.Transport{}}}
@@ -136,7 +136,7 @@ func TestOutageRefuses(t *testing.T) {
 	}
 }
 
-// A server can be closed during an outage in which nobody listens.
+// A server can be closed during an outage in which it does not listen.
 func TestCloseDuringRefusal(t *testing.T) {
 	t.Parallel()
 	s := telegram.New(telegram.Options{})

@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A fault can break off a download or slow it down.
+// A fault can break off a download of media or slow it down.
 func TestDownloadFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

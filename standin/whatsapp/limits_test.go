@@ -44,7 +44,8 @@ func TestPairRate(t *testing.T) {
 	})
 }
 
-// A burst must end within the window. After it, the client must wait until the average interval is kept again.
+// The client must send all messages of a burst within PairWindow. After the burst, the client must wait PairInterval
+// for each message of the burst.
 func TestPairWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{Limits: whatsapp.Limits{PairWindow: 6 * time.Second}})

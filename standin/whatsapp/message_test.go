@@ -169,7 +169,8 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-// The business may answer for 24 hours. A later message fails: the call is refused, or a status reports the failure.
+// The business may write for 24 hours after the person's last message. A later message fails: the server refuses the
+// call, or reports the failure by a status.
 func TestWindow(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(strconv.FormatBool(late), func(t *testing.T) {

@@ -164,8 +164,8 @@ func TestWebhookFaults(t *testing.T) {
 				t.Errorf("%s: not signed", text)
 			}
 		}
-		// b arrives at its second attempt. d waits 2 s, so e and f arrive after it. c arrives after 1 s. a arrives
-		// again after a minute.
+		// The webhook b arrives at its second attempt. d waits 2 s, so e and f arrive after d. c arrives after 1 s. a
+		// arrives a second time after a minute.
 		if got := texts.String(); got != "abcdefa" {
 			t.Errorf("got %q, want %q", got, "abcdefa")
 		}
