@@ -11,7 +11,7 @@ import (
 // arrived.
 type answer struct {
 	text   string
-	letter string // only the letters of text
+	letter string // the letters of text, without all other characters
 	place  []int  // offset of each letter in text
 }
 

@@ -315,7 +315,7 @@ func copyAnswer(rw http.ResponseWriter, r *http.Request, client *http.Client, mo
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close() //nolint:errcheck // the body was read
 	rw.Header().Set("Content-Type", response.Header.Get("Content-Type"))
 	rw.WriteHeader(response.StatusCode)
 	flush := http.NewResponseController(rw).Flush

@@ -29,7 +29,7 @@ type world struct {
 }
 
 type worldOptions struct {
-	latency time.Duration // of each call to the platform
+	latency time.Duration // duration of each call to the platform
 	rate    float64       // tokens per second
 	hidden  telegram.Limits
 	api     bool // the daemon also has an API server

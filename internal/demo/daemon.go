@@ -90,7 +90,7 @@ func (d *daemon) lastLog() string {
 
 // launch starts a process of the daemon.
 func (d *daemon) launch() error {
-	cmd := exec.Command(d.program, "run", "--config", d.file) //nolint:gosec // it is this program
+	cmd := exec.Command(d.program, "run", "--config", d.file) //nolint:gosec // d.program is this program
 	cmd.Dir = d.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -24,18 +24,27 @@ type clusterResult struct {
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	Requests int     `json:"requests"` // to the model; more than answers, because a killed daemon's answers begin anew
+	// Requests is the number of requests to the model. It exceeds Answers, because the answers of a killed daemon
+	// begin anew.
+	Requests int `json:"requests"`
 	talkVerdict
-	Events    []event           `json:"events"`
-	ByReplica map[string]int    `json:"by_replica"` // requests to the model
-	First     spread            `json:"first"`      // from a question to the model's request, if the question did not wait for another one
-	Recovery  spread            `json:"recovery"`   // from a kill until another daemon continued a growing reply of the killed daemon
-	Grown     spread            `json:"grown"`      // from a kill until people saw more text, which the model must first write anew
-	GrownOnce spread            `json:"grown_once"` // Grown of only those replies that no second fault hit meanwhile
-	Ours      spread            `json:"ours"`       // GrownOnce minus the time in which the model wrote visible text again
-	Quiet     map[string]spread `json:"quiet"`      // interruptions of replies without an event shortly before, by platform
-	Disturbed map[string]spread `json:"disturbed"`  // interruptions of replies during or shortly after an event, by platform
-	Longest   []string          `json:"longest"`    // descriptions of the longest interruptions
+	Events []event `json:"events"`
+	// ByReplica is the number of requests to the model by replica.
+	ByReplica map[string]int `json:"by_replica"`
+	// First is the time from a question to its first request to the model. It does not include questions that waited
+	// for an earlier answer.
+	First spread `json:"first"`
+	// Recovery is the time from a kill until another daemon continued a growing reply of the killed daemon.
+	Recovery spread `json:"recovery"`
+	// Grown is the time from a kill until people saw more text. The model first writes the visible text again.
+	Grown spread `json:"grown"`
+	// GrownOnce is Grown of only those replies that no second fault hit meanwhile.
+	GrownOnce spread `json:"grown_once"`
+	// Ours is GrownOnce minus the time in which the model wrote visible text again.
+	Ours      spread            `json:"ours"`
+	Quiet     map[string]spread `json:"quiet"`     // interruptions of replies without an event shortly before, by platform
+	Disturbed map[string]spread `json:"disturbed"` // interruptions of replies during or shortly after an event, by platform
+	Longest   []string          `json:"longest"`   // descriptions of the longest interruptions
 	Recovered []recovery        `json:"recovered"`
 	Errors    map[string]int    `json:"errors"` // number of messages in the daemons' logs at the level error, by text
 	rolling   bool

@@ -12,7 +12,7 @@ type question struct {
 	chat   int64 // negative in a group
 	user   int64 // the asker, if the chat is a group
 	text   string
-	answer string  // in Markdown
+	answer string  // the model's answer in Markdown
 	want   string  // text that the person must see
 	rate   float64 // words per second
 	help   bool    // the question is a command, which the daemon answers without the model

@@ -55,7 +55,7 @@ type tally struct {
 }
 
 func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
-	if r.Peek() == ']' { // its opening bracket was already counted
+	if r.Peek() == ']' { // a closing bracket: the opening one was already counted
 		return s.InlineParser.Parse(parent, r, pc)
 	}
 	if s.tally.block != parent {

@@ -92,7 +92,7 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	spots := c.ends(pos, limit)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
 	fit, late := len(spots), len(spots)
-	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // otherwise the whole text fits
+	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // the text exceeds 7/8 of the limit, so it may need a cut
 		fit = sort.Search(fit, func(i int) bool { return over(i, c.limit) })
 		late = sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
 	}

@@ -107,7 +107,7 @@ func holdLine(src []byte, leaf ast.Node) int {
 		return len(src)
 	case *extast.Table:
 		if last == "" || leaf.ChildCount() > 1 {
-			return start // only whole rows are shown
+			return start // hold back an incomplete row of a table
 		}
 	}
 	return holdMarks(src, start, last)

@@ -37,7 +37,7 @@ func (a Mark) Before(b Mark) bool {
 // Part is the content of one message.
 type Part struct {
 	Rendered Rendered
-	Plain    string // the same text without markup
+	Plain    string // text of the part without markup
 	Start    Mark   // start of this part
 	Next     Mark   // start of the following part
 	End      int    // number of source bytes that this part and the parts before it show

@@ -41,7 +41,7 @@ func (c *cutter) place(pos, limit int) int {
 	if cut <= pos {
 		cut = best[atGrapheme]
 	}
-	if cut <= pos { // not even one grapheme fits
+	if cut <= pos { // the limit is too small for even one grapheme
 		_, size := utf8.DecodeRuneInString(c.text[pos:])
 		return max(runeFloor(c.text, limit), pos+size)
 	}
@@ -129,7 +129,7 @@ func kindOf(prev, next rune) int {
 	case unicode.IsSpace(next):
 		return atWord
 	case strings.ContainsRune(`。！？、，；：）」』】》”’)]}.,!?;:…`, next):
-		return atGrapheme // these characters must not begin a line
+		return atGrapheme // characters such as next must not begin a line
 	case strings.ContainsRune("。！？", prev):
 		return atSentence
 	case spaceless(prev):

@@ -23,7 +23,7 @@ type Process struct {
 	Cmd     *exec.Cmd
 	Started time.Time
 	Exited  chan struct{}
-	Killed  time.Time // when Kill was called; zero: never
+	Killed  time.Time // time of the call of Kill; zero: not killed
 
 	log  *os.File
 	once sync.Once

@@ -44,7 +44,7 @@ type apiError struct {
 	code    int
 	message string
 	form    formErrors
-	limit   *rateLimited // only for a 429
+	limit   *rateLimited // set only for a 429
 }
 
 // rateLimited holds the additional fields of a 429.

@@ -10,7 +10,7 @@ import (
 // Step describes a call right before it takes effect, and the fault that hits the call.
 type Step struct {
 	Action string
-	Delay  time.Duration // of the action Latency
+	Delay  time.Duration // delay of the action Latency
 	Cut    <-chan struct{}
 	Hold   func() bool // waits while the call is held; returns false if the call must not continue
 }

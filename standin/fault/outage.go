@@ -29,7 +29,7 @@ type Outage struct {
 	// For is how long the outage lasts from now on. In JSON, for_ms replaces it.
 	For    time.Duration `json:"-"`
 	ForMS  int           `json:"for_ms"`
-	Status int           `json:"status"` // of the response of a 5xx outage; 0 means 502
+	Status int           `json:"status"` // HTTP status of the responses in a 5xx outage; 0 means 502
 }
 
 // Effect returns the effect of an outage on each call: the action of a fault, the HTTP status or 0, and the time that

@@ -19,10 +19,10 @@ type plan struct {
 // unit is the output of the model in one step, usually one token.
 type unit struct {
 	kind   string // content, reasoning, refusal or call.
-	text   string // for kind call: the arguments
+	text   string // text of the unit; for the kind call: the arguments
 	tokens int
-	call   map[string]any // for kind call: the element of tool_calls
-	made   madeCall       // for kind call: the call with its id
+	call   map[string]any // for the kind call: the element of tool_calls
+	made   madeCall       // for the kind call: the call with its id
 }
 
 // madeCall is a tool call with its id.

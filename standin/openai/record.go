@@ -22,11 +22,11 @@ const (
 
 // Request is the record of one request for an answer.
 type Request struct {
-	ID      int             `json:"id"` // from 1, in the order of arrival
+	ID      int             `json:"id"` // number of the request, counted from 1 in the order of arrival
 	Time    time.Time       `json:"time"`
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
-	Header  http.Header     `json:"header"` // with secrets masked
+	Header  http.Header     `json:"header"` // headers of the request, with secrets masked
 	Body    json.RawMessage `json:"body,omitempty"`
 	Invalid string          `json:"invalid_body,omitempty"` // the body, if it is not JSON
 

@@ -37,7 +37,7 @@ type responsesRequest struct {
 	Prompt             json.RawMessage         `json:"prompt"`
 
 	items []inputItem
-	chat  chatRequest // the same request in the form of Chat Completions
+	chat  chatRequest // this request, converted to the form of Chat Completions
 }
 
 type responsesStreamOptions struct {

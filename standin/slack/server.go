@@ -93,7 +93,7 @@ type Server struct {
 	started time.Time
 	// background is the context of deliveries, which continue after the calls that caused them. Close ends this context,
 	// and Reset replaces it by a new one.
-	background    context.Context //nolint:containedctx // see above
+	background    context.Context //nolint:containedctx // deliveries outlive calls
 	endBackground context.CancelFunc
 
 	base       string // base URL for links: Options.BaseURL, or the URL of the last call

@@ -10,7 +10,7 @@ type chat struct {
 	info     Chat
 	messages []*Message
 	byID     map[int]*Message
-	lastID   int // only for supergroups and channels, each of which has its own sequence of ids
+	lastID   int // set only for supergroups and channels, each of which has its own sequence of ids
 	topics   map[int]bool
 
 	typing []Period

@@ -20,7 +20,7 @@ type Message struct {
 	Quote    string `json:"quote,omitempty"` // the quoted part of the message to which this one replies
 	Silent   bool   `json:"silent,omitempty"`
 	Service  string `json:"service,omitempty"` // the text of a service message, or ""
-	Media    string `json:"media,omitempty"`   // as in Attachment, or "" for a message without a file
+	Media    string `json:"media,omitempty"`   // kind of the file as in Attachment.Media, or "" for a message without a file
 	FileName string `json:"file_name,omitempty"`
 	MimeType string `json:"mime_type,omitempty"`
 	FileSize int64  `json:"file_size,omitempty"` // the size in bytes that the bot is told
@@ -210,7 +210,7 @@ type Call struct {
 	Chat int64 `json:"chat,omitempty"`
 	// MessageID is the id of the message that the call created, edited or deleted.
 	MessageID   int    `json:"message_id,omitempty"`
-	Description string `json:"description,omitempty"` // of an error response
+	Description string `json:"description,omitempty"` // text of an error response
 	// Params are the received parameters without files.
 	Params map[string]string `json:"params,omitempty"`
 

@@ -43,8 +43,8 @@ var (
 // menuKey identifies a list of commands by the chats and people that see it.
 type menuKey struct {
 	scope    string
-	chat     int64 // only for the scopes of one chat
-	user     int64 // only for chat_member
+	chat     int64 // set only if the scope is limited to one chat
+	user     int64 // set only for the scope chat_member
 	language string
 }
 

@@ -264,7 +264,7 @@ func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Du
 	case err != nil:
 		return 0, 0, errors.New("Connection refused") //nolint:staticcheck // Telegram's own text
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // only the status matters
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // ignore errors, because only the status matters
 	_ = resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is not a number
