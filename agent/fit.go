@@ -97,8 +97,9 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 
 // prepare returns the next request, which includes what people wrote meanwhile and fits the model's window. If older messages
 // must be summarized first, prepare makes model calls of its own. If the provider refused the previous request because of its
-// length, the next one is shorter. After a second refusal, the request contains only the question. The error is the
-// context's, the provider's, errTooLong or errNoRoom.
+// length, shrinkAfterRefusal has lowered the limit of the answer, the window, or the room for the conversation, so that the
+// provider may accept the next request. If the room was lowered twice, the request contains only the question. The error is
+// the context's, the provider's, errTooLong or errNoRoom.
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		r.appendHistory(r.more(ctx)...)

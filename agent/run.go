@@ -35,7 +35,7 @@ type run struct {
 	model          *chainModel     // the turn's current model
 	answeringModel *chainModel     // the model that wrote the current text of reply
 	leftOut        map[string]bool // parts of requests that the provider refused
-	lengthRefusals int             // number of requests that the provider refused because of their length
+	lengthRefusals int             // number of refusals because of length that lowered the room for the conversation
 	refusedSize    int             // size of the last refused request
 	lengthError    error           // the provider's error for that request
 

@@ -165,8 +165,9 @@ func (c *checkpointer) erasedUpTo() uint64 {
 }
 
 // try makes one attempt to empty the log. try first moves the log's pages into the file, which blocks no other
-// connection. If nothing was written meanwhile, try then empties the log at once, without a sync. If something was
-// written, try empties the log only with force, or if the log is too long: the writer then waits for the disk.
+// connection. If nothing was written while the pages were moved, try empties the log at once, without a sync. If
+// something was written, try empties the log only if the log is too long, or if both erasing and force are set. The
+// writer then waits for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err

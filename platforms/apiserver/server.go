@@ -147,8 +147,8 @@ func (s *Server) Abandon() { _ = s.listener.Close() } // an error of Close has n
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends. Then Serve closes the address, and lets running requests continue for at most
-// Options.Grace.
+// Serve answers requests until ctx ends. After ctx has ended, Serve closes the address, and lets running requests continue
+// for at most Options.Grace. Serve then cancels the requests that still run, and a second later closes their connections.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)

@@ -114,8 +114,8 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the session of the conversation id into that of owner. If one of the sessions has a summary, the entries
-// that no summary covers get new ids. The ids must be larger than those of the summarized entries.
+// join merges the session of the conversation id into that of owner. If at least one of the two sessions has a
+// summary, the entries that no summary covers get new ids. The ids must be larger than those of the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)
