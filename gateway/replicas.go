@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A Store that several processes share implements Replicas. Each process that shares the store is a replica. A chat
+// Replicas is implemented by a Store that several processes share. Each process that shares the store is a replica. A chat
 // with all its threads belongs to at most one replica, and only this replica answers there. Because each chat has one
 // owner, the replicas need not coordinate the order of messages within a chat, nor the rate limits of a single chat.
 //

@@ -128,8 +128,8 @@ type Decision struct {
 type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // what the turn used, with one element for each model
-	// Undecided is the usage that the turn's Decision contained. The store counts Undecided only if the store has no
-	// Decision of the turn, so that no usage is counted twice.
+	// Undecided is usage that the store counts at the end of the turn only if it has no Decision of the turn. A stored
+	// Decision already contains this usage, which would otherwise be counted twice.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary does not change
 }

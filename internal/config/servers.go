@@ -66,11 +66,11 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 // tools. The list deny is stronger than read_only, and read_only is stronger than auto_approve. An entry that covers
 // more tools than the stronger entry is valid.
 func (d *decoder) validateLists(at string, s MCPServer) {
-	const denied = "it is never offered, so leave it out of one of them"
+	const denied = "tools in deny are never offered: remove it from this list or from deny"
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)
 	d.validateEntries(at, s.Name, toolList{"read_only", s.ReadOnly}, toolList{"deny", s.Deny}, denied)
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"read_only", s.ReadOnly},
-		"a tool of read_only changes nothing, so leave it out of one of them")
+		"tools in read_only need no approval: remove it from auto_approve, or from read_only if it changes something")
 }
 
 // toolList is a list of tools in the configuration of an MCP server, with the key that sets it.
