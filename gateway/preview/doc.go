@@ -37,9 +37,9 @@
 //	gone      ───> absent     a preview was created in its place without a message id; it can't be edited, so it does not count
 //	gone      ───> streaming  it was created again, and an earlier create under its key may have begun a stream
 //
-// Besides its phase, a message has a certainty, which tells whether the visible content of the message is known. If a
-// create call got no response, the message's attempt records how to learn whether the message exists. The bot may
-// repeat the call with the same idempotency key or search the platform, or there is no way to learn it. On some
+// Besides its phase, a message has a certainty, which tells whether the visible content of the message is known. If the
+// outcome of a create call is unknown, the message's attempt records how to learn whether the message exists. The bot
+// may repeat the call with the same idempotency key or search the platform, or there is no way to learn it. On some
 // platforms, a create call may take effect long after it failed. On any platform, a create call may take effect late if
 // another process made it, lost its lease, and still runs. If a search does not find the message of such a create call,
 // the message is sent again, and the platform is searched a second time later. Until the second search, the message

@@ -3,7 +3,7 @@ package preview
 import "telex/internal/chat"
 
 // A draft is a preview that is not a message. The platform removes a draft after some time or when a message arrives,
-// so the bot sends the draft again while the reply grows. Drafts are not stored.
+// so the bot sends the draft again until the reply ends. Drafts are not stored.
 
 // drafted reports whether a person may see a draft now.
 func (s *state) drafted() bool { return !s.draft.at.IsZero() }

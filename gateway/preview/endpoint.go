@@ -56,7 +56,7 @@ type Streamer interface {
 	Stop(ctx context.Context, ref chat.MessageRef, text string) error
 }
 
-// Finder asks the platform whether a create call without a response made its message.
+// Finder asks the platform whether a create call of unknown outcome made its message.
 type Finder interface {
 	// Newest returns the newest known message of the chat, without a call to the platform. The caller stores it as
 	// chat.Create.After of the next create call.

@@ -256,8 +256,8 @@ func (s *state) aimBehindSeam(i int) desired {
 }
 
 // deleted reports whether a person deleted part i of n while later parts exist. A deleted part is not sent again, since
-// it would appear below the later parts. If no create call for the part got a response, the part does not count as
-// deleted.
+// it would appear below the later parts. If the outcome of too many create calls for the part is unknown, the part does
+// not count as deleted.
 func (s *state) deleted(i, n int) bool {
 	if m := s.at(i); m.phase != gone || m.givenUp() {
 		return false

@@ -113,9 +113,9 @@ func (m *message) replace(d display) {
 	m.shown = d
 }
 
-// revert is called when the platform refuses a payload that an earlier call of unknown outcome also sent. After revert,
-// the message counts as showing the text from before the refused payload. revert returns false if no such text is
-// known.
+// revert is called when the platform has refused a payload. If an earlier call of unknown outcome sent the same
+// payload, the message then counts as showing the text from before that call. revert returns false if there was no such
+// call, or if no such text is known.
 func (m *message) revert(refused payload) bool {
 	if !m.unsure() || m.earlierBody.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
 		return false
@@ -140,7 +140,7 @@ func (m *message) renew() {
 	m.gen++
 }
 
-// resolution is the way to learn whether a create call without a response made its message.
+// resolution is the way to learn whether a create call of unknown outcome made its message.
 type resolution uint8
 
 const (
@@ -173,7 +173,7 @@ func (a *attempt) open() bool { return a.resolution != known }
 // givenUp reports whether the outcome of so many create calls is unknown that no further create call is allowed.
 func (m *message) givenUp() bool { return m.attempt.unresolved >= maxUncertainCreates }
 
-// doubtful reports whether a create call without a response may have made a message whose id is unknown.
+// doubtful reports whether a create call of unknown outcome may have made a message whose id is unknown.
 func (m *message) doubtful() bool {
 	return m.attempt.unresolved > 0 || !m.exists() && m.attempt.open()
 }

@@ -61,8 +61,9 @@ func (s *state) plan(d desired, now time.Time) action {
 }
 
 // planAbsent plans the next call for a message that is not known to exist. If an earlier create call may have made the
-// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call if the message could not
-// be deleted anyway, or if the create call that is wanted now also shows whether the message exists.
+// message, planAbsent first plans a call that shows whether it did. planAbsent skips that call if the message is not
+// wanted and the platform can neither delete nor search, or if the create call that is wanted now also shows whether
+// the message exists.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
 	switch d.aim {
@@ -88,7 +89,7 @@ func (s *state) planAbsent(d desired, now time.Time) action {
 }
 
 // create plans a call that creates a message. If the outcome of an earlier create call must be learned first, create
-// plans a search or a probe instead. If too many create calls had no response, create returns doEnd.
+// plans a search or a probe instead. If the outcome of too many create calls is unknown, create returns doEnd.
 func (s *state) create(d desired, now time.Time) action {
 	a := action{kind: doSend, desired: d}
 	preview := s.ending == nil && d.part >= 0 && !d.seal

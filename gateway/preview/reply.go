@@ -40,11 +40,11 @@ type Outcome struct {
 	Delivered  bool              // the final is visible, judged by content
 	Ended      time.Time         // time when the ending was decided
 	Unfinished bool              // the reply ended only because its deadline passed, so it can be continued later
-	Doubt      bool              // a message may exist whose id is unknown, for example because a create call got no response
+	Doubt      bool              // a message may exist whose id is unknown, for example after a create call of unknown outcome
 	Shown      string            // Markdown of the last preview that a person saw
 	Refs       []chat.MessageRef // the messages of the reply, in order
 	Readable   bool              // at least one message shows more than a question or the progress of tools
-	Nameless   bool              // the platform returned no message id, so this message can't be edited
+	Nameless   bool              // the platform returned no id for a message, so the bot can't edit its messages
 	Alone      bool              // no call of an earlier process may still change a message of the reply
 	Err        error             // reason why the reply was not delivered
 

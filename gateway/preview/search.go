@@ -144,7 +144,7 @@ func (s *state) lookLater(c chat.Create, place, gen int, due time.Time) {
 	s.superseded = append(s.superseded, m)
 }
 
-// onlyChecksLeft reports whether the ending is visible, and only a second search or a repeated edit is left to do.
+// onlyChecksLeft reports whether only a second search or a repeated edit is left to do for the ending.
 func (s *state) onlyChecksLeft() bool {
 	if slices.ContainsFunc(s.parts, func(m message) bool { return !m.foreignEdits.IsZero() }) && s.remaining(time.Now()).repeats {
 		return true

@@ -44,8 +44,8 @@ const (
 	slowAfter = 5 * time.Second
 	// layoutInterval is the minimum time between two layouts of the text if the first of them showed nothing new.
 	layoutInterval = 100 * time.Millisecond
-	// finalDeadline is how long the bot tries to show a final, counted from its last success or from the end of the
-	// last rate limit.
+	// finalDeadline is how long the bot tries to show a final, counted from the ending, from the last call that
+	// succeeded, or from the end of the last rate limit.
 	finalDeadline = 15 * time.Minute
 	// slowCall is how long a call that shows a reply's ending may take before the conversation continues without that
 	// reply.
@@ -56,7 +56,7 @@ const (
 	maxOutage = 24 * time.Hour
 	// minLimit is the shortest length to which "too long" errors can halve a part.
 	minLimit = 32
-	// maxUncertainCreates limits the create calls without a response per part: the first one and one repetition. One
+	// maxUncertainCreates limits the create calls of unknown outcome per part: the first one and one repetition. One
 	// repetition is allowed because a lost answer is worse than a duplicate.
 	maxUncertainCreates = 2
 	// maxTries is the number of processes that may end during a create call for the same part. After maxTries, the part
@@ -176,7 +176,7 @@ func (s *state) at(i int) *message {
 	}
 }
 
-// mute ends the previews of this reply if m is a message of the text. mute is called when a call for m failed.
+// mute ends the previews of this reply if m is a message of the text.
 func (s *state) mute(m *message) { s.muted = s.muted || m.role == roleText }
 
 // visible returns the number of source bytes that a person sees.

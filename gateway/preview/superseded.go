@@ -35,7 +35,7 @@ func (s *state) replaceMessage(i int) {
 	}
 }
 
-// markAbove is called when part i gets a new message. If the create call for a later part has an unknown outcome,
+// markAbove is called when part i may get a new message. If the create call for a later part has an unknown outcome,
 // markAbove records that the message of the later part, if it exists, will be above the new message of part i.
 func (s *state) markAbove(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
@@ -71,8 +71,8 @@ func (s *state) adoptFound(i int) {
 	}
 }
 
-// restoreAt makes superseded message i the message of p again, if p has no message, the platform can edit, and the
-// superseded message must change.
+// restoreAt makes superseded message i the message of p again, if p has no message, the platform can edit, and either
+// the superseded message must change or no further create call for p is allowed.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {

@@ -124,7 +124,7 @@ func followChat(s *state, f failedCall) {
 	}
 }
 
-// createUncertain records a create call that may have made its message although no response arrived.
+// createUncertain records a create call that failed but may have made its message.
 func createUncertain(s *state, f failedCall) {
 	m := f.message
 	m.attempt.streams, m.file = m.attempt.streams || f.kind == doStart, f.kind == doFile
@@ -141,15 +141,15 @@ func createUncertain(s *state, f failedCall) {
 	}
 }
 
-// editUncertain records an edit that may have taken effect although no response arrived. The edit is repeated.
+// editUncertain records an edit that failed but may have taken effect. The edit is repeated.
 func editUncertain(s *state, f failedCall) {
 	f.message.replace(f.display)
 	f.message.certainty = unsure
 	s.backoff(f.now)
 }
 
-// streamUncertain records a call on a stream that may have taken effect although no response arrived. A call that
-// appends text must not be repeated, because the text could appear twice.
+// streamUncertain records a call on a stream that failed but may have taken effect. A call that appends text must not
+// be repeated, because the text could appear twice.
 func streamUncertain(s *state, f failedCall) {
 	if f.added != "" {
 		f.message.certainty = unsure
@@ -232,8 +232,8 @@ func refuseFile(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// recordGone records that a message does not exist any more. If the failed call was an edit or appended text, a person
-// must have deleted the message.
+// recordGone records that a message does not exist any more. If the failed call was not a deletion, a person must have
+// deleted the message.
 func recordGone(s *state, f failedCall) {
 	f.message.renew()
 	if s.muted = true; f.kind != doDelete {
