@@ -36,8 +36,8 @@
 //
 // If a 429 does not say which scope it concerns, the Budget blocks the chat. If the platform refuses calls in several
 // chats that have used less of their own limits than of the endpoint's limits, the Budget blocks the endpoint as well.
-// While the endpoint's limits are slowed down, each further refusal in a chat that has hardly used its own limits slows
-// them down more. Rate limits that the platform reports in its responses tighten the limits at once, but never loosen
-// them beyond the limits that the adapter declares. An adapter that relies on the reported limits therefore declares
-// the loosest limits that are possible.
+// While the endpoint's limits are slowed down, each further refusal of this kind slows them down more. Rate limits that
+// the platform reports in its responses tighten the limits at once, but never loosen them beyond the limits that the
+// adapter declares. An adapter that relies on the reported limits therefore declares the loosest limits that are
+// possible.
 package budget

@@ -230,8 +230,8 @@ func counts(other, c chat.Claim) bool {
 // isLeft reports whether c is a claim that Retire returned.
 func isLeft(c chat.Claim) bool { return c.Held > 0 && c.Share+c.Wanted == 0 }
 
-// calling returns how many processes want to make calls under the limit of claim mine, including the process of mine
-// itself.
+// calling returns how many processes make calls, or want to make calls, under the limit of claim mine, including the
+// process of mine itself.
 func calling(mine chat.Claim, others []chat.Claim) int {
 	n := 1
 	for _, o := range others {
