@@ -50,8 +50,8 @@ func Keep(args []string) int {
 		return exitNotStarted
 	}
 	syscall.CloseOnExec(controlFD)
-	// These signals must not end the keeper, which ends when the pipe is closed. signal.Ignore is not used, because the
-	// server would inherit an ignored signal.
+	// These signals must not end the keeper, which ends when the server has exited or the pipe is closed. signal.Ignore
+	// is not used, because the server would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM)
