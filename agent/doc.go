@@ -58,8 +58,8 @@
 // The Result contains the files and images that tools made for people, at most ten files and 20 MB per turn. For each file
 // beyond these limits, a note tells the model that people don't get it.
 //
-// When a turn has used up its tool calls, or has only one model call left, Run offers the model no tools, so that the model
-// must answer. Result.Stop and a line after the text then say which limit was reached.
+// When a turn has used up its tool calls, or has only one model call left, Run offers the model no tools except
+// Turn.ClientTools, so that the model answers. Result.Stop and a line after the text then say which limit was reached.
 //
 // With a Journal, a turn can continue after a crash. Run stores in the Journal the usage before each attempt, each step
 // before its calls run, the beginning of each call, and each result. After a crash, the next process runs the calls that had

@@ -17,10 +17,10 @@ type Limits struct {
 	// answer. If the provider can't stream, only Turn limits the wait for an answer.
 	Silence time.Duration
 	// ModelCalls is the maximum number of requests of a turn that reach a provider, including refused and repeated ones. The
-	// last request offers no tools, so that the model must answer.
+	// last request offers no tools except Turn.ClientTools, so that the model answers.
 	ModelCalls int
 	// ToolCalls is the maximum number of tool calls, including denied calls and calls with invalid arguments. When the limit
-	// is reached, the model is asked once more, without tools, so that it answers.
+	// is reached, the model is asked once more, without tools except Turn.ClientTools, so that it answers.
 	ToolCalls int
 }
 
