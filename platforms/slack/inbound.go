@@ -72,9 +72,9 @@ func decodeEvent(data []byte, self identity) (decodedEvent, bool, error) {
 	return m.decode(self)
 }
 
-// decode decodes an edit or deletion of a message. decode returns false if the change is not an edit of the text by
-// the message's author. For example, Slack also reports a change when it adds a link preview, or when the bot edits
-// its own message.
+// decode decodes an edit or deletion of a message. decode returns false if the change is neither a deletion nor an edit
+// of the text by the message's author. For example, Slack also reports a change when it adds a link preview, or when
+// the bot edits its own message.
 func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	m, before, kind := c.Message.value, c.Previous.value, chat.Edited
 	if c.DeletedTS != "" || m.Subtype == subtypeTombstone {
