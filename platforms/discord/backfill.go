@@ -40,7 +40,7 @@ const (
 	guildTimeout  = 5 * time.Second
 	guildsTimeout = time.Minute
 	// maxHeld limits the new messages that wait during the backfill. If more messages arrive, Run ends. The next Run
-	// resumes the session, and Discord delivers the messages again.
+	// starts a new session, whose backfill reads these messages.
 	maxHeld = 10_000
 )
 

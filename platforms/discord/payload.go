@@ -69,9 +69,9 @@ func (m message) withNonce(channel, key string) message {
 	return m
 }
 
-// withReply makes m a reply to the message with the id to. withReply returns m unchanged if to is the id of a
-// command, or of the message that started the thread, because the bot can't reply to these. If the message with the
-// id to was deleted, FailIfNotExists makes Discord send m without the reply (F47).
+// withReply makes m a reply to the message with the id to. withReply returns m unchanged if to is the id of a command,
+// or of the message that started the thread, because the bot can't reply to these. If the message with the id to was
+// deleted, the value false of FailIfNotExists makes Discord send m without the reply (F47).
 func (m message) withReply(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
 		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}
