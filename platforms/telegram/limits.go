@@ -119,10 +119,10 @@ const (
 
 // Profile returns the limits of a chat. All private chats have the same limits, and all groups have the same limits.
 // Telegram allows about one message per second in each chat, with short bursts, and 20 messages per minute in a group
-// (https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this). Edits in a group count as
-// messages (https://github.com/grammyjs/website/pull/1076). telex assumes that drafts and edits in private chats
-// count as messages too, because a 429 for a message, an edit or a draft blocks all three. Because of EditInterval,
-// one reply stays well below these rates.
+// (https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this). Edits in a group count as messages
+// (https://github.com/grammyjs/website/pull/1076). telex assumes that drafts and edits in private chats count as
+// messages too, because a 429 for a message, an edit or a draft blocks all three. Because of EditInterval, one reply
+// stays below the rate of a private chat and does not exceed the rate of a group.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    b.richMode().limit(),
