@@ -50,7 +50,7 @@ type Options struct {
 	From    Mark // skip the source before this mark
 	Open    bool // more source may follow: close open constructs, and hide text that may still change its meaning
 	Paused  bool // with Open: only a new paragraph or nothing can follow, so the last character is complete
-	Append  bool // text can only be appended to the message, see Layout; must be the same for all layouts of a reply
+	Append  bool // text can only be appended to the message, see Layout; the same for all layouts that divide a reply
 }
 
 // Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source that shows nothing has no
