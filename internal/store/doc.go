@@ -17,8 +17,8 @@
 // Record stores which platform message shows which part of a turn's reply. After a restart, Pending returns all
 // messages that are not yet answered, and Unfinished returns all turns that have not ended.
 //
-// With Note, a running turn writes a journal of its model calls and tool calls. If a process continues the turn after
-// a crash, the journal prevents it from repeating finished calls. Decide deletes the journal.
+// With Note, a running turn writes a journal. If a process continues the turn after a crash, the journal tells it what
+// it must not do again. Decide deletes the journal.
 //
 // Several turns of one conversation may run at the same time. Forget and Erase delete history that a running turn may
 // have read, so they fence the turn. From then on, the store refuses the decision of the turn and the turn's additions

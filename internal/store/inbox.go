@@ -39,8 +39,8 @@ const MaxPlaces = 200
 // in which the outcome of a create can be unknown.
 const MaxSent = 2000
 
-// Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message,
-// the chats in which turns began most recently, and the messages that the bot sent there.
+// Resume returns the position from which an endpoint continues to receive: the cursor of the last accepted message, the
+// chats in which turns began most recently, and the messages that the bot sent in the newest turns.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// SessionInfo describes a stored conversation for the command telex sessions list.
+// SessionInfo describes the stored data of a conversation.
 type SessionInfo struct {
 	Conversation chat.Conversation
 	Entries      int       // includes summarized entries

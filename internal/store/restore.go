@@ -91,7 +91,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	case !errors.Is(err, fs.ErrNotExist):
 		return Restored{}, errors.Join(err, remove(name))
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // keep has saved these files of the old store
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // files of the old store; keep has saved what it needs
 		if err := remove(r.path + suffix); err != nil {
 			return Restored{}, err
 		}

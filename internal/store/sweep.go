@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// KeyLife is how long the ids of finished messages, and of the messages that answered them, stay stored. By these ids,
-// the store recognizes messages that a platform delivers again. Telegram repeats updates for 24 hours
-// (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
+// KeyLife is how long the ids of finished messages, and of the messages that answered them, stay stored. By the ids of
+// finished messages, the store recognizes messages that a platform delivers again. Telegram repeats updates for 24
+// hours (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
 const KeyLife = 7*24*time.Hour + time.Hour
 
 // UsageLife is how long usage is kept. UsageLife is long enough for the sum of a full year.
@@ -33,8 +33,8 @@ type Swept struct {
 // conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
 // Sweep uses small transactions, so that other calls can write between them. After each transaction, Sweep waits until
-// the write-ahead log is empty, and then pauses for as long as the transaction took. If a transaction fails, Sweep
-// returns the error and the numbers of the rows deleted so far.
+// the write-ahead log is empty, but at most eraseWait, and then pauses for as long as the transaction took. If a
+// transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
 	var others int64 // numbers of sessions and conversations, which the result does not contain
 	steps := sweepSteps(&done, &others, now, retention)

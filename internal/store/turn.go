@@ -162,8 +162,8 @@ func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	})
 }
 
-// TurnRow contains those columns of a turn that decide whether the turn may write. The package postgres uses this
-// type, too.
+// TurnRow contains those columns of a turn that decide whether and what the turn may write. The package postgres uses
+// this type, too.
 type TurnRow struct {
 	Exists       bool
 	Conversation int64

@@ -28,7 +28,7 @@ type tx struct {
 	err error
 }
 
-// update runs do in a transaction that may write. If the transaction fails, update may run do a second time.
+// update runs do in a transaction that may write. If the transaction fails, update may run do again.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, s.write(ctx, "write", &call{do: do}))
 }
@@ -53,7 +53,7 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 }
 
 // view runs do in a transaction that sees one consistent state of the store. If the transaction fails, view may run do
-// a second time.
+// again.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { r.observe("read", time.Since(began)) }()

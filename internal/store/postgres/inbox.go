@@ -17,8 +17,8 @@ import (
 // Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
 // acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
 // stored. If the message has no cursor, the endpoint's cursor does not change. If an earlier call stored the message
-// but lost the response, fresh is true. If a replica runs the endpoint, Accept gives the chat of a new message an
-// owner and signals that owner.
+// but lost the response, fresh is true. If the chat of a new message has no live owner, Accept gives the chat to a
+// replica that runs the endpoint. Accept signals the owner.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -157,7 +157,7 @@ func (s *Store) settle(c *call, err error) {
 }
 
 // view runs do in a transaction that sees one consistent state of the store. If the transaction fails, view may run do
-// a second time.
+// again.
 func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { s.told("read", time.Since(began)) }()
