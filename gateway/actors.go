@@ -36,7 +36,7 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	return true
 }
 
-// isActive reports whether a conversation has an actor, which means that a message waits or a turn runs.
+// isActive reports whether a conversation has an actor. An actor exists only while it has something to do.
 func (g *Gateway) isActive(c chat.Conversation) bool {
 	c = g.now(c)
 	g.mu.Lock()

@@ -182,8 +182,9 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 
 // carryOut stores a person's decision about a proposal and publishes the decision to the turn.
 func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Proposal, answer approval.Answer) {
-	// The message is dropped before Decide. A crash between Decide and drop would leave a "yes" in the store, which
-	// the next process would take for a question to the model.
+	// The message is dropped before Decide, so after a crash between the two calls, people are asked again. In the
+	// other order, a crash would leave a "yes" in the store, which the next process would take for a question to the
+	// model.
 	a.drop(m.Inbound)
 	step, err := of.Decide(a.g.deliveries, p, answer, a.person(m.Inbound))
 	if err != nil {

@@ -98,8 +98,8 @@ func answersCommand(rec chat.Turn) bool {
 // tells reports whether the turn only delivers a fixed answer that an earlier process stored, such as the answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn of an earlier process, and its reply gets no further text. The parameter g is what the turn adds
-// to the history. leave ignores g if the turn's entries are already stored.
+// leave ends a turn of an earlier process, and its reply gets no further text. The parameter g is what the turn adds to
+// the history. leave ignores g if the turn is void or its entries are already stored.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}

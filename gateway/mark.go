@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Marker is an adapter that can show a sign on a person's message while the message waits for its answer.
+// Marker is an adapter that can show a sign on a person's message while the message waits for its turn.
 type Marker interface {
 	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. Repeating a call of
 	// Mark does no harm. Mark returns its errors as a *chat.SendError.

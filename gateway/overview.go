@@ -21,7 +21,7 @@ type Observer interface {
 // Overview describes what the gateway does at one moment.
 type Overview struct {
 	Endpoints     []EndpointState     // sorted by name
-	Conversations []ConversationState // conversations with a running turn or waiting messages, sorted by when their replies began
+	Conversations []ConversationState // conversations that have something to do, sorted by when their replies began
 	Replica       *ReplicaState       // nil: no other process uses the store
 }
 

@@ -70,8 +70,8 @@ type Idler interface {
 
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
-	// SetCommands replaces the commands in the platform's menu. In the platform's menu, only admins see the admin
-	// commands. If the menu is already up to date, SetCommands does not change it.
+	// SetCommands replaces the commands in the platform's menu. If the platform can tell who the admins are, only they
+	// see the admin commands. If the menu is already up to date, SetCommands does not change it.
 	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 }
 

@@ -206,8 +206,8 @@ func (a *actor) cut(turn string, e preview.Ending) {
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 
-// decideAsShown stores that a turn has ended and that its reply keeps the visible text. decideAsShown returns false
-// if the turn's session was deleted or the store fails.
+// decideAsShown stores that the reply of a turn keeps the visible text and gets no more. decideAsShown returns false if
+// the turn's session was deleted or the store fails.
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	ending := encodeEnding(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
 	err := a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})

@@ -146,8 +146,8 @@ func (a *actor) start(rec chat.Turn) {
 	}()
 }
 
-// prepare creates the turn of a record. If the process is ending, prepare returns nil. If the history can't be read,
-// or if a /retry finds no question to repeat, prepare tells the person and returns nil.
+// prepare creates the turn of a record. If the history can't be read, prepare returns nil, and tells the person unless
+// the process is ending. If a /retry finds no question to repeat, prepare tells the person and returns nil.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
