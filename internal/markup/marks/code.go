@@ -9,7 +9,7 @@ import (
 //
 // One backtick on each side suffices for code that contains no backticks. Two backticks on each side work for any code,
 // because a joiner separates adjacent backticks within the code. Code at the start of a piece may get longer later, and
-// the new text may contain backticks, so such code always gets two.
+// the new text may contain backticks, so such code gets two, except if Rules.Bare is set.
 func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
