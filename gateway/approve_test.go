@@ -224,8 +224,8 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	}
 }
 
-// An approval applies only to the version of the tool that people saw. After the tool has changed, people are asked
-// again: an earlier question or permanent approval no longer counts, even one of an earlier process.
+// An approval applies only to the version of the tool that people saw. After the tool has changed, an earlier question
+// or permanent approval no longer counts, not even one of an earlier process.
 func TestChangedToolNeedsANewApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
