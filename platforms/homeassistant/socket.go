@@ -63,7 +63,7 @@ func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	ws.SetReadLimit(-1) // no limit in the library: socket.read enforces maxFrame
 	s := &socket{ws: ws}
 	if err := b.authenticate(shaking, s); err != nil {
-		_ = ws.CloseNow() // the connection failed already
+		_ = ws.CloseNow() // the connection is not used after a failed handshake
 		if errors.Is(err, errRefused) {
 			return nil, &chat.SendError{Kind: chat.Auth, Err: err}
 		}

@@ -98,7 +98,7 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 }
 
 // removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any
-// entity. If the last call was less than a second ago, removeOld does nothing, because it must check all entities.
+// entity. removeOld must check all entities, so it does so at most once per second. Other calls do nothing.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false
