@@ -170,7 +170,7 @@ func (s *Server) Serve(ctx context.Context) {
 	grace, cancel := context.WithTimeout(requests, s.current().Grace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
-		end(errStopping) // the clients of requests that still run get errStopping
+		end(errStopping) // the clients of requests that still run get an error
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if srv.Shutdown(last) != nil {
