@@ -10,7 +10,7 @@ import (
 )
 
 // Dialect writes text with ANSI escape sequences. If Colour is false, Dialect writes no styles. For sets Colour to
-// false if the variable NO_COLOR is set (https://no-color.org) or the terminal can't show styles. The zero Dialect
+// false if the variable NO_COLOR is set (https://no-color.org) or the output can't show styles. The zero Dialect
 // writes plain text. The length of a text is measured in terminal cells.
 type Dialect struct {
 	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)

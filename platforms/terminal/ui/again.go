@@ -119,9 +119,9 @@ func (m *model) resume(c hubConn, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that the bot completed while the client was not connected. catchUp replaces the beginning of
-// the answer on the screen. catchUp ignores unfinished answers, because the hub itself sends their messages to the
-// client.
+// catchUp shows an answer that the bot completed while the client was not connected. If the screen shows the beginning of
+// the answer, catchUp replaces it. catchUp is not needed for unfinished answers, because the hub itself sends their
+// messages to the client.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {
