@@ -137,7 +137,7 @@ func excerpt(body []byte) string {
 }
 
 // retryAfter returns the wait that the provider asks for: the header retry-after-ms, or else Retry-After in seconds or as a
-// date. retryAfter returns 0 if the response has neither header.
+// date. retryAfter returns 0 if neither header contains a valid wait.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -160,7 +160,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(s, year) * float64(time.Second))
 }
 
-// redactor removes the API key and secret headers from texts of servers, because some servers quote them in error messages.
+// redactor removes the API key and the values of headers from texts of servers, because some servers quote them in errors.
 type redactor struct{ secrets []string }
 
 func (r redactor) text(s string) string {
@@ -170,7 +170,7 @@ func (r redactor) text(s string) string {
 	return s
 }
 
-// redactedError shows an error without the API key and secret headers. redactedError wraps the original error so that
+// redactedError shows an error without the API key and the values of headers. redactedError wraps the original error so that
 // errors.Is finds context errors. The wrapped error must never be printed.
 type redactedError struct {
 	text string

@@ -83,7 +83,7 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit fun
 	if err := send(ctx, client); x.Whole == nil && x.Events == nil {
 		return agent.Completion{}, err
 	}
-	var said agent.Delta // text of an answer that was not streamed
+	var said agent.Delta // text, reasoning and refusal of an answer that was not streamed
 	var err error
 	answer := m.api.NewAnswer()
 	if x.Whole == nil {
