@@ -34,7 +34,8 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
-// read decodes an event or an item. read ignores fields of an unexpected form in events and items whose type is not in known.
+// read decodes an event or an item. If a field has an unexpected form, read returns an error only if the type of the event or
+// item is in known. Otherwise read returns an empty value, so the event or item is ignored.
 func read[T any](what string, data []byte, known ...string) (v T, err error) {
 	err = json.Unmarshal(data, &v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

@@ -121,7 +121,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	return out
 }
 
-// setArguments sets the complete arguments arguments of a call. setArguments reports whether the arguments changed.
+// setArguments sets the complete arguments of a call. setArguments reports whether the arguments changed.
 func (it *item) setArguments(whole string) bool {
 	if whole == "" || whole == it.arguments.String() {
 		return false
