@@ -90,8 +90,9 @@ func addParams(fields map[string]any, r agent.Request) {
 	}
 }
 
-// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part. Each new
-// shape leaves out more, so the repetition of a request ends at some point.
+// adapt returns a shape that does what the provider has just demanded: it leaves out the refused part, or adds the missing
+// part. ok is false if there is no such part. Each new shape has one more bit, so the repetition of a request ends at some
+// point.
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
