@@ -69,7 +69,7 @@ type localAdmin struct {
 	policy *access.Policy
 	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's turns,
 	// deletes the person's entries in the conversations of these turns, and returns how many entries it has deleted.
-	// erase is nil if no turns can run in this process.
+	// erase is nil if no turns can be running.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
 }

@@ -58,7 +58,7 @@ func (o Output) table(rows ...[]string) error {
 	return t.Flush()
 }
 
-// oneLine returns a text from a stranger as one line without control characters.
+// oneLine returns an untrusted text as one line without control characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(terminal.Clean(s)), " ") }
 
 // ListPairing writes the pairing requests and the people whose codes were approved.
