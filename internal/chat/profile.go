@@ -91,9 +91,9 @@ const (
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window. The budget spreads these
 // calls out with a token bucket, which holds Burst calls and refills at Count/Window.
 //
-// A process that continues after a crash does not know the calls of the crashed process. So a window of more than five
-// seconds may contain up to Count+Burst-1 calls of both processes. An adapter for a platform that allows n calls in
-// such a window therefore declares a Count of n-Burst+1.
+// A process that continues after another process does not know the other's calls. Together, the two processes comply
+// only with the bucket. So a window of more than five seconds may contain up to Count+Burst-1 calls of both processes.
+// An adapter for a platform that allows n calls in such a window therefore declares a Count of n-Burst+1.
 type Limit struct {
 	Scope  Scope
 	Ops    Op

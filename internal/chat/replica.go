@@ -63,7 +63,7 @@ type Claim struct {
 	Window  time.Duration // the limit's window; if the replica has stopped: how long its calls still count
 	Count   int           // number of calls that the whole limit allows, as the replica knows it
 	Share   int           // number of calls in a Window that the replica may make from now on
-	Held    int           // calls that others must leave to this replica, which may still make them or has made them
+	Held    int           // calls that others must leave to this replica: it may still make them, or they still count
 	Wanted  int           // number of calls in a Window that it would like to make
 	Waiting time.Duration // age of its oldest waiting call; 0: no call waits
 	Dead    bool          // the replica has no lease any more; the claim ends when the platform can't count its calls any more
