@@ -19,9 +19,9 @@ const (
 type Conversations struct {
 	Busy          string        `yaml:"busy" enum:"interrupt|queue|steer"`
 	MaxQueued     int           `yaml:"max_queued" min:"1" max:"1000"` // maximum number of waiting messages per conversation
-	FollowThreads bool          `yaml:"follow_threads"`                // no mention is needed in threads with the bot, or replies to it
+	FollowThreads bool          `yaml:"follow_threads"`                // threads and reply chains with the bot need no mention
 	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of an edit of the question during its turn
-	MaxAge        time.Duration `yaml:"max_age"`                       // a message that waited longer during a restart gets only a note
+	MaxAge        time.Duration `yaml:"max_age"`                       // at a restart, messages that waited longer get only a note
 	Retention     time.Duration `yaml:"retention" allow:"zero"`        // history older than this is deleted; 0: never
 	Overrides     []Override    `yaml:"overrides"`
 }
