@@ -4,8 +4,8 @@
 //
 // If a token is configured, a request must contain the token in "Authorization: Bearer …", or the cookie that the
 // login form sets. /healthz and /readyz answer without a token, because a program that probes often can't keep a
-// secret. Without a token, the answers of /healthz and /readyz contain only a status, no names of endpoints and no
-// causes.
+// secret. Without a token, the answer of /healthz does not say what hangs, and the answer of /readyz does not list the
+// endpoints.
 //
 // If no token is configured, internal/config allows only a loopback address, and the server refuses requests for other
 // host names. A foreign web page could otherwise let a name of its own point to this machine, and then read the

@@ -20,7 +20,7 @@ const (
 )
 
 // allows reports whether a request may see all data: either no token is configured, or the request has the token or a
-// cookie.
+// valid cookie.
 func (s *Server) allows(r *http.Request) bool {
 	if *s.token.Load() == "" {
 		return true
@@ -61,7 +61,7 @@ func (s *Server) code(until string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// guarded answers a request with an error if the request lacks the configured token.
+// guarded answers a request with an error if allows returns false for the request.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.allows(r) {
