@@ -33,7 +33,7 @@ type EndpointNow struct {
 	Calls int  // number of calls that wait for the rate limits
 }
 
-// Watch adds metrics of the daemon's current state. Whenever Prometheus reads the metrics, look is called for the
+// Watch adds metrics of the daemon's current state. Whenever somebody reads the metrics, look is called for the
 // current state. Watch may be called only once.
 func (m *Metrics) Watch(look func() Now) {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
