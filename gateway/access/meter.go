@@ -19,12 +19,12 @@ type Limits struct {
 	TokensPerDayTotal int // limit of all people together, per day
 }
 
-// maxTurns is the maximum number of turns per minute in one conversation. People never write so many messages, so
-// maxTurns only stops two programs that answer each other forever.
+// maxTurns is the maximum number of turns per minute in one conversation. maxTurns is far above what people need, and
+// stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters is the number of people or conversations that a Meter remembers. A Meter that has reached maxMeters
-// forgets the people or conversations without a turn in the last minute.
+// maxMeters is the number of people or conversations from which on a Meter forgets those without a turn in the last
+// minute, before it remembers a new one.
 const maxMeters = 4096
 
 // Verdict says whether a turn may begin, or which limit it would exceed.
