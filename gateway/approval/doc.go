@@ -9,6 +9,6 @@
 //
 //	proposed ──> open ──> claimed ──> decided
 //
-// A person decides an open proposal by its id. A person's decision and the timeout may happen at the same time.
+// A person can decide an open proposal by its id. A person's decision and the timeout may happen at the same time.
 // Whichever of the two claims the proposal first decides it, and stores and publishes the decision.
 package approval
