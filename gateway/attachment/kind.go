@@ -83,7 +83,8 @@ func isAudio(head []byte) bool {
 		return !bytes.Contains(head, []byte("theora")) &&
 			(bytes.Contains(head, []byte("OpusHead")) || bytes.Contains(head, []byte("\x01vorbis")))
 	}
-	// The content is an MPEG frame of layer III without an ID3 tag before it, or an ADTS frame.
+	// Report whether the content begins with an MPEG frame of layer III, without an ID3 tag before it, or with an
+	// ADTS frame.
 	return head[0] == 0xff && (head[1]&0xe6 == 0xe2 || head[1]&0xf6 == 0xf0)
 }
 

@@ -147,8 +147,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	return q.out
 }
 
-// DocumentText returns the text of a document exactly as Read writes it into a question. DocumentText returns false if
-// the file is not a document or has no readable text.
+// DocumentText returns the text of a document in the form in which Read writes it into a question. DocumentText returns
+// false if the file is not a document or has no readable text.
 func (r *Reader) DocumentText(ctx context.Context, f agent.File) (text string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()

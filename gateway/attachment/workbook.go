@@ -268,7 +268,7 @@ func columnOf(place string, other int) int {
 	return column - 1
 }
 
-// text returns the text of a cell as a spreadsheet program shows it.
+// text returns the text of a cell roughly as a spreadsheet program shows it.
 func (w *workbook) text(c *cell) string {
 	value := c.value.String()
 	number, err := strconv.ParseFloat(value, 64)

@@ -11,7 +11,7 @@ import (
 )
 
 // decode returns the decoded content of a stream, at most maxStream bytes. If the content is damaged, decode returns
-// the part before the damage. If the stream is a picture, decode returns nothing.
+// the part before the damage. If filterReader does not support a filter of the stream, decode returns nothing.
 func (f *file) decode(s stream) []byte {
 	filters := f.resolve(s.dict["Filter"])
 	list, ok := filters.(array)

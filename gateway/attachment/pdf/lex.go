@@ -227,8 +227,8 @@ func (l *lexer) escaped(b []byte) []byte {
 	return append(b, byte(value))
 }
 
-// nested reads the objects inside an array or a dictionary, and passes each one to read until read returns false.
-// nested ignores objects that are nested deeper than maxDepth.
+// nested reads the objects inside an array or a dictionary, and passes each one to read until read returns false. If
+// objects are nested deeper than maxDepth, nested skips the rest of the data.
 func (l *lexer) nested(read func(v any) bool) {
 	l.depth++
 	defer func() { l.depth-- }()

@@ -21,8 +21,9 @@ type Text struct {
 	Thin bool
 }
 
-// thinPage is the minimum number of letters on a page. A page with fewer letters counts as a picture, perhaps with a
-// stamp or a page number.
+// thinPage is the minimum number of letters per page on average. Pages with fewer letters count as pictures, perhaps
+// with a stamp or a page number. The average counts at most four pages, so a long file needs no more letters than one
+// of four pages.
 const thinPage = 30
 
 // Read reads the text of the first pages of a file: at most pages pages and limit bytes of text. Read takes a few
