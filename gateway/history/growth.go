@@ -13,8 +13,8 @@ import (
 // picture. The model reads a file larger than maxFile only in the turn that received the file.
 const maxFile = 1_000_000
 
-// maxPicture is the largest picture of a tool that the history keeps, in bytes. (Pictures that people attach are
-// always smaller.) The model sees a picture larger than maxPicture only in the turn whose tool made the picture.
+// maxPicture is the largest picture of a tool that the history keeps, in bytes. (Pictures that people attach have a
+// limit of their own.) The model sees a picture larger than maxPicture only in the turn whose tool made the picture.
 const maxPicture = 512 << 10
 
 // Growth returns what a turn adds to its session. h is the history that the model read in the turn. The parameter kept contains

@@ -26,7 +26,7 @@ type Journal struct {
 	usage   []agent.ModelUsage // last stored usage
 	begun   []string           // ids of the begun tool calls that change something
 	changed atomic.Bool        // a tool call that changes something has begun, in this process or an earlier one
-	failed  bool               // a write to the store failed
+	failed  bool               // a step other than usage alone could not be stored
 }
 
 // answered is the JSON form in which a step stores the result of a tool call.
@@ -58,10 +58,10 @@ func (j *Journal) Changed() bool { return j.changed.Load() }
 // Changing returns the ids of the tool calls that change something and that this process or an earlier one has begun.
 func (j *Journal) Changing() []string { return j.begun }
 
-// Failed reports whether a step of the turn could not be stored.
+// Failed reports whether a step of the turn could not be stored. Steps that contain only usage do not count.
 func (j *Journal) Failed() bool { return j.failed }
 
-// LastUsage returns the usage of the turn that the journal stored last.
+// LastUsage returns the usage of the turn that was last passed to the journal, or that an earlier run stored.
 func (j *Journal) LastUsage() []agent.ModelUsage { return j.usage }
 
 // Step implements agent.Journal.

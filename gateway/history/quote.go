@@ -45,9 +45,9 @@ func below(text, more string) string {
 	return text + more
 }
 
-// Thread returns, as one text for the model, the messages that people wrote in a thread before they asked the bot there.
-// If there are no such messages, Thread returns "". The parameter files is the text of the attachments of the thread's
-// messages. If the thread is too long, Thread leaves out messages between the first message and the newest ones.
+// Thread returns, as one text for the model, the messages of a thread from before the bot was asked there. If there are
+// no such messages, Thread returns "". The parameter files is the text of the attachments of the thread's messages. If
+// the thread is too long, Thread leaves out messages between the first message and the newest ones.
 func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
 	for _, q := range quotes {
