@@ -26,7 +26,7 @@ type Message struct {
 
 	number   int  // position in the order of arrival; 0: before all other messages
 	joins    bool // the message belongs to the same question as the message before it
-	requeued bool // the message returned to the queue without an answer
+	requeued bool // PutBack put the message back into the queue
 }
 
 // WaitsSince returns the time since when the message waits for its answer. If the adapter was not connected when a person wrote
