@@ -12,8 +12,8 @@ import (
 const margin = 500 * time.Millisecond
 
 // Lease is the right of this process to act as a replica. The clocks of this process and of the store may differ. A
-// Lease counts from the time when the process sent the request, and the store counts from a later time. So this
-// process never acts on a lease that has ended in the store.
+// Lease counts from the time when the process sent the request, and the store counts from a later time. So the lease
+// ends in this process before it ends in the store.
 type Lease struct {
 	mu    sync.Mutex
 	until time.Time
