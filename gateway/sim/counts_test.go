@@ -80,7 +80,7 @@ func situationsOfReplicas() []string {
 const enough = 800
 
 // all is the number of schedules from which each rare situation must have occurred and the judge must have used each
-// exception. An exception that no schedule needs could hide real faults.
+// exception, except those of rareExceptions. An exception that no schedule needs could hide real faults.
 const all = 22_500
 
 // missing returns the situations that should have occurred and did not. If replicas is true, missing also checks the

@@ -78,8 +78,9 @@ func (w *world) wasToldLately(m *written) bool {
 	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
 }
 
-// saidLately reports whether the bot began to send a certain fixed line at about the time of m. If everybody is true,
-// the line may be for anybody in the conversation of m; if it is false, the line must be for the writer of m.
+// saidLately reports whether the bot began to send a certain fixed line after m, or less than two minutes before. If
+// everybody is true, the line may be for anybody in the conversation of m; if it is false, the line must be for the
+// writer of m.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user

@@ -34,7 +34,7 @@ const (
 	isForbidden = "forbidden"    // affects one call only
 	isAuth      = "unauthorized" // affects one call only
 	cutLate     = "cut, and the effect comes later"
-	isBad       = "server error for this message" // affects all calls for this message, for the duration of the fault
+	isBad       = "server error for this message" // affects all calls of the same kind for this message, for a time
 )
 
 func (k kind) faults() []string {
@@ -83,10 +83,10 @@ func (s *schedule) drawEdits(t *rapid.T) {
 	}
 }
 
-// drawTrouble chooses the faults, kills and outages at random. Faults, kills and outages are each left out of half of
-// the schedules, so that each of them also occurs alone.
+// drawTrouble chooses the faults, the kills, and the outages with the accidents at random. Some schedules lack some of
+// these three groups, so that each group also occurs alone.
 func (s *schedule) drawTrouble(t *rapid.T) {
-	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // one bit for each group: faults, kills, outages
+	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // one bit for each group: faults, kills, outages with accidents
 	if sorts&1 != 0 {
 		for range rapid.IntRange(1, 5).Draw(t, "faults") {
 			s.faults[rapid.IntRange(0, 25).Draw(t, "call")] = drawFault(t, s.kind.faults())

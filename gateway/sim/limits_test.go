@@ -37,7 +37,8 @@ func shares(s chat.Scope, a, b *call) bool {
 }
 
 // weigh reports a violation if one process made more calls in a window than the platform's published limit allows (D3).
-// Calls of earlier processes do not count, since a process can't know them all.
+// Calls of earlier processes do not count, since a process can't know them all. With replicas, the calls of all
+// processes count for the limits of an endpoint.
 func (w *world) weigh(c *call) {
 	w.arrivals = append(w.arrivals, c)
 	for _, l := range w.s.profile.Limits {

@@ -260,8 +260,8 @@ func (w *world) readAsRemembered(t *turnLog) bool {
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
 // judgeUsage checks that the usage of each turn is counted exactly once. If a process died while the model wrote an
-// answer, the next process counts an estimate of the usage. The estimate must not be larger than the text that people
-// had seen.
+// answer, the next process counts an estimate of the usage. All counted tokens of a conversation must not be much more
+// than the text that the model sent.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
 	sum := 0

@@ -431,7 +431,8 @@ func (w *world) grows(m *message, text string) bool {
 	return n > 40 && (m == nil || n > w.s.measure.length(m.text()))
 }
 
-// story returns the calls and the notes of the schedule in order of time, for the report of a failure.
+// story returns the calls, except typing indicators, and the notes of the schedule in order of time, for the report of
+// a failure.
 func (w *world) story() []string {
 	var out []string
 	for _, c := range w.calls {

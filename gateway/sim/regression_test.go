@@ -200,14 +200,14 @@ func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: a process stops gracefully and leaves two create calls of unknown outcome. The next process runs the turn again,
-// and the model gives another answer. In the end, people must see the second answer.
+// D1: a process stops gracefully and leaves two create calls of unknown outcome. The next process runs the turn again.
+// In the end, people must see the answer of the second run.
 func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk(numbered(20)))
 	s.profile.TextLimit, s.real, s.profile.DraftFor = 64, 64, 25*time.Second
 	s.answers[0].deltas[19].after = time.Minute
-	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // the edit of the first message, which is full
+	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // call 2 is about the first message, which is full
 	s.kills = []kill{{where: inOrder, at: 5 * time.Second, down: time.Minute}}
 	w := perform(t, s)
 	equal(t, "what the person sees", strings.Join(w.see(0), " "), numbered(20))

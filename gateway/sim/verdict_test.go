@@ -203,7 +203,8 @@ func (v verdict) accepts(r reading) bool {
 }
 
 // withoutNote returns the visible text without the note that the verdict requires. withoutNote returns false if the
-// note is missing or occurs twice. After the note, only messages are allowed that can't be deleted.
+// note is missing, or if it occurs twice although the platform can delete messages. If surplus messages of a preview
+// stay in the chat, withoutNote ignores the text after the note.
 func (v verdict) withoutNote(r reading) (string, bool) {
 	text := r.text + squeeze(r.file) + r.caption
 	if len(v.note) == 0 {

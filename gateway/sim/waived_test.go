@@ -8,8 +8,9 @@ import (
 )
 
 // judgeWaived checks the words of a reply that is waived, so that its text is not compared as a whole. If a word of the
-// final text is missing, the word must have been in a call that failed or had no response. Only words of failed calls
-// and of calls without a response may occur twice.
+// final text is missing, the word must have been in a create call of unknown outcome or without a message id, in a call
+// with refused content, or in a message that wordsOnScreen excuses. Only words of such calls, of the messages that
+// these calls should have changed or replaced, and of surplus messages may occur twice.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
