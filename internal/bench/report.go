@@ -135,7 +135,7 @@ type verdict struct {
 func printScenario(out io.Writer, s scenario, cols []result) {
 	fmt.Fprintf(out, "\n%s: %s\n", s.name, s.title)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	defer t.Flush() //nolint:errcheck // a write error can't be reported: the output is closed
+	defer t.Flush() //nolint:errcheck // if the output is closed, the error can't be reported
 	for _, c := range cols {
 		fmt.Fprint(t, "\t", c.Bot)
 	}
