@@ -121,6 +121,6 @@ func printTable(out io.Writer, results []result) (bad int) {
 		bad += r.Bad
 	}
 	line(sum)
-	_ = w.Flush() // a write error can't be reported: the output is closed
+	_ = w.Flush() // if the output is closed, the error can't be reported
 	return bad
 }

@@ -24,8 +24,8 @@ type clusterResult struct {
 	Minutes  float64 `json:"minutes"`
 	Seed     uint64  `json:"seed"`
 	Answers  int     `json:"answers"`
-	// Requests is the number of requests to the model. It exceeds Answers, because the answers of a killed daemon
-	// begin anew.
+	// Requests is the number of requests to the model. It can exceed Answers, because the answers of a killed
+	// daemon begin anew.
 	Requests int `json:"requests"`
 	talkVerdict
 	Events []event `json:"events"`

@@ -15,7 +15,8 @@ type kind struct {
 	plan func(random *rand.Rand, number int) plan
 }
 
-// kinds returns all kinds. The kind with random kills has n trials. Each other kind has at least a tenth of n.
+// kinds returns all kinds. The kind with random kills has n trials. The kinds cuts and reload have one trial. Each
+// other kind has a tenth of n, but at least one.
 func kinds(n int) []kind {
 	some := max(1, n/10)
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}

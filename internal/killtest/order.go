@@ -49,8 +49,8 @@ func (p slackPlace) overtaken(earlier, later string) bool {
 }
 
 // ackedAfter reports whether telex acknowledged the earlier message's event after the later message's event, or never.
-// telex acknowledges an event once it has stored the message. If ackedAfter returns true, telex therefore stored the
-// later message first.
+// telex acknowledges an event once it has stored the message. If ackedAfter returns true, telex therefore probably
+// stored the later message first.
 func ackedAfter(earlier, later *slack.Delivery) bool {
 	return earlier != nil && later != nil && !later.Acked.IsZero() && (earlier.Acked.IsZero() || earlier.Acked.After(later.Acked))
 }

@@ -177,8 +177,8 @@ func planCuts(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planCommand kills one daemon while it accepts a command, and the next daemon while it creates the message that
-// answers the command.
+// planCommand kills the daemon while it accepts a command, or during the call that creates the message that answers the
+// command.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}
 	f := telegram.Fault{Method: sendCall, Nth: 1}
