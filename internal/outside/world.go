@@ -92,9 +92,9 @@ log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
-// FreeAddress uses ports that Linux does not give to outgoing connections. An outgoing connection could take the port
-// of a daemon while the daemon is restarted. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html,
-// ip_local_port_range.
+// FreeAddress uses ports that Linux by default does not give to outgoing connections. An outgoing connection could
+// otherwise take the port of a daemon while the daemon is restarted.
+// https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html, ip_local_port_range.
 const firstPort, lastPort = 20000, 32767
 
 // FreeAddress returns an address on which no program listens. Tests use the address for a daemon, because a daemon's
