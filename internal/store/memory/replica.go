@@ -41,7 +41,7 @@ type replica struct {
 type ownership struct {
 	owner chat.ReplicaID
 	free  bool  // the owner gave the chat up although it has unfinished work
-	moved bool  // the chat belonged to another replica before, and Take has not yet told this to its owner
+	moved bool  // the chat belonged to another replica before, and Take must tell this to its owner, or repeat it
 	told  int64 // number of the call of Take that told the owner so; 0: no call
 }
 
