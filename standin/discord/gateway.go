@@ -195,8 +195,8 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	return websocket.MessageBinary, b.Bytes()
 }
 
-// removeConnection removes a connection. The session of the connection waits until a client resumes it. If the client
-// closed the connection with a code that ends the session, the session ends at once. Source:
+// removeConnection removes a connection. For the time Options.ResumeWindow, a client can resume the session of the
+// connection. If the client closed the connection with a code that ends the session, the session ends at once. Source:
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (s *Server) removeConnection(k *socket, code int) {
 	delete(s.sockets, k)

@@ -187,7 +187,7 @@ type Call struct {
 	// Request is the HTTP method and path.
 	Request string `json:"request"`
 	Channel string `json:"channel,omitempty"`
-	// Message is the id of the message that the call created, edited, deleted or read.
+	// Message is the id of the message that the call created, or that its path names.
 	Message string `json:"message,omitempty"`
 	// Code and Description are the error code and the message of an error response.
 	Code        int    `json:"code,omitempty"`

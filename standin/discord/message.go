@@ -31,8 +31,8 @@ const (
 	typingLifetime = 10 * time.Second
 )
 
-// checkWritable refuses a call if the bot may not write in the channel. checkWritable reopens an archived thread if the
-// thread is not locked.
+// checkWritable refuses a call if the bot may not write in the channel. checkWritable accepts an archived thread that
+// is not locked, because a new message reopens it.
 func (s *Server) checkWritable(c *channel) {
 	switch a := s.access(c); {
 	case c.info.Blocked:

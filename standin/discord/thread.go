@@ -84,7 +84,8 @@ func (s *Server) linkThread(c *channel, m *Message, t *channel) {
 	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
-// unarchive reopens an archived thread. The server calls unarchive for each new message in a thread.
+// unarchive reopens an archived thread. The server calls unarchive for messages of people and for messages that
+// createMessage sends.
 func (s *Server) unarchive(c *channel) {
 	if c.info.Archived {
 		c.info.Archived = false
