@@ -18,7 +18,7 @@ import (
 type Call struct {
 	rig.Call
 	Channel string `json:"channel,omitempty"`
-	// TS is the ts of the message that the call created, changed or deleted.
+	// TS is the ts of the message that the call created, or that its argument ts names.
 	TS    string `json:"ts,omitempty"`
 	Error string `json:"error,omitempty"` // error code of a response with ok=false
 	// Params are the received arguments, without tokens and files.
