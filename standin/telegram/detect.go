@@ -17,8 +17,9 @@ var (
 		`(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|me|info|de|fr|uk|eu|ru|gov|edu|app|ai)\b(?:[/?#][^\s<>"'` + "`" + `]*)?)`)
 )
 
-// detect returns entities for the links, mentions, commands and hashtags in a text. detect ignores the ranges of the
-// entities in given.
+// detect returns entities for the links, mentions, commands and hashtags in a text. detect leaves out what overlaps an
+// entity in given. Formats such as bold, and quotes, are an exception: they may lie inside what detect finds, or around
+// it.
 func detect(text string, given []Entity) []Entity {
 	var found []Entity
 	if strings.ContainsAny(text, ".:") {

@@ -208,7 +208,7 @@ func (s *Server) Chats() []Chat {
 type Call struct {
 	rig.Call
 	Chat int64 `json:"chat,omitempty"`
-	// MessageID is the id of the message that the call created, edited or deleted.
+	// MessageID is the id of the message that the call created, or that its parameter message_id names.
 	MessageID   int    `json:"message_id,omitempty"`
 	Description string `json:"description,omitempty"` // text of an error response
 	// Params are the received parameters without files.

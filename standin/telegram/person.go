@@ -24,8 +24,8 @@ type Incoming struct {
 	User      int64  `json:"user"`
 	Username  string `json:"username"`
 	FirstName string `json:"first_name"`
-	// IsBot means that the writer is a bot, but not the tested one. The tested bot receives a message of another bot only
-	// if the message is a reply to the tested bot or a command for it.
+	// IsBot means that the writer is a bot, but not the tested one. In a group, the tested bot receives a message
+	// of another bot only if the message is a reply to the tested bot or a command for it.
 	IsBot bool `json:"is_bot"`
 
 	Text string `json:"text"`

@@ -64,7 +64,7 @@ type Server struct {
 
 	chats      map[int64]*chat
 	users      map[int64]User
-	firstID    int // the first message has the id firstID+1
+	firstID    int // each sequence of message ids begins at firstID+1
 	nextShared int // the last message id in private chats and basic groups, which have one common sequence
 	nextQuery  int
 	queries    map[string]time.Time // callback queries that the bot has not answered yet
