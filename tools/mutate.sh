@@ -44,8 +44,8 @@ sub parse {
 sub slurp { local $/; open(my $in, '<', $_[0]) or die "$_[0]: $!\n"; return <$in> }
 sub spew { open(my $out, '>', $_[0]) or die "$_[0]: $!\n"; print $out $_[1]; close $out }
 
-# run runs a stage. It returns the name of the first failed test or subtest, or nothing if all tests pass. It dies if no test
-# ran.
+# run runs a stage. It returns the name of the failed test, or of its failed subtest if there is one, or nothing if all tests
+# pass. It dies if no test ran.
 sub run {
 	my ($overlay, $stage) = @_;
 	(my $command = $stage) =~ s/go test/RAPID_NOFAILFILE=1 RAPID_SHRINKTIME=0s go test $overlay -count=1 -failfast -timeout=2m/;
