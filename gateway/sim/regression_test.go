@@ -381,3 +381,20 @@ func TestRegressionStoppedWhileSurplusIsDeleted(t *testing.T) {
 	w := perform(t, s)
 	equal(t, "what the person sees", w.see(0), []string{token(0, 0), "Stopped."})
 }
+
+// D1: a process stops gracefully while only a draft is visible. The process sends the draft's text with the stop mark,
+// and the platform returns no id. If this text is exactly the first part of the answer, the next process continues the
+// answer below. People then see the whole answer once, but nobody can remove the mark.
+func TestRegressionStopMarkOfAMessageWithoutID(t *testing.T) {
+	t.Parallel()
+	before, after, _ := strings.Cut(numbered(20), " a0w8x")
+	s := story("draft", talk(before+" \n\na0w8x"+after))
+	s.profile.TextLimit, s.real = 64, 64
+	s.answers[0].deltas[8].after = time.Minute
+	s.faults = map[int]fault{2: {kind: nameless}}
+	s.kills = []kill{{where: inOrder, at: 5 * time.Second, down: time.Minute}}
+	w := perform(t, s)
+	if got := w.see(0); len(got) < 2 || got[0] != before+mark || !strings.HasPrefix(got[1], "a0w8x") {
+		t.Errorf("people see %q, want %q and the rest of the answer", got, before+mark)
+	}
+}

@@ -69,14 +69,18 @@ func (w *world) readings(t *turnLog) []reading {
 
 func (w *world) read(t *turnLog, messages []*message) reading {
 	r := reading{w: w}
-	for _, m := range messages {
+	for i, m := range messages {
 		r.parts++
 		if m.file != nil {
 			r.file = string(m.file.Content)
 			r.caption = strings.TrimPrefix(squeeze(m.text()), squeeze(gateway.DefaultTexts()[gateway.TextRest]))
 			continue
 		}
-		r.text, r.each = r.text+squeeze(m.text()), append(r.each, squeeze(m.text()))
+		text := squeeze(m.text())
+		if i < len(messages)-1 && m.by.fault == nameless && w.resumedBy(m) {
+			text = strings.TrimSuffix(text, squeeze(m.now().Note)) // the bot can't remove the stop mark when it continues the reply below
+		}
+		r.text, r.each = r.text+text, append(r.each, text)
 	}
 	r.between = w.deletedBetween(t)
 	for _, m := range w.person.of(t.id) {
