@@ -93,7 +93,7 @@ func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
 
-// called returns the command with the given name, or false if there is none.
+// called returns the command with the given name. It returns false if no command has this name.
 func (g *Gateway) called(name string) (command, bool) {
 	all := offered(g.current().Remembers)
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })

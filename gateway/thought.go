@@ -67,7 +67,7 @@ func gist(tail string) string {
 	return clipTo(sentence, shownOf)
 }
 
-// lastEnd returns the index at which the last complete sentence or line of a text ends, or 0 if there is none.
+// lastEnd returns the index at which the last complete sentence or line of a text ends, or 0 if none is complete.
 func lastEnd(text string) int {
 	for i := len(text); i > 0; {
 		c, size := utf8.DecodeLastRuneInString(text[:i])

@@ -255,8 +255,8 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection returns the current session. If there is none, or the current session is but, connection waits up to callWait
-// for another session.
+// connection returns the current session, but not the session given as the argument but. While no other session exists,
+// connection waits, at most for callWait.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()

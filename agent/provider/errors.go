@@ -58,8 +58,8 @@ func (e *APIError) named(words ...string) bool {
 	return false
 }
 
-// errorIn returns the error in the body of an answer or in an event of a stream, or nil if there is none. errorIn recognizes
-// these forms:
+// errorIn returns the error in the body of an answer or in an event of a stream, or nil if neither contains an error.
+// errorIn recognizes these forms:
 //
 //	{"error":{"message":…,"type":…,"param":…,"code":…}}  OpenAI and most
 //	{"error":"…"}                                        Ollama

@@ -22,7 +22,7 @@ type question struct {
 	filedIn       *life
 	seen          time.Time // when a person first saw the question
 	seenIn        *life     // the newest process that has shown the question to a person
-	ruled         time.Time // when the decision was stored; zero: there is none
+	ruled         time.Time // when the decision was stored; zero: nobody has decided
 	verdict       agent.Verdict
 	revised       int // how often an edit had restarted the question's turn when the question was stored
 }

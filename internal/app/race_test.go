@@ -27,7 +27,7 @@ func packagesOf(t *testing.T, kind ...string) (list []string) {
 	return list
 }
 
-// concurrency returns the first thing in a file that is concurrent or suggests concurrency, or "" if there is none.
+// concurrency returns the first thing in a file that is concurrent or suggests concurrency, or "" if nothing does.
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {

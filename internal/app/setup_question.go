@@ -11,7 +11,7 @@ import (
 // question is a question that setup asks.
 type question struct {
 	text          string
-	flagValue     string // answer on the command line; empty: there is none
+	flagValue     string // answer on the command line; empty: the command line contains no answer
 	defaultAnswer string // default answer; empty: an answer is required, unless the question is optional
 	how           string // how to answer on the command line, for a setup that asks no questions
 	secret        bool

@@ -28,7 +28,7 @@ type Options struct {
 	Listen  string        // address of the page; empty: a free port
 	Rate    float64       // tokens per second of the stand-in models
 	Latency time.Duration // latency of each call to a platform
-	Model   RealModel     // a real model in place of the first stand-in; an empty BaseURL means that there is none
+	Model   RealModel     // a real model in place of the first stand-in; with an empty BaseURL, the stand-in answers
 	Log     *slog.Logger
 }
 

@@ -73,8 +73,7 @@ type socketEvent struct {
 }
 
 // runSockets keeps a socket open. runSockets returns when ctx ends, or when the last socket has closed and no other
-// socket can be opened. If Slack asks to replace a socket, runSockets opens a new socket while it still reads the old
-// one.
+// socket can be opened. If Slack asks to replace a socket, runSockets opens a new one while it still reads the old one.
 func (r *receiver) runSockets(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -159,9 +158,8 @@ func (k *socketManager) isFlapping(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle handles an event of a socket. handle fails if accept failed. handle also fails if the last socket has ended
-// and a rate limit forbids opening another one. handle also fails if the last socket ended so early that the next
-// socket would probably end soon too.
+// handle handles an event of a socket. handle fails if accept failed. If the last socket has ended, handle also fails if
+// a rate limit forbids opening another one, or if the next socket would probably end as early.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -246,8 +244,7 @@ func readHello(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	return first, nil
 }
 
-// runSocket handles a socket until the socket or ctx ends. runSocket does not interrupt accept: it returns after
-// accept has returned.
+// runSocket handles a socket until the socket or ctx ends. runSocket returns after a running accept has returned.
 func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socketEvent) {
 	socketCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var workers sync.WaitGroup
@@ -266,8 +263,7 @@ func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socke
 	}
 }
 
-// readSocket puts envelopes into the queue until the socket ends. readSocket reports when Slack wants to replace the
-// socket.
+// readSocket queues envelopes until the socket ends. readSocket reports when Slack wants to replace the socket.
 func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events chan<- socketEvent) error {
 	reading := socketCtx
 	for {
@@ -340,8 +336,7 @@ func (r *receiver) handleQueue(socketCtx, ctx context.Context, l *socket) error 
 	}
 }
 
-// dispatch handles the content of an envelope. dispatch returns the content of the envelope's acknowledgement, or nil
-// for an acknowledgement without content.
+// dispatch handles the content of an envelope, and returns the content of its acknowledgement; nil: no content.
 func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
 	var a decodedEvent
 	var found bool
@@ -358,9 +353,8 @@ func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, e
 	return r.deliverAndAck(ctx, a, found, err)
 }
 
-// deliverAndAck delivers a decoded event. deliverAndAck returns the content of the event's acknowledgement, or nil
-// for an acknowledgement without content. deliverAndAck logs events that can't be decoded; Slack gets an
-// acknowledgement for them too.
+// deliverAndAck delivers a decoded event, and returns the content of its acknowledgement; nil: no content. Events that
+// can't be decoded are logged and acknowledged.
 func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
