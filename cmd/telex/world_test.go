@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/internal/outside"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -51,20 +51,14 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// freeAddress returns an address for a daemon. The port is below those that the system gives to the other tests
-// (https://docs.kernel.org/networking/ip-sysctl.html, ip_local_port_range), so that it is free again after a kill.
+// freeAddress returns an address for a daemon.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
-		if err == nil {
-			if err = l.Close(); err == nil {
-				return l.Addr().String()
-			}
-		}
+	address, err := outside.FreeAddress(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no port is free")
-	return ""
+	return address
 }
 
 // serve runs a server until the test ends, and returns the server's address.

@@ -114,7 +114,7 @@ func importTable() []row {
 		{Path: "internal/store", Imports: []string{"internal/chat"}, Tests: []string{"gateway", "internal/store/*"}},
 		{Path: "internal/store/memory", Imports: []string{"internal/chat"}},
 		{Path: "internal/store/postgres", Imports: []string{"internal/chat", "internal/store"}, Tests: []string{"internal/store/pgtest"}},
-		{Path: "internal/store/pgserver"},
+		{Path: "internal/store/pgserver", Imports: []string{"internal/outside"}},
 		{Path: "internal/store/pgtest", Imports: []string{"internal/store/pgserver"}, TestOnly: true},
 		{Path: "internal/metrics", Imports: []string{"internal/chat"}},
 		{Path: "internal/admin"},

@@ -109,6 +109,9 @@ func (d *demo) look(now time.Time) state {
 		}
 		s.messages[c.Key] = viewMessages(c, seen.Messages)
 		v.State = stateOf(seen.Messages)
+		if v.State == "complete" && v.Waiting > 0 { // the next message of the answer waits
+			v.State = "writing"
+		}
 		s.Score.add(v, seen.Messages)
 		s.Columns = append(s.Columns, v)
 	}
@@ -141,17 +144,16 @@ func (s *score) add(v columnView, list []message) {
 		if m.Growing && i < len(list)-1 {
 			s.Cursors++ // an older message no longer grows, so its cursor is a mistake
 		}
-		if m.Mine || i > 0 && !list[i-1].Mine {
-			continue
-		}
-		if m.Growing || len(m.Buttons) > 0 {
-			s.Open++
-		} else {
+		if !m.Mine && (i == len(list)-1 || list[i+1].Mine) { // the last message of an answer
 			s.Complete++
 		}
 	}
-	if v.State == "asked" {
+	switch v.State {
+	case "asked":
 		s.Open++
+	case "writing", "asks":
+		s.Open++
+		s.Complete-- // counted above
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"telex/internal/outside"
 )
 
 const (
@@ -36,7 +38,7 @@ const (
 type Server struct {
 	o        Options
 	bin, dir string
-	port     int
+	address  string              // host and port
 	cred     *syscall.Credential // nil: this process's user
 	cmd      *exec.Cmd
 	log      bytes.Buffer
@@ -52,7 +54,7 @@ type Options struct {
 // Start starts a server in a new directory. The caller must call Close.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o}
-	err := s.prepare()
+	err := s.prepare(ctx)
 	if err == nil {
 		err = s.Restart(ctx)
 	}
@@ -66,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) Close() error { return errors.Join(s.Kill(), os.RemoveAll(s.dir)) }
 
 // prepare creates the directory of a new server.
-func (s *Server) prepare() (err error) {
+func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.bin, err = programs(); err != nil {
 		return err
 	}
@@ -78,14 +80,12 @@ func (s *Server) prepare() (err error) {
 			return err
 		}
 	}
-	if s.port, err = freePort(); err != nil {
-		return err
-	}
 	initdb := s.command("initdb", "--pgdata="+s.data(), "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	return nil
+	s.address, err = outside.FreeAddress(ctx)
+	return err
 }
 
 // programs returns the directory of the newest PostgreSQL that is installed.
@@ -121,18 +121,6 @@ func (s *Server) dropRoot() error {
 	return errors.New("there is neither a user postgres nor a user nobody to run PostgreSQL as")
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(port)
-}
-
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(program string, args ...string) *exec.Cmd {
@@ -145,8 +133,12 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 
 // Restart starts the server after Kill or Stop, and waits until it answers.
 func (s *Server) Restart(ctx context.Context) error {
+	host, port, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return err
+	}
 	set := []string{
-		"-D", s.data(), "-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(s.port), "-c", "unix_socket_directories=",
+		"-D", s.data(), "-c", "listen_addresses=" + host, "-c", "port=" + port, "-c", "unix_socket_directories=",
 		"-c", "max_connections=300", "-c", "shared_buffers=32MB", "-c", "dynamic_shared_memory_type=mmap", "-c", "max_wal_size=256MB",
 	}
 	if !s.o.Durable {
@@ -265,7 +257,7 @@ func (s *Server) CPU() (time.Duration, error) {
 func (s *Server) DSN(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(superuser, Password), Path: "/" + database,
-		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), RawQuery: "sslmode=disable",
+		Host: s.address, RawQuery: "sslmode=disable",
 	}
 	return u.String()
 }
