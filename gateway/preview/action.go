@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// actionKind is the kind of an action.
+// actionKind tells what an action does.
 type actionKind uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	doSend
 	doEdit
 	doDelete
-	doFile     // create a message that is a file
+	doFile     // send a file as a message
 	doDraft    // show the part as an ephemeral preview
 	doStart    // begin a native stream: create a message to which text is only appended
 	doAppend   // append to the stream
@@ -24,11 +24,11 @@ const (
 	doFind     // search the platform for the message of a create call whose outcome is unknown
 	doSkip     // no call: people would see no change
 	doMessages // no call: show previews as edited messages from now on, since drafts and streams can't show a question
-	doSeal     // no call: mark a part that already shows its text as full, or leave a question as it is
+	doSeal     // no call: record that a part is full because it shows all its text, or that nothing can be done about a question
 	doEnd
 )
 
-// action is one decision of next.
+// action is a decision that the function next returns.
 type action struct {
 	kind       actionKind
 	until      time.Time // doWait: the end of the wait; zero: only an event ends it
@@ -39,7 +39,7 @@ type action struct {
 	added   string // doAppend, doStop: the text to append
 }
 
-// Indexes of messages that are not part of the text.
+// Indexes of messages that are not parts of the reply's text.
 const (
 	questionAt   = -1
 	supersededAt = -2 // index of the first superseded message; the next superseded messages have the indexes -3, -4 and so on

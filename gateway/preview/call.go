@@ -70,8 +70,9 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	return nil
 }
 
-// queue waits until ticket t is ready. queue returns false when the call is no longer wanted. An ending or a question
-// makes a queued preview unnecessary, and new text makes a queued typing indicator unnecessary.
+// queue waits until the budget grants ticket t. queue returns false when the call is no longer wanted. When the reply
+// ends or a question must be asked, a queued preview is unnecessary. New text makes a queued typing indicator
+// unnecessary.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.questionAsked
 	if a.kind != doType {
@@ -93,7 +94,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 			}
 		case <-ended:
 			return false
-		case <-urged: // the question is queued again, in its own chat.Class
+		case <-urged: // the question is queued again, as a call of its own chat.Class
 			return false
 		case <-r.cutShort():
 			return false

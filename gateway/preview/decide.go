@@ -152,7 +152,7 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
-		Append: s.grows, // also if this part is edited and not streamed, because the boundaries between parts must not change
+		Append: s.grows, // also if this part is edited and not streamed: both ways must divide the text at the same places
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
@@ -204,8 +204,8 @@ func (s *state) active() (int, markup.Mark) {
 }
 
 // shownText returns the text to show. shownText returns all of the text once there is enough for the first display. If
-// the model is slow, shownText returns the complete words before that. If shownText returns no text, due is the time
-// when it will return some even if the model writes no more; zero means never.
+// the model is slow, shownText returns the complete words even if there is not enough text yet. If shownText returns no
+// text, due is the time when it will return some even if the model writes no more; zero means never.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if s.isBehind() {

@@ -71,7 +71,7 @@ type Budget interface {
 	// Request queues a call.
 	Request(c chat.Call) Ticket
 	// Block records that the platform refused call c with a rate limit. For the duration d, the budget grants no call
-	// in the scope whose kind is in ops. If ops is 0, this applies to all kinds of calls.
+	// in scope s whose kind is in ops. If ops is 0, the budget grants no call in scope s at all.
 	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// UpdateLimits records the rate limits that the platform reported in its answer to c.
 	UpdateLimits(c chat.Call, limits []chat.RateLimitInfo)

@@ -29,7 +29,7 @@ const (
 	maxSuspension = 30 * time.Second
 )
 
-// failures is the state of failed calls.
+// failures is the part of a reply's state that describes its failed calls and the resulting delays.
 type failures struct {
 	err             error          // the last failure
 	failuresInRow   int            // failures in a row
@@ -40,8 +40,8 @@ type failures struct {
 	lastSuccess     time.Time      // time when any call of the endpoint last succeeded
 	probedAt        time.Time      // time of the last probe
 	probed          bool           // the platform has answered since the last create call whose outcome is unknown
-	endedAt         time.Time      // time of the ending
-	deadline        time.Time      // time after which the final is not tried any more; zero while the reply has no ending
+	endedAt         time.Time      // time when the ending was decided
+	deadline        time.Time      // time after which the reply stops trying to show its final; zero while the reply has no ending
 	jitter          func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
 }
 

@@ -12,7 +12,7 @@ import (
 type finalLayout struct {
 	finalBegan bool          // an earlier process may have shown some of the final
 	markdown   string        // the text of the ending
-	final      []markup.Part // the parts of the ending; nil if they must be laid out, at first and after the limit has changed
+	final      []markup.Part // the parts of the ending; nil at first and after a change of the length limit, until they are laid out
 	textCount  int           // number of parts that show text, without parts that show only the note
 	noteText   string        // plain text of the note below the text
 	noteAt     int           // index in final of the part that ends with the note; -1: there is no note
@@ -75,7 +75,7 @@ func (s *state) layoutText() []markup.Part {
 func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.Part {
 	if n := len(parts); n > 0 {
 		last := parts[n-1]
-		if last.End >= len(text) { // Next of the last part of a text is meaningless
+		if last.End >= len(text) { // in the last part of a text, the field Next has no meaning
 			return parts
 		}
 		o.From = last.Next
@@ -83,7 +83,7 @@ func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.P
 	return slices.Concat(parts, markup.Layout(text, o))
 }
 
-// layoutAppendOnly divides the final into parts as streams are divided, so that full messages need no edit.
+// layoutAppendOnly divides the final at the places where a stream would be divided, so that full messages need no edit.
 // layoutAppendOnly returns nil if no part was streamed, or if the result would show different text than the usual
 // layout.
 func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
@@ -93,8 +93,8 @@ func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
 	return layoutAppended(text, o)
 }
 
-// layoutAppended divides a text into parts as streams are divided. layoutAppended returns nil if the result would show
-// different text than the usual layout.
+// layoutAppended divides a text at the places where a stream would be divided. layoutAppended returns nil if the result
+// would show different text than the usual layout.
 func layoutAppended(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false

@@ -7,9 +7,10 @@ import (
 	"telex/internal/markup"
 )
 
-// The visible text of an interrupted answer may look complete, so a mark is shown below its last message. The mark is
-// not part of the text. The mark is not stored, and no message is created only to show it. If the next process continues
-// the answer, it removes the mark by an edit. If the platform returned no id for the message, the mark stays there.
+// The visible text of an interrupted answer may look complete, so the bot shows a mark below the last message of the
+// answer. The mark is not part of the text. The mark is not stored, and no message is created only to show the mark. If
+// the next process continues the answer, it removes the mark by an edit. If the platform returned no id for the
+// message, the mark stays there.
 
 // markAt returns the index of the part that shows the mark. markAt returns false if no part shows the mark.
 func (s *state) markAt() (int, bool) {

@@ -13,8 +13,8 @@ type Observer interface {
 	Called(op chat.Op, took time.Duration, err error)
 	// Waited reports how long a call waited until the budget granted it, or until the caller cancelled it.
 	Waited(class chat.Class, d time.Duration)
-	// Shown reports that a preview became visible. age is the time since the oldest text in it arrived that was not
-	// visible before.
+	// Shown reports that a preview became visible. age is the time since the arrival of the oldest text that this
+	// preview was the first to show.
 	Shown(age time.Duration)
 	// Finished reports that a final became visible. after is the time since the reply's ending was decided.
 	Finished(after time.Duration)

@@ -154,8 +154,8 @@ func (r *Reply) reportTrouble(trouble bool) {
 	}
 }
 
-// reportIfSlow reports trouble when a call of an ending, or the wait for earlier replies, takes long. The caller must
-// call the returned function when the call or the wait is over.
+// reportIfSlow reports trouble when a call that shows the ending, or the wait for earlier replies, takes too long. The
+// caller must call the returned function when the call or the wait is over.
 func (r *Reply) reportIfSlow() (stop func()) {
 	if r.onTrouble == nil || r.ending == nil || r.troubleReported {
 		return func() {}

@@ -244,7 +244,7 @@ func (s *state) stateOf(m *message) chat.PartState {
 func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	now, previews := r.at(i), r.relaid || r.ending != nil && r.ending.Keep // all messages of the reply are previews
 	p.File = now.file
-	if now.givenUp() && r.ending != nil && !r.ending.Keep { // maxTries keeps the next process from trying again, too
+	if now.givenUp() && r.ending != nil && !r.ending.Keep { // with maxTries, the next process doesn't try again either
 		p.Tries = maxTries
 	}
 	switch {

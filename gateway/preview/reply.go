@@ -20,9 +20,9 @@ type Options struct {
 	Key      string         // identifies the reply in idempotency keys
 	Slot     *Slot
 	Recorder Recorder    // nil: nothing is stored
-	Parts    []chat.Part // records of the reply's messages from an earlier process, or from an earlier run in this process
+	Parts    []chat.Part // records of the reply's messages, stored by an earlier process or by an earlier Reply in this process
 	Taken    time.Time   // when this process took over the reply from one that may still wait for a response; zero: never
-	After    Outcome     // outcome of the last run of the same reply in this process; zero: this is the first run
+	After    Outcome     // what Run returned when this process last showed this reply; zero: it shows the reply for the first time
 	// Stopping is closed when the process stops, which leaves second searches and repeated edits to the next process.
 	// Stopping may be nil.
 	Stopping <-chan struct{}
@@ -40,15 +40,15 @@ type Outcome struct {
 	Delivered  bool              // the final is visible, judged by content
 	Ended      time.Time         // time when the ending was decided
 	Unfinished bool              // the reply ended only because its deadline passed, so it can be continued later
-	Doubt      bool              // a message may exist whose id is unknown, for example after a create call of unknown outcome
+	Doubt      bool              // a message with an unknown id may exist, for example after a create call of unknown outcome
 	Shown      string            // Markdown of the last preview that a person saw
 	Refs       []chat.MessageRef // the messages of the reply, in order
 	Readable   bool              // at least one message shows more than a question or the progress of tools
 	Nameless   bool              // the platform returned no id for a message, so the bot can't edit its messages
-	Alone      bool              // no call of an earlier process may still change a message of the reply
+	Alone      bool              // calls that earlier processes made can no longer change the reply's messages
 	Err        error             // reason why the reply was not delivered
 
-	messages []message // the messages of the text, for a later run in this process
+	messages []message // the messages of the text; this process uses them if it continues the reply later
 }
 
 // Reply shows one reply. The state of a Reply belongs to the goroutine that calls Run.

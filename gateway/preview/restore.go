@@ -62,15 +62,15 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	}
 	for i := range s.parts {
 		if p := &s.parts[i]; p.gen > 0 && !p.exists() && !p.abandoned {
-			// Part i gets a new message, which appears below those of later parts.
+			// The new message of part i appears below the messages of later parts.
 			s.markAbove(i)
 		}
 	}
 	s.recoveredLength = len(s.source)
 }
 
-// restoreCertainty restores the content of messages that is known for certain from an earlier run of this reply in this
-// process.
+// restoreCertainty restores the content of messages if this process showed the reply before and so knows the content
+// for certain.
 func (s *state) restoreCertainty(known []message) {
 	for i := range s.parts[:min(len(s.parts), len(known))] {
 		p, k := &s.parts[i], &known[i]

@@ -110,7 +110,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 			return
 		}
 		if part >= 0 {
-			p.gen++ // the record of the second search needs the current generation, so the message gets the next one
+			p.gen++ // the record of the second search needs the current generation, so the message gets the next generation
 		}
 	case part <= supersededAt:
 		s.forget(part)

@@ -81,7 +81,7 @@ func NewSlot() *Slot {
 	}
 }
 
-// Append adds a delta of about tokens tokens.
+// Append appends delta to the text. tokens is the estimated number of tokens in delta.
 func (s *Slot) Append(delta string, tokens int) {
 	s.mu.Lock()
 	s.text.WriteString(delta)
@@ -111,8 +111,8 @@ func (s *Slot) Finish(e Ending) {
 	}
 }
 
-// Decide runs store and then ends the reply. Once Decide has begun, calls of Finish have no effect. If the reply
-// already has an ending, Decide does nothing.
+// Decide calls store and then ends the reply with e. Once Decide has begun, calls of Finish have no effect. If the
+// reply already has an ending, Decide does nothing.
 func (s *Slot) Decide(e Ending, store func()) {
 	s.mu.Lock()
 	open := s.ending == nil && !s.decided

@@ -96,7 +96,8 @@ type draft struct {
 	at   time.Time // when the draft was last sent
 }
 
-// state is the data on which next and settle decide. The state needs no locks, because only Run uses it.
+// state is the data from which next decides, and which settle changes. The state needs no locks, because only Run uses
+// it.
 type state struct {
 	place
 	visibleState

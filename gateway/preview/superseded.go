@@ -51,8 +51,8 @@ func (s *state) replaceIfAbove(i int) {
 	}
 }
 
-// restoreSupersededFor makes the superseded message of p part of the text again if no new message replaced it. An edit
-// then makes the restored message show the text of p, or at least removes its cursor.
+// restoreSupersededFor makes the superseded message of p part of the text again if no new message replaced the
+// superseded one. An edit then makes the restored message show the text of p, or at least removes its cursor.
 func (s *state) restoreSupersededFor(p *message) {
 	i := len(s.superseded) - 1 // the newest
 	for i >= 0 && (s.at(s.superseded[i].place) != p || !s.superseded[i].exists()) {
@@ -71,8 +71,8 @@ func (s *state) adoptFound(i int) {
 	}
 }
 
-// restoreAt makes superseded message i the message of p again, if p has no message, the platform can edit, and either
-// the superseded message must change or no further create call for p is allowed.
+// restoreAt makes superseded message i the message of p again. It does so only if p has no message, the platform can
+// edit, and either the superseded message must change or no further create call for p is allowed.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() && !p.givenUp() || !s.can(chat.OpEdit) {

@@ -9,7 +9,7 @@ import (
 // failedCall is a failed call and the message that the call should have changed.
 type failedCall struct {
 	action
-	message *message // unset for a draft
+	message *message // nil for a draft
 	err     *chat.SendError
 	now     time.Time
 }
@@ -108,7 +108,7 @@ func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
 // followChat continues the reply under the chat's new id, at most once. The ids of old messages are not valid in the
-// new chat, and a create call that is repeated in the new chat does not find a message of the old chat.
+// new chat. A create call that is repeated in the new chat can't find a message of the old chat.
 func followChat(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
@@ -157,8 +157,7 @@ func streamUncertain(s *state, f failedCall) {
 	s.backoff(f.now)
 }
 
-// dropMarkup sends content that the platform refused again without markup. If the content had no markup, dropMarkup
-// gives up.
+// dropMarkup sends the refused content again without markup. If the content had no markup, dropMarkup gives up.
 func dropMarkup(s *state, f failedCall) {
 	if m := f.message; !m.plain && !f.body.equal(plainPayload(f.body)) {
 		m.plain = true
