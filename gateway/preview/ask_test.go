@@ -19,8 +19,8 @@ import (
 // memoryRecorder is a Recorder that stores in memory. It outlives each simulated process that works on the reply.
 type memoryRecorder struct {
 	parts []chat.Part
-	first func()       // called once, while a part is being recorded; nil: no call
-	most  atomic.Int32 // number of further calls that store something, plus one; 0: all calls do
+	first func()       // called once, while a part is being recorded; may be nil
+	most  atomic.Int32 // number of calls that may still store something, plus one; 0: no limit
 	moved chat.ChatID  // new id of the chat; empty: the chat has not moved
 }
 
@@ -59,7 +59,7 @@ type lives struct {
 	shared bool          // the store is shared with processes that do not end when the next one starts
 	stops  chan struct{} // closed when the process stops
 
-	troubled atomic.Bool // the conversation may continue without the ending
+	troubled atomic.Bool // the reply has reported trouble, so the conversation may continue before the ending is shown
 }
 
 func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
@@ -97,8 +97,8 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// stopsAsShown stops a reply and keeps what is visible. If restarts is set, a new process stops the reply with the
-// ending e. stopsAsShown then waits for an hour and expects no further call.
+// stopsAsShown stops a reply, keeps what is visible, and then waits for an hour. If restarts is set, a new process stops
+// the reply, with the ending e. Otherwise the process that shows the final stops it.
 func (l *lives) stopsAsShown(e Ending, restarts bool) {
 	if e.Keep = true; restarts {
 		l.again()
@@ -175,7 +175,7 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 		equal(t, "asked", s.sees(), []string{"Really?"})
 		s.slot.SetStatus(Status{})
 		s.waits(time.Minute)
-		s.asks("yes:2", "Really?", time.Minute) // the same words, about another tool call
+		s.asks("yes:2", "Really?", time.Minute) // the same words, but about another tool call
 		equal(t, "buttons", p.buttons(), []string{"yes:1", "yes:2"})
 		s.again()
 		s.asks("yes:3", "Really?", time.Minute)
@@ -221,8 +221,8 @@ func TestQuestionDuringADraft(t *testing.T) {
 	})
 }
 
-// D12: a question ends the use of a draft, and is answered before a message could show the text. The draft disappears,
-// so a message must show the text although there is no question any more.
+// D12: a question replaces a draft. A person answers the question before any message could show the draft's text. The
+// draft disappears, so a message must show the text, even though the question is already answered.
 func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -344,8 +344,8 @@ func TestQuestionOfAReplyWithoutPreviews(t *testing.T) {
 	}
 }
 
-// A process dies while a question is visible. The next process either deletes the question or shows it again in the
-// same message.
+// A process dies while a question is visible. The test checks that the next process either deletes the question or
+// shows it again in the same message.
 func TestQuestionOfAnEarlierProcess(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -361,7 +361,7 @@ func TestQuestionOfAnEarlierProcess(t *testing.T) {
 						s.says("one two three", 1200*ms)
 						s.asks("yes:1", "Really?", 3*time.Second)
 						s.again()
-						if again { // before the new text is as long as the old one
+						if again { // before the new text is as long as the text of the earlier process
 							s.says("one", 3*time.Second)
 							s.asks("yes:2", "Really?", 3*time.Second)
 							equal(t, "asked again", s.sees(), []string{c.want})
@@ -379,7 +379,7 @@ func TestQuestionOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// The text of an earlier process may leave no room for a question below it.
+// If the text of an earlier process leaves no room for a question below it, the question replaces this text.
 func TestQuestionBelowALongTextOfAnEarlierProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -397,7 +397,7 @@ func TestQuestionBelowALongTextOfAnEarlierProcess(t *testing.T) {
 	})
 }
 
-// If the platform's first answer contains no message id, a question is sent only once.
+// If the platform returns no message id for the first message of a reply, a question is sent only once.
 func TestQuestionWithoutMessageIDs(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Failures of a separate question don't affect the reply: its draft continues to grow. A process that ends before it
-// deleted the question reports that the question may still be visible.
+// A separate question fails. The test checks that the reply is not affected: its draft continues to grow. A process
+// that ends before it has deleted the question reports that the question may still be visible.
 func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -72,7 +72,7 @@ func TestSeparateQuestionInAMovedChat(t *testing.T) {
 	}
 }
 
-// The slot reports since when people have seen the current question, not an earlier one.
+// The slot reports when the current question became visible, even if people saw an earlier question before.
 func TestVisibleSinceIsOfTheNewestQuestion(t *testing.T) {
 	t.Parallel()
 	s, now := NewSlot(), time.Now()

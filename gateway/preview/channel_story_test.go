@@ -18,8 +18,7 @@ func beginVia(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	return beginAt(t, p, e, c, "key")
 }
 
-// bothWays runs a test twice. In the first run, the call without a response does not take effect. In the second run, it
-// does.
+// bothWays runs a test twice. In both runs, one call gets no response. The call takes effect only in the second run.
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {
@@ -110,7 +109,8 @@ func TestDraftIsKeptAlive(t *testing.T) {
 	})
 }
 
-// After the model started over, the renewed draft still shows the text that people have seen before.
+// The model starts its text over. When the bot renews the draft, it must still show the text that people have seen
+// before.
 func TestRenewedDraftShowsTheSameText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -323,7 +323,8 @@ func TestRestIsSentAsAFile(t *testing.T) {
 	})
 }
 
-// A reply is stopped when its whole final text is visible, but the last message still has its cursor. No line is lost.
+// Somebody stops a reply while the bot still makes the calls for its final. The test checks that neither the file nor
+// the note is lost.
 func TestStoppedBehindAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -343,8 +344,8 @@ func TestStoppedBehindAFile(t *testing.T) {
 	})
 }
 
-// A reply is stopped when its first message shows the whole final text. The stream below that message shows discarded
-// text, so the stream is deleted.
+// Somebody stops a reply when its first message already shows the whole final text. The stream below this message shows
+// text that the model discarded, so the bot must delete the stream.
 func TestStoppedBeforeAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

@@ -62,8 +62,8 @@ func TestCreateOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// D5, F13: while no call gets a response, the reply does not make its last permitted create call. The typing indicator
-// shows when the platform responds again, so that an outage of minutes loses no text.
+// D5, F13: while no call gets a response, the reply does not make its last permitted create call. First, a typing
+// indicator must show that the platform responds again. So an outage of a few minutes loses no text.
 func TestOutageOfUnknownOutcomes(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		t.Run(map[bool]string{false: "while streaming", true: "at the end"}[atEnd], func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestEditOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// An edit without a response took effect. The final text equals the older text that the platform last acknowledged, but
-// must not count as visible.
+// An edit takes effect, but gets no response. The final text equals the older text that the platform acknowledged last.
+// This older text is no longer visible, so the bot must send the final text.
 func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -272,8 +272,8 @@ func TestRefusedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	})
 }
 
-// The platform refuses a text with markup and again without it. After a preview was refused twice, there are no more
-// previews. After the final text was refused twice, the reply fails.
+// The platform refuses a text with markup and then also without markup. If this happens to a preview, there are no more
+// previews. If this happens to the final text, the reply fails.
 func TestRefusedAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -327,7 +327,8 @@ func TestTooLongForever(t *testing.T) {
 	})
 }
 
-// D14: if the platform refuses access once or for minutes, the final still becomes visible, and no cursor stays.
+// D14: the platform refuses access once, or for several minutes. The final must still become visible, and no cursor may
+// stay.
 func TestAccessIsRefusedForMinutes(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(p *person, c *call) bool{
@@ -362,7 +363,7 @@ func TestAccessIsRefusedForMinutes(t *testing.T) {
 	}
 }
 
-// If the platform never allows access again, the reply is given up at the deadline of the final, and not earlier.
+// If the platform never allows access again, the bot gives the reply up at the deadline of the final, and not earlier.
 func TestAccessIsRefusedForGood(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -392,7 +393,7 @@ func TestAccessIsRefusedForGood(t *testing.T) {
 	}
 }
 
-// A refused deletion is tried again.
+// If the platform refuses a deletion, the bot tries again.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth, chat.Conflict} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -477,9 +478,9 @@ func (s spanned) Render(p markup.Piece) markup.Rendered {
 	return r
 }
 
-// A message of the final can't be edited, so all messages are sent again. One of them is given up, because two create
-// calls for it get no response. The old message of this part then shows the new text, or keeps its old text if it can't
-// be edited either.
+// The first message can't be edited to show the final, so the bot sends all messages again. The bot gives up one new
+// message, because two create calls for it get no response. The old message of the same part must then show the new
+// text. If the old message can't be edited either, it keeps its old text.
 func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		frozen chat.MessageID
@@ -534,7 +535,8 @@ func TestEarlierMessageOfAPartThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// The message that becomes part of the text again is the newest one that exists. A late search goes on.
+// If a part has several superseded messages, the newest one that exists becomes part of the text again. The search for
+// the other one goes on.
 func TestTheNewestExistingMessageBecomesPartOfTheTextAgain(t *testing.T) {
 	old := message{role: roleSuperseded, phase: standing, ref: chat.MessageRef{ID: "1"}}
 	s := state{parts: []message{{attempt: attempt{unresolved: maxUncertainCreates}}}, superseded: []message{old, {role: roleSuperseded}}}

@@ -11,7 +11,7 @@ import (
 	"telex/platforms/telegram"
 )
 
-// made returns files with the given names and a kilobyte of content each.
+// made returns files with the given names. Each file has one kilobyte of content.
 func made(names ...string) (files []chat.File) {
 	for _, n := range names {
 		files = append(files, chat.File{Name: n, MediaType: "image/png", Content: []byte(strings.Repeat(n[:1], 1000))})
@@ -117,7 +117,7 @@ func TestFilesFollowTheText(t *testing.T) {
 	}
 }
 
-// refusing returns a fate that refuses the n-th file.
+// refusing returns a function that refuses file n, counted from 0, and accepts every other call.
 func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	seen := 0
 	return func(c *call) fate {
@@ -131,8 +131,8 @@ func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	}
 }
 
-// A process dies between two files. The next process does not send files again that are certainly visible. It sends the
-// other files.
+// A process dies between two files of a reply. The next process must send the second file, and must not send a file
+// again that is certainly visible.
 func TestFilesAfterAKill(t *testing.T) {
 	files := made("a.png", "b.png", "c.png")
 	ending := Ending{Text: "the text", Files: files}
@@ -155,7 +155,7 @@ func TestFilesAfterAKill(t *testing.T) {
 					}
 					got := p.standing()
 					if once := slices.Compact(slices.Clone(got)); !keyed && s.out.Doubt && len(got) == len(want)+1 {
-						got = once // the call took effect although the process died, but the next process can't know that
+						got = once // the file was sent although the process died, but the next process can't know that
 					}
 					equal(t, "a person sees", got, want)
 				})
@@ -164,8 +164,8 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
-// The create call for a text gets no response, and the ending has a file with the same index and key. The next process
-// learns whether the text was sent, and deletes it before it sends the file.
+// The create call for a text gets no response. The ending has a file with the same index and key. The next process must
+// find out whether the text was sent, and delete the text before it sends the file.
 func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p, e := fullPlatform()
@@ -185,7 +185,7 @@ func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A reply is stopped between two files. The first file stays, although its message has no text.
+// Somebody stops a reply between two files. The first file must stay, although its message has no text.
 func TestCutBetweenFiles(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()

@@ -35,7 +35,8 @@ func TestInterruptedBeforeAnything(t *testing.T) {
 	})
 }
 
-// D9, D5: an edit without a response may have made more text visible. After an interruption, this text stays.
+// D9, D5: an edit without a response may have made more text visible. If somebody then stops the reply, this text
+// stays.
 func TestInterruptedAfterAnEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		t.Run(map[bool]string{true: "applied", false: "not applied"}[applied], func(t *testing.T) {
@@ -460,7 +461,8 @@ func TestSlot(t *testing.T) {
 	}
 }
 
-// If an earlier process already showed the whole final text, nothing is sent, whatever the last line of that text is.
+// An earlier process already showed the whole final text. The next process must send nothing, whatever the last line of
+// the text is.
 func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	t.Parallel()
 	const text = "&amp; *- [ ] task\n*<b>```\n\\**👨‍👩‍👧 ===\nwords and more of them, words and more of them, ```\n| 1 | 2 |\n" +
@@ -475,8 +477,8 @@ func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	}
 }
 
-// The final text is refused, and the reply is stopped before its message has lost the cursor. The cursor is removed
-// anyway.
+// The platform refuses the final text. Somebody stops the reply while its message still has a cursor. The bot must
+// remove the cursor anyway.
 func TestStoppedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -497,8 +499,8 @@ func TestStoppedAfterARefusal(t *testing.T) {
 	})
 }
 
-// To restore the order, a new message must replace an existing one. The platform refuses the new message, so only the
-// cursor of the existing message is removed.
+// The first message can't be edited, so a new message replaces it. To keep the order, a new message must also replace
+// the second one. The platform refuses this new message, so the bot only removes the cursor of the second message.
 func TestReplacementIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -520,8 +522,8 @@ func TestReplacementIsRefused(t *testing.T) {
 	})
 }
 
-// A process knows the text only from the records of an earlier process. The reply is stopped after the edit of the
-// first message, which shows the whole final text. So the second message is deleted.
+// A new process knows the text only from the records of an earlier process. Somebody stops the reply after the edit of
+// the first message, which then shows the whole final text. The bot must delete the second message.
 func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -542,8 +544,8 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
-// D7: the edit to the final text has an unknown outcome, and then the platform refuses that text for good. The earlier
-// text stays visible and loses its cursor.
+// D7: the edit to the final text gets no response, and then the platform refuses that text permanently. The earlier
+// text must stay visible and lose its cursor.
 func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -562,8 +564,8 @@ func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	})
 }
 
-// The platform refused the edit to the final text temporarily, the reply was stopped, and the process died. The next
-// process knows that people still see the previews.
+// The platform refuses the edit to the final text temporarily. Then somebody stops the reply, and the process dies. The
+// next process must know that people still see the previews.
 func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -587,8 +589,8 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	})
 }
 
-// The final text was stopped while later messages still showed previews. The process died before it could lay these out
-// again, so the next process lays them out.
+// Somebody stops the reply when some messages show the final text and later messages still show previews. The process
+// dies before it can lay out the later messages again, so the next process must do this.
 func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -617,8 +619,8 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	})
 }
 
-// The process died while the final text was delayed. Then the reply was stopped, and the platform refuses the recorded
-// text. A shorter text replaces it, so that the cursor disappears.
+// A rate limit delays the final text, and the process dies. Then somebody stops the reply, and the platform refuses the
+// text that was recorded. The bot must show a shorter text instead, so that the cursor disappears.
 func TestARecordedFinalIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -640,8 +642,8 @@ func TestARecordedFinalIsRefused(t *testing.T) {
 	})
 }
 
-// When the reply is stopped, it is unknown whether its first message shows the final text. That message and those after
-// it are edited again.
+// Somebody stops a reply while it is unknown whether its first message shows the final text. The bot must edit that
+// message and all later messages again.
 func TestStoppedAtAPossibleSeam(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()

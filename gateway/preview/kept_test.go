@@ -27,8 +27,8 @@ func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	})
 }
 
-// The visible text of a stopped reply stays. If the platform no longer accepts the text in one message, the text is
-// sent in several messages, without a cursor (D9).
+// Somebody stops a reply, so its visible text must stay (D9). The platform no longer accepts the text in one message,
+// so the bot must send the text in several messages, without a cursor.
 func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		bothWays(t, func(t *testing.T, rated bool) {
@@ -53,8 +53,8 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	}
 }
 
-// A stopped reply has a message that was cut before the limit was known. The message shows less than planned, and the
-// platform refuses its edit as too long. No word between two messages is lost.
+// Somebody stops a reply whose first message was sent before the length limit was known. This message shows less text
+// than planned, and the platform refuses to edit it as too long. No word between two messages may be lost.
 func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -79,8 +79,8 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	})
 }
 
-// D9: the search for the message of a create call finds nothing, and the reply is stopped before another message is
-// sent. If the first message appears later, it stays and loses its cursor, because people may have read it.
+// D9: a search does not find the message of a create call. Somebody stops the reply before the bot sends another
+// message. If the first message appears later, it must stay and lose its cursor, because people may have read it.
 func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -102,9 +102,9 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	})
 }
 
-// The process ends before it can search for the late message of a stopped reply. The outcome must report that a message
-// may exist. Otherwise the gateway would release the turn and answer its messages again, and no process would search
-// for the late message.
+// Somebody stops a reply whose message may still appear late, and the process ends before the second search. The
+// outcome must report that a message may exist. Otherwise the gateway would forget the turn and answer its messages
+// again, and no process would search for the late message.
 func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -123,8 +123,8 @@ func TestAReplyWhoseMessageMayAppearLateIsInDoubt(t *testing.T) {
 	})
 }
 
-// The search for a question finds nothing, the question is sent again, and then the reply is stopped. Both questions
-// are deleted, including the one that appears late.
+// A search does not find the message of a question, so the bot sends the question again. Then somebody stops the reply.
+// The bot must delete both questions, including the one that appears late.
 func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -145,9 +145,9 @@ func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	})
 }
 
-// The answer was stopped while a question stood below the text, and the platform refuses the text without the question.
-// A shorter text replaces both. If the text is a single word, an ellipsis replaces it, because a message with text is
-// never deleted (F05).
+// Somebody stops a reply while a question is visible below the text, and the platform refuses the text without the
+// question. A shorter text must replace both. If the text is a single word, an ellipsis must replace it, because the
+// bot never deletes a message with text (F05).
 func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -184,9 +184,9 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	}
 }
 
-// A final is given up while its create call has no response. The next process finds the message, and the platform
-// refuses its text. The next process deletes nothing. If it dies before the end, the third process deletes nothing
-// either (F05).
+// The create call for a final gets no response, and the process dies. In the next process, the reply is stopped. The
+// search finds the message, but the platform refuses its text. Neither this process nor the one after it may delete the
+// message (F05).
 func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -214,8 +214,8 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 	})
 }
 
-// A search finds a message whose text the platform now refuses as too long, so the text is sent again in two messages.
-// The next process must delete neither of them (F05).
+// A search finds the message of a stopped reply. The platform now refuses its text as too long, so the bot sends the
+// text again in two messages. The next process must delete neither of these (F05).
 func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -241,8 +241,8 @@ func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 	})
 }
 
-// The platform refuses the text of a preview while the process stops. In the next process the turn runs again, and the
-// model writes another text. The final contains all its words (D1).
+// The platform refuses the text of a preview while the process stops. The next process runs the turn again, and the
+// model writes more text. The final must contain all words of the new text (D1).
 func TestRefusedPreviewOfAStoppingProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// takenOver returns a reply that this process took over two seconds ago. The create call with which the previous owner
-// sent the final still hangs. The platform can be searched for the message.
+// takenOver returns a reply that this process took over from another process two seconds ago. The create call with
+// which the other process sent the final still hangs. The platform can be searched for the message.
 func takenOver(t *testing.T, p *person, shared bool) *lives {
 	t.Helper()
 	e := p.endpoint()
@@ -34,9 +34,9 @@ func (p *person) getsLate(text string) {
 }
 
 // A replica is paused during a create call and loses its lease. The next owner does not find the message yet and sends
-// another one. When the paused replica's message appears later, this owner or the next one must find and delete it. A
-// process that does not share its store searches only once. The process before it is dead, so no create call can still
-// take effect.
+// another one. When the first message appears later, this owner or the next one must find and delete it. If processes
+// do not share the store, the earlier process is dead, so no create call can take effect late. In that case, the next
+// process must search only once.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -74,8 +74,8 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
-// A second search, or the repetition of an edit, is due later than a process may take to stop, so a stopping process
-// leaves it to the next owner.
+// A second search, or the repetition of an edit, is due later than a stopping process may wait. So a stopping process
+// must leave the search or the repetition to the next owner.
 func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -100,8 +100,8 @@ func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 }
 
 // A replica is paused during the edit for a preview and loses its lease. The next owner makes the message show the
-// final. It repeats its edit when the edit of the paused replica can no longer take effect. The conversation does not
-// wait for the repetition, and a refused repetition is not tried again.
+// final. The next owner repeats this edit when the replica's edit can no longer take effect. The conversation does not
+// wait for the repetition. If the platform refuses the repetition, the bot does not try again.
 func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 	final := "one two three four."
 	for _, c := range []struct {

@@ -68,7 +68,7 @@ func TestFinalHonoursRetryAfter(t *testing.T) {
 	}
 }
 
-// The final message is tried for a day while the platform is unreachable.
+// The bot tries for a whole day to send the final message while the platform is unreachable.
 func TestFinalOutlastsAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -203,7 +203,8 @@ func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	}
 }
 
-// D4: a 429 of another reply extends the deadline too, even if it arrives while the final message waits in the queue.
+// D4: a 429 to a call of another reply extends the deadline too, even if it arrives while the final message waits in
+// the queue.
 func TestDeadlineCountsFromAnyReplysBlock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -308,7 +309,7 @@ func TestManyRepliesUnderOneLimit(t *testing.T) {
 	})
 }
 
-// Many failures in a row are logged as one warning.
+// If many calls in a row fail, the log contains only one warning.
 func TestFailuresInARowAreOneWarning(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

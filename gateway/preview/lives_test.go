@@ -12,8 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A reply is given up, and the platform refuses its texts as too long, so they are sent again in shorter messages. The
-// process dies in any one of these calls. The next process finds all words in the records (D7).
+// Somebody stops a reply, and the platform refuses its texts as too long, so the bot sends them again in shorter
+// messages. The process dies during one of these calls. The next process must find all words in the records (D7).
 func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	const first = "one two three four five six seven eight nine ten eleven twelve thirteen"
 	const second = "fourteen fifteen sixteen"
@@ -52,8 +52,8 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	}
 }
 
-// The platform refused the final text of a message as too long, and the next message was sent. After that, the process
-// died, and the reply was stopped. The next process knows which text the first message shows, even if the platform
+// The platform refuses the final text of a message as too long, and the bot sends the next message. Then somebody stops
+// the reply, and the process dies. The next process must know which text the first message shows, even if the platform
 // refuses this text as too long (D1).
 func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -84,9 +84,9 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	})
 }
 
-// The first of two messages already showed the final when the answer was stopped and the process died. The records no
-// longer contain the Markdown of the first message. The platform refuses its text as too long, so the text is sent
-// again together with the text of the second message (D7).
+// The first of two messages already shows the final when somebody stops the reply. The records no longer contain the
+// Markdown of this message. The platform refuses its text as too long, so the bot must send this text and the text of
+// the second message again (D7).
 func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
@@ -119,9 +119,9 @@ func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 	}
 }
 
-// The final text was given up while the create call for its second message had no response. The platform refuses the
-// repeated create call as too long. The first message can't be edited but stays visible, so its words are not sent
-// again (D1).
+// Somebody stops the reply while the create call for the second message has no response. The bot repeats this create
+// call, and the platform refuses it as too long. The first message can't be edited but stays visible, so its words must
+// not be sent again (D1).
 func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -173,8 +173,8 @@ func killSchedules(t *rapid.T) killSchedule {
 	return c
 }
 
-// play plays the reply and returns the errors in what people see at the end. The expected messages are exact, because
-// no call has an unknown outcome.
+// play plays the reply and returns the errors in what people see at the end. play can expect exact messages, because
+// the outcome of every call can be learned.
 func (c killSchedule) play(t *testing.T) (wrong []string) {
 	p := newPerson()
 	p.profile, p.dialect, p.latency = c.profile, c.dialect, c.latency
@@ -224,7 +224,7 @@ func (c killSchedule) play(t *testing.T) (wrong []string) {
 		if len(again) > 0 && c.config.Transport == Native {
 			again = c.judgeFinal(p, got, false, true)
 		}
-		if len(again) > 0 && squeeze(got) == squeeze(c.wanted()) { // the messages may be split as they were before
+		if len(again) > 0 && squeeze(got) == squeeze(c.wanted()) { // the text may be split as before the restart
 			again = nil
 		}
 		wrong = append(wrong, again...)
@@ -271,8 +271,8 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 	})
 }
 
-// The next process gets the text from its beginning. The next process makes no call before its text is longer than the
-// visible one, because after a call the next growth would have to wait for an interval.
+// The next process gets the text from its beginning. It must make no call until its text is longer than the visible
+// text, because after such a call the bot would have to wait for an interval before it could show new text.
 func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -294,8 +294,8 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	})
 }
 
-// In the next process, the model writes another text, and it is unknown where in this text the message after a full one
-// begins. So the full message gets no more previews. Only the final may edit it.
+// The model writes another text in the next process. It is unknown where in this text the message after a full message
+// begins. So the full message gets no more previews, and only the final may edit it.
 func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -9,9 +9,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The tests play many schedules, since virtual time makes them fast. The schedules are the same in each run, so a
-	// new failure is caused by the newest change. The flag -rapid.checks sets another number of schedules, and
-	// -rapid.seed=0 selects random ones.
+	// The tests play many schedules of events, since virtual time makes them fast. The schedules are the same each
+	// time, so a new failure is caused by the newest change. The flag -rapid.checks sets another number of schedules,
+	// and -rapid.seed=0 selects random schedules.
 	if err := errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.seed", "1")); err != nil {
 		panic(err)
 	}

@@ -17,8 +17,8 @@ func stoppable(via Transport) Config {
 // stopped returns the ending of a stopped reply.
 func stopped() Ending { return Ending{Keep: true, Stopped: true} }
 
-// The mark is added with the edit that removes the cursor, with the message that replaces a draft, or after the end of
-// a stream. The recorded text does not contain the mark.
+// The bot adds the mark with the edit that removes the cursor, with the message that replaces a draft, or after the end
+// of a stream. The recorded text does not contain the mark.
 func TestStoppedTextIsMarked(t *testing.T) { // D9
 	for name, c := range map[string]struct {
 		via   Transport
@@ -58,8 +58,8 @@ func TestMarkIsLeftOut(t *testing.T) {
 	}
 }
 
-// A stopped reply has no mark if its whole final text was visible. A stopped reply has a mark if only the text of the
-// last preview was visible.
+// If a reply was stopped when its whole final text was visible, the reply has no mark. If only the text of the last
+// preview was visible, the reply has a mark.
 func TestStoppedFinalIsMarkedIfItIsIncomplete(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three":           "one two three",

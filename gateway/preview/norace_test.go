@@ -2,5 +2,5 @@
 
 package preview
 
-// checks is the number of schedules that the tests play.
+// checks is the number of random schedules that the tests play.
 const checks = "2000"

@@ -19,7 +19,7 @@ type person struct {
 	profile chat.Profile
 	dialect markup.Dialect
 	cursor  string
-	latency time.Duration // duration of each call, half of it before the call arrives
+	latency time.Duration // duration of each call; the call arrives after half of it
 	fate    func(c *call) fate
 
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ type person struct {
 	drafts   []chat.Outgoing
 	draftAt  time.Time // when the visible draft was sent; zero if no draft is visible
 	wrong    []string
-	reborn   int // number of calls by earlier processes, whose outcomes the current process does not know
+	reborn   int // number of calls that earlier processes made; the current process does not know their outcomes
 }
 
 // call is one call to the platform.
@@ -56,7 +56,7 @@ type onScreen struct {
 	deleted  bool
 	made     time.Time
 	live     bool // the message is a stream that was not stopped
-	told     bool // the create call for the message got a response
+	told     bool // the create call that made the message got a response
 	file     *chat.File
 }
 
@@ -241,7 +241,8 @@ func (p *person) weigh(c *call) {
 	}
 }
 
-// leave records the result of a call. If the result is a 429, leave records when the caller received it.
+// leave records the result of a call and returns it. If the result is a 429, leave also records when the caller
+// received it.
 func (p *person) leave(c *call, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +267,7 @@ func (p *person) message(ref chat.MessageRef) *onScreen {
 	return nil
 }
 
-// removes deletes a message, as if a person did so.
+// removes deletes a message as a person would.
 func (p *person) removes(id chat.MessageID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,7 +326,8 @@ func (p *person) repeats() []string {
 		id chat.MessageID
 	}
 	last := map[key]chat.Outgoing{}
-	// Keys of create calls without a response; the content of a message found with such a key is unknown.
+	// Keys of create calls that got no response. If such a key later finds a message, the content of the message is
+	// unknown.
 	doubted := map[string]bool{}
 	var out []string
 	for i, c := range p.calls {

@@ -16,7 +16,8 @@ import (
 
 var phaseNames = map[phase]string{absent: "absent", standing: "standing", streaming: "streaming", gone: "gone"}
 
-// For every outcome of every call, on a message in every phase, settle changes the phase as the drawing in doc.go says.
+// For every outcome of every call, on a message in every phase, settle must change the phase as shown by the diagram in
+// doc.go.
 func TestPhasesMatchTheDrawing(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("doc.go")
@@ -59,8 +60,8 @@ func TestPhasesMatchTheDrawing(t *testing.T) {
 
 var now = time.Now()
 
-// everyState returns replies whose only message is in a phase, with all combinations of other fields that may influence
-// the next phase.
+// everyState returns states of replies with only one message, which is in the given phase. The states contain all
+// combinations of other fields that may influence the next phase.
 func everyState(p phase) (all []*state) {
 	for _, ops := range []chat.Op{chat.OpSend, chat.OpSend | chat.OpEdit, chat.OpAll} {
 		for _, ending := range []*Ending{nil, {Text: "final"}, {Keep: true}} {
@@ -89,7 +90,7 @@ type outcome struct {
 	err error
 }
 
-// fits reports whether next may choose the call in a state: only an existing message can be changed, and only a missing
+// fits reports whether next may choose the call in a state. Only an existing message can be changed, and only a missing
 // one can be created.
 func (o outcome) fits(s *state) bool {
 	m := &s.parts[0]

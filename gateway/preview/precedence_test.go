@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// reports runs a reply with a known ending. reports returns what the reply reported to Troubled, and when.
+// reports shows a reply whose ending is known from the start, and returns what the reply reported to Troubled, and
+// when.
 func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	t.Helper()
 	began := time.Now()
@@ -58,8 +59,8 @@ func TestFailureIsReported(t *testing.T) {
 	}
 }
 
-// A reply whose messages stay as they are (Ending.Stand) reports no failure, even if a search for a late message is
-// still planned.
+// If the messages of a reply stay as they are (Ending.Stand), the reply reports no failure, even if a search for a late
+// message is still planned.
 func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, slot := newPerson(), NewSlot()
@@ -79,7 +80,7 @@ func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	})
 }
 
-// inRow runs two replies with known endings in one chat. The second may create its message only after the first.
+// inRow shows two replies with known endings in one chat. The second may create its message only after the first.
 func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, later *story) {
 	t.Helper()
 	e := p.endpoint()
@@ -89,7 +90,7 @@ func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, 
 	return earlier, p.after(t, e, earlier, "second")
 }
 
-// after runs a reply with a known text, whose message must come after those of an earlier reply.
+// after shows a reply with a known text. Its message must come after the messages of an earlier reply.
 func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *story {
 	t.Helper()
 	later := &story{person: p, t: t, slot: NewSlot(), cancel: func() {}, ended: make(chan struct{})}
@@ -105,7 +106,8 @@ func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *s
 	return later
 }
 
-// An earlier reply that waits for its next try makes it at once, before the next reply creates its message.
+// An earlier reply waits before it tries again. When the next reply wants to create its message, the earlier reply must
+// try at once and create its own message first.
 func TestEarlierMessagesComeFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -122,8 +124,8 @@ func TestEarlierMessagesComeFirst(t *testing.T) {
 	})
 }
 
-// A reply that the platform refuses again and again is overtaken after a few seconds. The overtaken reply is delivered
-// as soon as the platform accepts it.
+// The platform refuses a reply again and again. After a few seconds, the next reply must no longer wait for it. The bot
+// must deliver the refused reply as soon as the platform accepts it.
 func TestARefusedReplyIsOvertaken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -174,7 +176,7 @@ func TestOnlyRepliesThatNeedAMessageAreWaitedFor(t *testing.T) {
 	})
 }
 
-// The wait for earlier replies does not count toward a reply's deadline.
+// The time for which a reply waits for earlier replies does not count toward the reply's deadline.
 func TestWaitingDoesNotCountTowardTheDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -192,8 +194,8 @@ func TestWaitingDoesNotCountTowardTheDeadline(t *testing.T) {
 	})
 }
 
-// Later replies wait for a stopped reply until it knows which of its messages exist, even if it makes other calls
-// first.
+// Somebody stops a reply. Later replies must wait until this reply knows which of its messages exist, even if it makes
+// other calls first.
 func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -211,8 +213,8 @@ func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	}
 }
 
-// F39: the next reply waits for a rate limit while the platform refuses an edit of this reply as too long. The earlier
-// reply now needs another message, which must be created before the messages of the next reply.
+// F39: the next reply waits for a rate limit when the platform refuses an edit of the earlier reply as too long. The
+// earlier reply now needs another message, and must create this message before the next reply creates its messages.
 func TestAnotherMessageOfAnEarlierReplyComesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -44,7 +44,8 @@ func TestProposedCallIsShownAsCode(t *testing.T) {
 	}
 }
 
-// If the operator changed the text of the question, whole lines that contain the call are code.
+// If the operator changed the text of the question, each line that contains a piece of the call is shown as code as a
+// whole.
 func TestCodeIsWholeLines(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -2,6 +2,6 @@
 
 package preview
 
-// checks is the number of schedules that the tests play. With the race detector, schedules are many times slower, so
-// fewer are played than in norace_test.go.
+// checks is the number of random schedules that the tests play. The race detector makes each schedule many times
+// slower, so the number is smaller than in norace_test.go.
 const checks = "400"

@@ -33,7 +33,7 @@ type schedule struct {
 	files   bool
 	edits   bool
 	deletes bool
-	removes int // the person deletes the newest message after this many deltas; 0: never
+	removes int // the person deletes the newest message after this number of deltas; 0: never
 }
 
 // delta is what the model sends after a pause. A reset discards the text before it.
@@ -50,7 +50,7 @@ type trouble struct {
 	after time.Duration
 }
 
-// fragments returns pieces of Markdown. Many of them have another meaning, or none, when they stand alone.
+// fragments returns pieces of Markdown. Many of them mean something else, or nothing, when they stand alone.
 func fragments() []string {
 	return []string{
 		"word ", "words and more of them, ", "**", "*", "_", "~~", "`", "`code` ", "\n", "\n\n", "```go\n", "x := 1\n", "```\n",
@@ -121,7 +121,8 @@ func schedules(t *rapid.T) schedule {
 	return s
 }
 
-// endings chooses at random how the reply ends: with the text that the model wrote, with another text, or early.
+// endings chooses at random how the reply ends: with the text that the model wrote, with another text, or by an
+// interruption.
 func endings(t *rapid.T, deltas []delta) Ending {
 	var text strings.Builder
 	for _, d := range deltas {
@@ -142,10 +143,10 @@ func endings(t *rapid.T, deltas []delta) Ending {
 	return e
 }
 
-// fate returns the fate of each call, as far as it makes sense for that call.
+// fate returns a function that chooses the fate of each call. A fate that is impossible for a call is ignored.
 func (s schedule) fate() func(*call) fate {
 	n, long := -1, 0
-	made := map[string]string{} // texts of create calls that took effect without a response, by key
+	made := map[string]string{} // texts of create calls that took effect but got no response, by key
 	return func(c *call) fate {
 		if c.op == chat.OpTyping {
 			return fate{}

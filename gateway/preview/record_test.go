@@ -60,8 +60,8 @@ func TestReplacedMessageIsDeletedLast(t *testing.T) {
 	}
 }
 
-// A create call without a response contained a question, and another create call with the same key contained none. The
-// next process must not take the message for a stream, because then the question's buttons would stay.
+// Two create calls with the same key get no response. Only one of them contained a question. The next process must not
+// take the message for a stream, because then the question's buttons would stay.
 func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,8 +76,8 @@ func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	}
 }
 
-// A stream shows the line === below a heading, but the final text shows no such line. The final replaces a preview
-// whose id is unknown. So the final must be split in the usual way, and not like a streamed preview.
+// A stream shows the line === below a heading, but the final text contains no such line. The final replaces a preview
+// whose id is unknown. So the bot must split the final in the usual way, and not like a stream.
 func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
 	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}
@@ -88,8 +88,8 @@ func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	}
 }
 
-// A final text was stopped before any of it was sent, and the process dies while it stores the new texts of the messages.
-// The next process shows no word twice.
+// Somebody stops a reply before any of its final text is sent. The process dies while it stores the new texts of the
+// messages. The next process must show no word twice.
 func TestRegressionKilledWhileAStoppedReplyIsRecorded(t *testing.T) { // make sim KIND=edit-without-typing SEED=3275147547
 	first := strings.Repeat("one ", 9) + "two" // fills a message
 	for stored := range 5 {

@@ -12,9 +12,9 @@ import (
 // The simulation in package sim found the violations that this file tests. Each comment begins with the number of the
 // violated promise.
 
-// D1: a part is full above a question and ends in the middle of a paragraph. The model's next text leaves an emphasis
-// in that paragraph open, so the paragraph is laid out differently. The next part still continues after the last word,
-// and after a stop every word is visible once.
+// D1: a message above a question is full and ends in the middle of a paragraph. The model's next text leaves an
+// emphasis in that paragraph open, so the paragraph is laid out differently. The next message must still continue after
+// the last word. If the reply is then stopped, every word must be visible exactly once.
 func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -30,8 +30,8 @@ func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	})
 }
 
-// D7: an incomplete emoji is not shown, so that no later process puts a question below half of it. An emoji right
-// before a tool call counts as complete.
+// D7: the bot must not show an incomplete emoji. Otherwise a later process could put a question below half of the
+// emoji. If a tool call follows an emoji immediately, the emoji counts as complete.
 func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -52,8 +52,8 @@ func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	})
 }
 
-// D12: a question that does not fit into the last message before the file gets its own message. The question must not
-// end the last message before the file, which has room for more text.
+// D12: a question does not fit into the last message before the file, so the question needs its own message. The
+// question must not end the last message before the file, because that message has room for more text.
 func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -100,8 +100,8 @@ func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	}
 }
 
-// The start of a stream got no response, and neither did a create with the same key, which made a message with a
-// question. The next process stops the possible stream and still removes the question.
+// The call that begins a stream gets no response. Another create call with the same key gets no response either; it
+// made a message with a question. The next process must stop the possible stream and still remove the question.
 func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	for name, cursor := range map[string]string{"with a cursor": " ▌", "without a cursor": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -126,9 +126,9 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	}
 }
 
-// D1: a reply of several messages is stopped. The create call for the first message got no response, so this message
-// must be edited, but the edit fails. A new message replaces the first one below the others, so the others must be sent
-// again after it.
+// D1: somebody stops a reply that consists of several messages. The create call for the first message got no response,
+// so the bot must edit this message, but the edit fails. A new message replaces the first one and appears below the
+// others. So the bot must send the others again after it.
 func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -155,8 +155,8 @@ func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	})
 }
 
-// A question counts as visible when the platform has confirmed its message. What a person wrote before that can't be an
-// answer to the question.
+// A question counts as visible once the platform has confirmed its message. A person's message from before that time
+// can't be an answer to the question.
 func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -176,8 +176,8 @@ func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	})
 }
 
-// If the platform can't delete messages, the bot removes the buttons of a decided question, even if the platform
-// refuses the edit once.
+// The platform can't delete messages, and refuses once to edit a decided question. The bot must still remove the
+// buttons of the question.
 func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -203,8 +203,8 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	})
 }
 
-// D1: one part of a note is too long, and the platform can't edit. The parts above the refused part stay as they were
-// split, and the rest follows, also in the next process.
+// D1: the platform refuses one part of a note as too long, and can't edit messages. The parts above the refused part
+// must stay as they are. The rest of the note must follow, also in the next process.
 func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	for name, killed := range map[string]bool{"one process": false, "two": true} {
 		t.Run(name, func(t *testing.T) {
@@ -233,8 +233,8 @@ func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	}
 }
 
-// D1: a chat moved while a reply was stopped, so only the second message is in the new chat. The next process sends the
-// first message again, and the second one must follow it.
+// D1: a chat got a new id, and only the second message of a reply is in the new chat. The next process sends the first
+// message again in the new chat. So it must also send the second message again, after the first.
 func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -254,9 +254,9 @@ func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// D1: a chat got a new id while the last create call had no response, and the reply was stopped when only its first
-// message was in the new chat. The last message is not sent again in the new chat, because the message before it is
-// missing there.
+// D1: a chat gets a new id while the last create call of a reply has no response. Somebody stops the reply when only
+// its first message is in the new chat. The bot must not send the last message again in the new chat, because the
+// message before it is missing there.
 func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
@@ -290,8 +290,8 @@ func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 	}
 }
 
-// A reply is stopped while its first message is edited to a shorter final, and that edit is refused for good. The stream at the
-// end of the reply must not stay open.
+// Somebody stops a reply while the bot edits its first message to a shorter final. The platform refuses this edit
+// permanently. The stream at the end of the reply must not stay open.
 func TestRegressionStoppedWhileTheLastMessageStreams(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -320,8 +320,8 @@ func TestRegressionStoppedWhileTheLastMessageStreams(t *testing.T) {
 	})
 }
 
-// A superseded message is in a chat that got a new id. The next process must not try to delete this message, but must
-// still delete the message that it supersedes in the new chat.
+// A chat got a new id. A superseded message is in the old chat. The next process must not try to delete this message.
+// The next process must still delete the superseded message in the new chat.
 func TestRegressionSupersededInBothChats(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -351,9 +351,9 @@ func TestRegressionSupersededInBothChats(t *testing.T) {
 	})
 }
 
-// A person stops a reply of which only a draft is visible, and its text turns out to be too long for one message. The
-// process dies after it has sent the first of two messages. The next process knows the whole text, so it keeps the
-// first message and sends the second.
+// A person stops a reply of which only a draft is visible. The draft's text turns out to be too long for one message,
+// so it needs two. The process dies after it has sent the first. The next process knows the whole text, so it must keep
+// the first message and send the second.
 func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -380,8 +380,8 @@ func TestRegressionKeptDraftInTwoMessages(t *testing.T) {
 }
 
 // A person deletes the first message while the create call for the second message has no response. The process dies
-// before it has sent the first message again. The next process sends the first message below the second one, so the
-// second message must be sent again as well.
+// before it has sent the first message again. The next process sends the first message below the second. So the next
+// process must send the second message again, too.
 func TestRegressionDeletedAboveAnUncertainCreate(t *testing.T) {
 	for name, again := range map[string]fate{"dies before the create": {err: &chat.SendError{Kind: chat.Temporary}}, "dies during the create": {hang: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -11,15 +11,15 @@ import (
 	"telex/internal/chat"
 )
 
-// The final text is split at other places than the previews, and the reply is stopped after the edit of its first
-// message. No word is repeated or missing between final text and previews, and no message follows a complete final
-// text.
+// The final text is split at other places than the previews. Somebody stops the reply after the edit of its first
+// message. Between the final text and the previews, no word may be missing or appear twice. No message may follow a
+// complete final text.
 func TestStoppedAtASeam(t *testing.T) {
 	const asks = "May I do this for you now?"
 	for name, c := range map[string]struct {
 		limit int
-		asks  string   // asked in its own message, after each text except the last
-		texts []string // each in its own message
+		asks  string   // a question that is asked in its own message, after each text except the last
+		texts []string // each of these texts is shown in its own message
 		final string
 		want  []string
 	}{
@@ -57,8 +57,9 @@ func TestStoppedAtASeam(t *testing.T) {
 	}
 }
 
-// A reply is stopped after the edit of its first message. The rest of the text needs one message fewer than before, and
-// the first of these messages can't be edited. All messages with the rest of the text are replaced and deleted.
+// Somebody stops a reply after the edit of its first message. The rest of the text needs one message fewer than before,
+// and the first of the remaining messages can't be edited. The bot must replace all remaining messages by new ones and
+// delete them.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -86,8 +87,8 @@ func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// The first message shows the complete final text when the reply is stopped. After that, a search finds a second
-// message, whose create call by the earlier process got no response. The second message must be deleted.
+// Somebody stops a reply when its first message shows the complete final text. After that, a search finds a second
+// message, made by a create call that got no response in the earlier process. The bot must delete the second message.
 func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := fullPlatform()
@@ -107,8 +108,8 @@ func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	})
 }
 
-// An earlier process showed another answer in more messages. The final text that replaces it is stopped after the edit
-// of the first message. People see the start of the final text, and nothing of the other answer.
+// An earlier process showed another answer in more messages. Somebody stops the new answer after the edit of the first
+// message. People must see the beginning of the final text, and nothing of the other answer.
 func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	const other, final = "one two three four five six seven eight nine", "ten eleven twelve thirteen fourteen fifteen"
 	for name, c := range map[string]struct {
@@ -159,7 +160,7 @@ func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 }
 
 // The final text is split at other places than the previews. The process dies after the edit of the first message, and
-// the reply is stopped in the next process. The text that followed the edited message must stay visible.
+// somebody stops the reply in the next process. The text that followed the edited message must stay visible.
 func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -183,8 +184,9 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// The message after the edited message is a stream. In the final text, the edited message has no room for some of the
-// words that it showed before.
+// Somebody stops a reply after the edit of its first message. The message after it is a stream. In the final text, the
+// first message has no room for some of the words that it showed before. The visible words must be the beginning of the
+// text, without a gap.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"
 	for limit := 32; limit <= 42; limit += 2 {

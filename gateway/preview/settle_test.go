@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// ended returns the state of a reply that ended at now with this final text.
+// ended returns the state of a reply that ended at the time now with the given final text.
 func ended(now time.Time, text string) *state {
 	s := &state{place: place{dialect: markup.Plain{}, limit: 100, ops: chat.OpEdit | chat.OpDelete}}
 	s.end(&Ending{Text: text}, now)
@@ -70,9 +70,9 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 	}
 }
 
-// When a create call is known to have made no message, the next create call counts as the first one with its key, and
-// may be repeated as often as any other. No property of the earlier call applies to the next one, for example that it
-// began a stream.
+// A create call is known to have made no message. The next create call must then count as the first one with its key,
+// and may be repeated as often as any other. No property of the earlier call may apply to the next one, such as that
+// the earlier call began a stream.
 func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -95,11 +95,11 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	}
 	step(doFind, nil)
 	step(doSend, &chat.SendError{Kind: chat.Uncertain})
-	step(doSend, nil) // repeated with its key, which the platform remembers
+	step(doSend, nil) // repeated with the same key, which the platform remembers
 	step(doEnd, nil)  // nothing is left to do, because the message is not a stream
 }
 
-// While an ending is being stored, no other ending is accepted, so that the store and the visible messages agree.
+// While the bot stores how a reply ends, it accepts no other ending, so that the store and the visible messages agree.
 func TestOneEndingIsDecidedAtATime(t *testing.T) {
 	t.Parallel()
 	s := NewSlot()

@@ -32,7 +32,7 @@ type story struct {
 	out    Outcome
 }
 
-// streamed returns the configuration of most stories.
+// streamed returns the configuration that most stories use.
 func streamed() Config { return Config{Enabled: true, MinTokens: 3, Cursor: " ▌"} }
 
 // endpoint returns an endpoint with all interfaces of the platform.
