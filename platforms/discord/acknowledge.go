@@ -17,7 +17,7 @@ const (
 	// maxCallbacks is how many interactions are acknowledged at the same time. Further interactions wait at most
 	// callbackDeadline.
 	maxCallbacks = 512
-	// concludeWorkers is how many workers remove "thinking…" from answered commands.
+	// concludeWorkers is how many goroutines remove "thinking…" from answered commands.
 	concludeWorkers = 64
 )
 
@@ -65,7 +65,7 @@ func (r *receiver) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 
 // acknowledgement returns the first response to an interaction. For a button, the response shows nothing. For a
 // person without access, the response shows a refusal that nobody else sees. For any other command, the response
-// shows "thinking…". If alone is true, only the person who used the command sees the answer and all its parts.
+// shows "thinking…". If alone is true, only the person who used the command sees all messages of the answer.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
 	switch {
@@ -109,8 +109,8 @@ func (r *receiver) handleInteraction(ctx context.Context, i *incomingInteraction
 	return nil
 }
 
-// tellUnstored shows a line which tells the person that the command or button press was not stored. If Discord
-// delivers the interaction again, the bot's answer replaces the line.
+// tellUnstored shows a fixed text which tells the person that the command or button press was not stored. If Discord
+// delivers the interaction again, the bot's answer replaces this text.
 func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
 	if r.screen.Unstored == nil || ctx.Err() != nil { // after an orderly stop, Discord delivers the interaction again
 		return

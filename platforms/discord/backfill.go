@@ -17,9 +17,9 @@ import (
 
 // Limits of a backfill.
 const (
-	// A backfill begins backfillMargin before the time of the newest known message. The margin allows for the time to
-	// accept messages and for differences between the clocks of Discord's machines. The receiver drops messages that
-	// it has accepted before.
+	// A backfill begins backfillMargin before the time of the newest known message. The margin covers the time to accept
+	// messages and differences between the clocks of Discord's machines. The receiver drops messages that it has
+	// accepted before.
 	backfillMargin = time.Minute
 	// backfillAge is the maximum age of messages that a backfill delivers.
 	backfillAge = 24 * time.Hour
@@ -31,12 +31,12 @@ const (
 	// backfillPause is the pause before each call of a backfill. backfillPause leaves most of the bot's rate limit
 	// for replies.
 	backfillPause = 200 * time.Millisecond
-	// After a backfill has read all other channels, it retries unreadable channels for backfillRetryTime. During this
-	// time, new messages of an unreadable channel wait. The wait does little harm, because Discord most likely
-	// refuses answers in an unreadable channel too.
+	// If the bot fails to read a channel, it first reads all other channels and then retries for backfillRetryTime.
+	// During this time, new messages of the unreadable channel wait. The wait does little harm, because Discord most
+	// likely refuses answers in this channel too.
 	backfillRetryTime = 10 * time.Minute
 	// guildTimeout is the maximum wait for the next guild's list of channels, and guildsTimeout the maximum for all
-	// guilds. If a list arrives even later, the reason is an outage of that guild at Discord.
+	// guilds. A list arrives later than this only if Discord has an outage that affects the guild.
 	guildTimeout  = 5 * time.Second
 	guildsTimeout = time.Minute
 	// maxHeld limits the new messages that wait during the backfill. If more messages arrive, Run ends. The next Run
@@ -48,7 +48,7 @@ const (
 // before the current session started.
 type backfill struct {
 	since   string
-	arrived <-chan *guild   // guilds with the newest message of each channel
+	arrived <-chan *guild   // the guilds that have arrived; they name the newest message of each channel
 	missing map[string]bool // ids of the guilds that have not arrived
 	steps   chan<- backfillStep
 }
@@ -65,7 +65,7 @@ type backfillStep struct {
 type backfillState struct {
 	steps   chan backfillStep // nil if no backfill runs
 	guilds  chan *guild       // has room for all missing guilds
-	pending map[string]bool   // channels that are not read yet; nil: not known yet, so every channel counts as pending
+	pending map[string]bool   // channels that are not read yet; nil: the list is not known yet, so every channel counts as pending
 	stop    func()            // stops the backfill
 	held    []*incoming       // new messages that wait for older messages of their channel
 	newest  string            // id of the newest message that was delivered
@@ -79,8 +79,8 @@ func (g *backfillState) mustHold(m *incoming) bool {
 	return g.active() && (g.pending == nil || g.pending[m.Channel])
 }
 
-// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild. So if g.guilds
-// is full, this guild was passed before.
+// addGuild passes a guild to the backfill. The Go channel g.guilds has room for every missing guild, so it is full
+// only if this guild was passed before.
 func (g *backfillState) addGuild(from *guild) {
 	select {
 	case g.guilds <- from:
@@ -88,8 +88,8 @@ func (g *backfillState) addGuild(from *guild) {
 	}
 }
 
-// startBackfill starts reading what people wrote since the newest known message. While a backfill runs, the receiver
-// holds the new messages of a channel until the backfill has read its older messages.
+// startBackfill starts reading what people wrote since the newest known message. The receiver holds the new messages
+// of a channel until the backfill has read the older messages of this channel.
 func (r *receiver) startBackfill(ctx context.Context, hi *ready) {
 	if r.backfill.stop != nil {
 		r.backfill.stop()
@@ -155,8 +155,8 @@ func (r *receiver) catchUp(ctx context.Context, f backfillStep) error {
 	return nil
 }
 
-// runBackfill reads the channels that have new messages, all known DMs, and the channels of earlier turns.
-// runBackfill sends one backfillStep for the messages of each channel.
+// runBackfill reads the channels that have new messages, all known DMs, and the channels in which the bot was asked
+// recently. runBackfill sends one backfillStep for the messages of each channel.
 func (r *receiver) runBackfill(ctx context.Context, f backfill) {
 	sendStep := func(step backfillStep) error {
 		select {
@@ -225,8 +225,8 @@ func (f *backfill) nextGuild(ctx context.Context) *guild {
 	}
 }
 
-// backfillChannels returns the channels to read, without duplicates: those with new messages, DMs, and the channels of
-// earlier turns.
+// backfillChannels returns the channels to read, without duplicates: those with new messages, DMs, and the channels in
+// which the bot was asked recently.
 func (r *receiver) backfillChannels(channels []channelInfo) []channelInfo {
 	for _, id := range r.channels.knownDMs() {
 		channels = append(channels, channelInfo{ID: id})
@@ -257,8 +257,8 @@ func (r *receiver) guildOf(ids ...string) string {
 	return "0"
 }
 
-// readSince returns the piece of work that reads a channel's messages after the message with the id after. The piece
-// passes these messages to done, oldest first.
+// readSince returns a piece of work for [receiving.ReadBacklog]. The piece reads a channel's messages that are newer
+// than the message with the id after. It passes these messages to done, oldest first.
 func (r *receiver) readSince(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
 	pages := 0

@@ -18,7 +18,7 @@ const defaultAPIBase = "https://discord.com"
 // Options says which bot to run and how to reach the platform. Package internal/config has validated the options.
 type Options struct {
 	Token   string            // without "Bot "; required
-	Version string            // of the program; empty: unknown
+	Version string            // telex's version; empty: unknown
 	APIBase string            // scheme and host; empty: Discord itself
 	Threads bool              // answer a question in a guild's channel in a thread that starts at the question
 	Content bool              // request the privileged intent, with which Discord sends the text of all messages
@@ -43,8 +43,8 @@ type Bot struct {
 	interactions *interactions
 	buckets      *buckets
 	channels     *channelCache
-	questions    *receiving.Recent[string] // names of threads that do not exist yet, by question
-	answered     chan command              // answered commands that may still show "thinking…"
+	questions    *receiving.Recent[string] // by id of a question: the name for the thread that the bot will create
+	answered     chan command              // slash commands that are answered but may still show "thinking…"
 	session      *session
 	greeting     receiving.Greeting
 	screen       chat.Screen // set before Run
@@ -55,7 +55,7 @@ type Bot struct {
 	appID  string     // the application's id; empty: not known yet
 }
 
-// New returns a bot. New makes no network call, so a wrong token is detected only by the bot's first call of the API.
+// New returns a bot. New makes no network call, so a wrong token is detected only when the bot first calls the API.
 func New(o Options) *Bot {
 	client := calls.NewClient(o.HTTP, maxPerSecond)
 	return &Bot{
@@ -80,11 +80,11 @@ func New(o Options) *Bot {
 	}
 }
 
-// Screen implements gateway.Screener. The functions in s choose what the bot shows to a person before a message is
-// stored.
+// Screen implements gateway.Screener. The functions in s return what the bot shows to the sender of a message that is
+// not stored yet.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close closes idle connections. Calls of the API after Close open new connections.
+// Close closes idle connections. Later calls of the API open new connections.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.

@@ -37,7 +37,7 @@ type request struct {
 	path   string // after the API's version, including the query
 	body   any    // is sent as JSON; nil: no body
 	file   *chat.File
-	op     chat.Op // the operation as which the call counts against rate limits
+	op     chat.Op // the kind of call, for rate limits; 0: an auxiliary call
 	// token is the interaction's token, which is a part of the path and must not appear in errors. The interaction's
 	// token authorizes the call in place of the bot's token. Calls with an interaction's token have rate limits of
 	// their own.
@@ -64,7 +64,7 @@ func (a *response) id() string {
 func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	var content []byte
 	if r.body != nil {
-		content, _ = json.Marshal(r.body) // encoding can't fail, because the body contains only texts and numbers
+		content, _ = json.Marshal(r.body) // encoding can't fail, because the body contains only strings and numbers
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, b.api+r.path, bytes.NewReader(content))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"telex/internal/chat"
 )
 
-// handleEdit delivers the new text of a message. Discord sends the same event for other changes, such as added
-// embeds. If the message was edited earlier, the event for another change repeats the time of that edit. handleEdit
-// therefore delivers only the first event with the same time of an edit.
+// handleEdit delivers the new text of an edited message. Discord sends the same event for other changes, such as
+// added embeds. If the message was edited earlier, such an event repeats the time of that edit. handleEdit therefore
+// delivers only the first of the events that have the same edit time.
 // https://docs.discord.com/developers/events/gateway-events#message-update
 func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	if m.Edited == nil || r.backfill.mustHold(m) { // a running backfill will read the new text
@@ -23,7 +23,7 @@ func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
 	decodeCtx, cancel := context.WithTimeout(ctx, callTimeout)
 	in, found, err := r.decodeMessage(decodeCtx, m)
 	cancel()
-	if err != nil { // skip the edit, because later messages would have to wait while it is retried
+	if err != nil { // skip the edit, because retrying would delay later messages
 		r.log.WarnContext(ctx, "edit skipped", slog.Any("error", err))
 		return nil
 	}

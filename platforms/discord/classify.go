@@ -16,7 +16,8 @@ import (
 // proxy in front of Discord may omit retry_after, and blocks calls for longer than Discord does.
 const defaultRetryAfter = time.Minute
 
-// Error codes that the library lacks. https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+// Error codes that discordgo does not define.
+// https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 const (
 	codeBlockedByAutoMod   = 200000
 	codeTitleByAutoMod     = 200001
@@ -63,8 +64,8 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 }
 
 // rateLimitScope returns which calls a 429 blocks. Usually a 429 blocks all kinds of calls that are known to use the
-// bucket named in the response's header. A 429 of a proxy in front of Discord blocks everything, because the proxy
-// counts by IP address. https://docs.discord.com/developers/topics/rate-limits#header-format
+// bucket named in the response's header. A 429 from a proxy in front of Discord blocks all calls, because the proxy
+// counts calls by IP address. https://docs.discord.com/developers/topics/rate-limits#header-format
 func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (chat.Scope, chat.Op) {
 	op := r.op
 	if op == 0 { // an auxiliary call, such as one that creates a thread
@@ -82,18 +83,18 @@ func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (c
 }
 
 // kindOf returns the kind of error for a failed call. ours says that the response is from Discord, not from a proxy.
-// If byToken is true, the call used an interaction's token, and its refusal does not mean that the bot's own token is
-// invalid.
+// byToken says that the call used an interaction's token. If Discord refuses such a call, the bot's own token may
+// still be valid.
 func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
-		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. Because
-		// of this limit, the gateway must replace the old message by a new one.
+		// Discord has an undocumented limit for edits of old messages, which blocks further edits for hours. Because of
+		// this limit, the gateway must replace the old message with a new one.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
 	case status == http.StatusTooManyRequests:
 		return chat.RateLimited
-	case status == http.StatusRequestEntityTooLarge: // proxies send this status too, with other texts
+	case status == http.StatusRequestEntityTooLarge: // proxies send this status too, with other bodies
 		return chat.TooLong
 	case !ours && status >= http.StatusInternalServerError:
 		return chat.Uncertain
@@ -120,8 +121,8 @@ func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// kindOfCode returns the kind of error for a response by Discord's error code. kindOfCode returns false if the code
-// says no more than the HTTP status.
+// kindOfCode derives the kind of error from Discord's error code. kindOfCode returns false if the code says no more
+// than the HTTP status.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 func kindOfCode(p apiError) (chat.ErrorKind, bool) {
 	switch p.Code {
@@ -172,7 +173,7 @@ func tooLong(errs json.RawMessage) bool {
 	return false
 }
 
-// isDeadToken reports whether a call by an interaction's token failed because the token is invalid, or because the
+// isDeadToken reports whether a call with an interaction's token failed because the token is invalid, or because the
 // interaction was never acknowledged. If isDeadToken returns true, the bot can repeat the call with the bot's own
 // token. If the call failed because the message was deleted, isDeadToken returns false.
 func isDeadToken(err error) bool {

@@ -50,13 +50,13 @@ const (
 	readyTimeout = 30 * time.Second
 	// writeTimeout limits the time to write one payload.
 	writeTimeout = 10 * time.Second
-	// maxPayload is the maximum size of a payload in bytes. The payload for a large guild has a few megabytes.
+	// maxPayload is the maximum size of a payload in bytes. The payload for a large guild may be a few megabytes long.
 	maxPayload = 64 << 20
 	// maxQueuedEvents is how many events may wait before the connection stops reading.
 	maxQueuedEvents = 1024
 )
 
-// Reasons for the end of a connection after which a new connection can continue the session.
+// Reasons why a connection ended. After each of them, a new connection can continue the session.
 var (
 	errReconnect   = errors.New("the platform asks to reconnect")
 	errNotAnswered = errors.New("heartbeats are no longer acknowledged")
@@ -81,7 +81,7 @@ type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
 	interval time.Duration
-	events   chan *discordgo.Event // closed after the last event; err is then the reason
+	events   chan *discordgo.Event // closed after the last event; then err says why the connection ended
 	onEvent  func(*discordgo.Event)
 	err      error
 	seq      atomic.Int64 // sequence number of the last event
@@ -90,8 +90,8 @@ type conn struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to Discord's gateway and waits for Hello. open calls onEvent with each event as soon as the event is
-// read. The event then waits in conn.events.
+// open connects to Discord's gateway and waits for Hello. As soon as the connection has read an event, it calls
+// onEvent, and then queues the event in conn.events.
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
@@ -146,7 +146,8 @@ func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 	return min(time.Duration(f.Data.Interval)*time.Millisecond, time.Hour), nil
 }
 
-// close ends the connection without a close frame, because after a close frame Discord would end the session.
+// close ends the connection without a WebSocket close frame, because Discord would end the session after a close
+// frame.
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (l *conn) close() {
 	l.cancel(context.Canceled)
@@ -156,7 +157,7 @@ func (l *conn) close() {
 
 // send writes one payload.
 func (l *conn) send(ctx context.Context, op int, data any) error {
-	payload, _ := json.Marshal(map[string]any{"op": op, "d": data}) // can't fail: data has only numbers and texts
+	payload, _ := json.Marshal(map[string]any{"op": op, "d": data}) // can't fail: data contains only numbers and strings
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return l.ws.Write(ctx, websocket.MessageText, payload)
@@ -246,13 +247,15 @@ func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
 }
 
-// refusedPause is the pause after a refusal that only the operator can fix. Each attempt to connect starts a session,
-// and Discord revokes the token of a bot that starts more than 1,000 sessions per day.
+// refusedPause is the pause after Discord has refused the bot for a reason that only the operator can fix. Each
+// attempt to connect starts a session, and Discord revokes the token of a bot that starts more than 1,000 sessions
+// per day.
 // https://docs.discord.com/developers/events/gateway#session-start-limit
 const refusedPause = 10 * time.Minute
 
-// closeError converts the error with which a connection ended, according to the connection's close code. up says that
-// the connection has received events.
+// closeError converts the error with which a connection ended to an error for the caller of Run, or to a *connError
+// after which Run may connect again. The kind of error depends on the connection's close code. up says that the
+// connection has received events.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 func closeError(err error, up bool) error {
 	if l, ok := errors.AsType[*connError](err); ok {

@@ -10,10 +10,10 @@ import (
 
 // cursor is the position from which receiving continues. telex's gateway stores the cursor with each message. The
 // cursor also names the session, so that a new process that starts soon can resume the session. Discord then delivers
-// everything that the bot has missed, even commands, which a backfill can't read.
+// all events that the bot has missed, including slash commands, which a backfill can't read.
 type cursor struct {
 	newest          string // id of the newest message or interaction that was accepted
-	backfillPending bool   // some older messages are not accepted yet; if the session is lost, a backfill must read them
+	backfillPending bool   // not all messages older than newest are accepted; a backfill must read them if the session is lost
 	session         string // empty: none
 	address         string // gateway URL at which the session is resumed
 	seq             int64  // sequence number of the last handled event
@@ -37,7 +37,7 @@ func (c cursor) String() string {
 	return v.Encode()
 }
 
-// parseCursor decodes the result of String. parseCursor returns false if s is invalid.
+// parseCursor decodes what String has encoded. parseCursor returns false if s is invalid.
 func parseCursor(s string) (cursor, bool) {
 	v, err := url.ParseQuery(s)
 	if err != nil || s != "" && !v.Has("m") {
@@ -56,16 +56,16 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is the progress of receiving. The progress is kept when a connection or a call of Run ends. Only the
-// goroutine of Run uses its fields, except for accepted.
+// session holds the position of receiving, which outlives connections and calls of Run. Only the goroutine of Run
+// uses the fields, except for accepted.
 type session struct {
 	// accepted holds the ids of accepted messages, because a backfill reads some messages again.
 	accepted *receiving.Recent[struct{}]
 
 	cursor        cursor
-	ahead         bool      // cursor may be newer than any cursor in the store
+	ahead         bool      // a Run has used cursor, so cursor may be newer than the stored one
 	identified    time.Time // when the last session was started
-	failedResumes int       // how many attempts in a row to resume the session got no answer
+	failedResumes int       // how many attempts in a row to resume the session Discord did not answer
 	// stuckAt is the id of a message that blocks all later messages, because its channel can't be requested.
 	// stuckSince is when the message began to block later messages.
 	stuckAt    string
@@ -73,7 +73,7 @@ type session struct {
 }
 
 // start sets the position to from, unless an earlier Run has left a newer position. The intents of a session can't
-// change. If the setting of the privileged intent has changed, start therefore drops the session.
+// change. start therefore drops the session if the configuration of the privileged intent has changed.
 func (s *session) start(from cursor, content bool) {
 	if s.ahead {
 		return
@@ -99,7 +99,8 @@ func (s *session) noteResume(answered bool) (last bool) {
 	return false
 }
 
-// noteStuck records that the message with this id can't be delivered, and returns for how long this has been so.
+// noteStuck records that the message with this id can't be delivered, and returns how long the message has been
+// stuck.
 func (s *session) noteStuck(id string) time.Duration {
 	if s.stuckAt != id {
 		s.stuckAt, s.stuckSince = id, time.Now()

@@ -11,9 +11,9 @@ import (
 )
 
 // Dialect writes Discord's Markdown, which the clients parse
-// (https://support.discord.com/hc/en-us/articles/210298617). The clients find marks by regular expressions, the
-// longest match first. Discord's clients do not follow CommonMark's rules for words and punctuation, and Discord does
-// not publish the clients' exact rules. Dialect follows the results of experiments
+// (https://support.discord.com/hc/en-us/articles/210298617). The clients find Markdown delimiters with regular
+// expressions, and try the longest match first. Discord's clients do not follow CommonMark's rules for words and
+// punctuation, and Discord does not publish the clients' exact rules. Dialect follows the results of experiments
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/parse.py).
 //
 //	Markdown                      becomes
@@ -32,8 +32,8 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the symbols of markup.Plain for bullets, check boxes and rules. Shape enables lists in Discord's own
-// syntax.
+// Shape returns the symbols of markup.Plain for bullets, check boxes and horizontal rules. Shape also enables lists
+// in Discord's own syntax.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Lists
@@ -47,8 +47,8 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 }
 
 // Len counts UTF-16 code units. Discord states its limit in "characters"
-// (https://docs.discord.com/developers/resources/message#create-message), which are probably code points. UTF-16 code
-// units are safe, because no text has fewer of them than code points.
+// (https://docs.discord.com/developers/resources/message#create-message), which are probably code points. Counting
+// UTF-16 code units is safe, because a text never has fewer code units than code points.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar describes Discord's Markdown.
@@ -89,7 +89,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
-		if strings.HasPrefix(at.Rest(), "://") { // URLs that Discord may link are written only by Address
+		if strings.HasPrefix(at.Rest(), "://") { // a URL that Discord may turn into a link is written by Address, not here
 			return append(out, ":"+marks.Joiner...)
 		}
 		escaped = emoji.MatchString(at.Rest())
@@ -102,16 +102,16 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code unchanged, because in code only the closing fence has a meaning. Code does not
-// change mentions, because people copy code. Mentions in code notify nobody, because every message and edit has
-// allowed_mentions.
+// Code appends a character of code unchanged, because inside code only the closing fence has a special meaning. Code
+// does not change mentions, because people copy code. Mentions in code notify nobody, because every message and edit
+// has allowed_mentions.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
 // trailingPunctuation lists the characters that Discord excludes from the end of a URL.
 const trailingPunctuation = `.,:;"'])`
 
-// Address finds what Discord reads as a URL: everything up to white space or "<", including characters such as * and
-// _. Address writes the URL in <...> if Discord would otherwise include the text after it.
+// Address finds the text that Discord reads as a URL. A URL extends to the next white space or "<", and may include
+// characters such as * and _. Address writes the URL in <...> if Discord would otherwise include the text after it.
 func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
@@ -149,8 +149,8 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 	return append(append(append(out, '<'), rest...), '>'), len(rest)
 }
 
-// Link returns the target of a masked link, which is a link with a label. If the label is the URL itself, Link
-// returns "", because Discord does not accept a URL as the label of a link.
+// Link returns the URL of a masked link, which is a link with a label. If the label is the URL itself, Link returns
+// "", because Discord does not accept a URL as the label of a link.
 func (grammar) Link(text string, f markup.Format, _ bool) string {
 	to := marks.Destination(f.URL, "http", "https")
 	if to == "" || text[f.Start:f.End] == f.URL {
@@ -179,7 +179,7 @@ func (grammar) Label(text string, i int, first bool) bool {
 		return !strings.HasPrefix(at.Rest(), "://") && !emoji.MatchString(at.Rest())
 	case '\u203c', '\u2049', '\u2194', '\u3030', '\u303d', '\ufe0f', '\u20e3': // emoji outside the symbol category, or parts of emoji
 		return false
-	case '\u200c', '\u200d': // parts of words in some scripts
+	case '\u200c', '\u200d': // the zero-width joiner and non-joiner, which are parts of words in some scripts
 		return true
 	}
 	if next, _ := utf8.DecodeRuneInString(at.Rest()[n:]); next == '\ufe0f' || next == '\u20e3' {
@@ -191,6 +191,6 @@ func (grammar) Label(text string, i int, first bool) bool {
 	return !unicode.In(r, unicode.So, unicode.Sk, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && (r < 0x25fb || r > 0x25fe)
 }
 
-// Fragile reports whether a style around s could end inside s. Even code can end a style, because Discord looks for
-// the end of a style before it looks for code.
+// Fragile reports whether a style around s, such as bold, could end inside s. A style can end even inside code,
+// because Discord looks for the end of a style before it looks for code.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, `*~\`) }

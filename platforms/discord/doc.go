@@ -1,6 +1,6 @@
-// Package discord is the adapter for Discord. The package sends messages by Discord's REST API v10, and receives
-// events by a WebSocket from Discord's gateway. The package writes text as one string of Markdown. No text that the
-// package sends ever notifies anybody.
+// Package discord is the adapter for Discord. The package sends messages through Discord's REST API v10, and receives
+// events over a WebSocket from Discord's gateway. The package writes text as one string of Markdown. The messages of
+// the package notify nobody, even if their text mentions people.
 //
 // The package tells telex's gateway which limits Discord has, but does not enforce the limits. The package never
 // delays or repeats a call that telex's gateway makes, and never splits a text. Every error of a call is a
@@ -16,8 +16,9 @@
 // in the chat of its channel. In a guild, the bot answers people who mention the bot or reply to one of its messages.
 // Without the privileged intent, Discord does not send the text of other messages.
 //
-// The bot answers a slash command through the command's interaction for 15 minutes, and then through the channel. The
-// ids of messages contain everything that the bot needs to answer through an interaction or a channel. If the bot may
-// not write in the channel, it sends the further messages of an answer through the interaction too, as follow-ups.
-// Follow-ups have no nonce, so a repeated follow-up may appear twice.
+// The bot answers a slash command through the command's interaction for 15 minutes, and then through the channel.
+// telex's ids of messages contain everything that the bot needs to answer through an interaction or a channel. If the
+// bot may not write in the channel, it sends the remaining messages of an answer through the interaction too, as
+// follow-ups. Follow-ups have no nonce by which Discord could recognize a repetition, so a repeated follow-up may
+// appear twice.
 package discord

@@ -8,8 +8,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The following structs hold the fields that telex uses. telex does not use the library's structs, because the
-// library fails to decode a whole message if one component or field is unknown.
+// The following structs hold the fields that telex uses. telex does not use discordgo's structs, because discordgo
+// can't decode a message that contains an unknown component or an unknown form of a field.
 
 // incoming holds the fields that telex uses of a message.
 // https://docs.discord.com/developers/resources/message#message-object
@@ -86,7 +86,7 @@ type incomingInteraction struct {
 		Options []struct {
 			Value json.RawMessage `json:"value"`
 		} `json:"options"`
-		Target   string `json:"target_id"` // the message about which a message command asks
+		Target   string `json:"target_id"` // the message that a command of the context menu asks about
 		Resolved struct {
 			Messages map[string]incoming `json:"messages"`
 		} `json:"resolved"`

@@ -24,13 +24,12 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 		Client: b.client, Header: http.Header{"User-Agent": {b.userAgent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
 	}.Fetch(ctx, a.ID, nil)
 	if code := calls.Status(err); code == http.StatusForbidden || code == http.StatusUnauthorized {
-		return nil, calls.Reclassify(err, chat.Gone, chat.Forbidden, chat.Auth) // the response to a request for an expired URL
+		return nil, calls.Reclassify(err, chat.Gone, chat.Forbidden, chat.Auth) // Discord responds so to a request for an expired URL
 	}
 	return content, err
 }
 
-// isPlatformURL reports whether a URL leads to Discord's file servers, or to the server that the option APIBase names
-// instead of Discord.
+// isPlatformURL reports whether a URL leads to Discord's file servers, or to the server that Options.APIBase names.
 func (b *Bot) isPlatformURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

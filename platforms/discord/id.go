@@ -12,7 +12,7 @@ import (
 // https://docs.discord.com/developers/reference#snowflakes
 const epoch = 1420070400000
 
-// isSnowflake reports whether id is a snowflake: a positive number of 64 bits.
+// isSnowflake reports whether id is a snowflake: a positive 64-bit number.
 func isSnowflake(id string) bool { return snowflakeNumber(id) > 0 }
 
 // snowflakeNumber returns a snowflake as a number, which grows with time, or 0 if id is not a snowflake.
@@ -27,7 +27,7 @@ func snowflakeNumber(id string) int64 {
 // snowflakeTime returns when a snowflake was created.
 func snowflakeTime(id string) time.Time { return time.UnixMilli(snowflakeNumber(id)>>22 + epoch) }
 
-// snowflake returns the smallest id that can be created at a time, or 0 for times before the epoch.
+// snowflake returns the smallest id that Discord can create at time t, or 0 if t is before the epoch.
 func snowflake(t time.Time) int64 { return max(0, t.UnixMilli()-epoch) << 22 }
 
 // newer returns the newer of the ids a and b. An empty id is older than any other id.
@@ -87,7 +87,7 @@ func parseSuffix(s string) (command, bool) {
 // reply to a press.
 func pressID(interaction string) chat.MessageID { return chat.MessageID("press." + interaction) }
 
-// sentID identifies a message of the bot in the id of a chat.MessageRef:
+// sentID is the decoded id of a message that the bot sent. In a chat.MessageRef, the id has one of these forms:
 //
 //	<message>                                      in the channel of the target
 //	<message>/<channel>                            in another channel, because no thread could be created

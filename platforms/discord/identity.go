@@ -93,8 +93,8 @@ func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 	return v.URL, nil
 }
 
-// receiveError converts the error of a call that Run makes to an error that Run may return. Repeating a call that Run
-// has made does no harm, so the kind Uncertain becomes Temporary. If only the operator can solve the problem, the
+// receiveError converts the error of a call that Run makes to an error that Run may return. Repeating such a call
+// does no harm, so the error kind Uncertain becomes Temporary. If only the operator can solve the problem, the
 // error's text says how.
 func receiveError(err error) error {
 	failure := calls.AsRepeatable(err)

@@ -17,7 +17,8 @@ import (
 
 // decodeMessage decides whether a message is for the bot, and decodes it. If the channel of the message is unknown,
 // decodeMessage requests the channel from Discord. If the request for the channel fails, decodeMessage returns a
-// *chat.SendError. decodeMessage recovers from panics and returns an error that contains nothing of the text.
+// *chat.SendError. decodeMessage recovers from panics and returns an error that contains no part of the message's
+// text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
 	defer receiving.Recover("decode message", &err)
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
@@ -84,7 +85,7 @@ func (b *Bot) addressing(m *incoming, self string) (text string, addressed, foll
 	if m.ChannelType != nil {
 		where.Type = discordgo.ChannelType(*m.ChannelType)
 	}
-	// People may also continue a conversation by a reply to a message that mentions the bot.
+	// A person may also continue a conversation with a reply to a message that mentions the bot.
 	return text, false, where.isThread() || m.ReplyTo != nil && m.ReplyTo.mentions(self)
 }
 
@@ -96,9 +97,8 @@ func (m *incoming) mentions(id string) bool {
 // fromBot reports whether a program wrote m.
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
-// files lists the attachments of m. A sticker or poll has no content that telex could fetch. If m contains nothing
-// else, files lists the sticker or poll without an id. The bot then tells the person that it can't read the sticker
-// or poll.
+// files lists the attachments of m. telex can't download a sticker or a poll. If m contains nothing else, files lists
+// the sticker or poll without an id. The bot then tells the person that it can't read the sticker or poll.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -118,9 +118,9 @@ func (m *incoming) files() []chat.Attachment {
 	return list
 }
 
-// targetOf returns where the bot answers a message. The target may be a thread that does not exist yet, because the
-// bot creates the thread when it sends the answer. targetOf returns false if the bot can't answer in the channel of
-// the message.
+// targetOf returns the channel or thread in which the bot answers a message. The target may be a thread that does not
+// exist yet, because the bot creates the thread when it sends the answer. targetOf returns false if the bot can't
+// answer in the channel of the message.
 func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, error) {
 	if m.Guild == "" {
 		b.channels.addDM(m.Channel)
@@ -129,7 +129,7 @@ func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, err
 	r, ok := b.channels.channels.Get(m.Channel)
 	if !ok && m.ChannelType != nil {
 		r = channelInfo{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
-		ok = !r.isThread() // a thread's parent must be known
+		ok = !r.isThread() // the event does not name the parent of a thread
 	}
 	if !ok {
 		var err error
@@ -213,7 +213,7 @@ func (b *Bot) decodeInteraction(i *incomingInteraction) (in chat.Inbound, c comm
 	return chat.Inbound{}, c, false, nil
 }
 
-// isEphemeral reports whether only the asker needs to see the answer to a command.
+// isEphemeral reports whether only the person who uses a command needs to see the answer.
 func (b *Bot) isEphemeral(name string) bool {
 	return b.screen.Commands != nil && slices.ContainsFunc(b.screen.Commands(), func(c chat.CommandSpec) bool { return c.Name == name && c.Alone })
 }
@@ -232,8 +232,8 @@ func (i *incomingInteraction) argument() string {
 	return ""
 }
 
-// interactionTarget returns where the bot answers an interaction. interactionTarget makes no call, because the
-// interaction describes its channel.
+// interactionTarget returns the channel or thread in which the bot answers an interaction. interactionTarget makes no
+// call, because the interaction describes its channel.
 func (b *Bot) interactionTarget(i *incomingInteraction) chat.Target {
 	if i.Guild == "" {
 		b.channels.addDM(i.Channel)

@@ -20,21 +20,21 @@ import (
 const (
 	// maxAnswered limits the queue of answered commands whose "thinking…" must still be removed.
 	maxAnswered = 256
-	// maxInteractions limits the remembered interactions. maxInteractions is greater than the number of interactions
-	// that are in progress at the same time.
+	// maxInteractions limits the remembered interactions. maxInteractions is greater than the expected number of
+	// interactions that are in progress at the same time.
 	maxInteractions = 1000
 	// concludeTimeout limits one call of conclude.
 	concludeTimeout = 30 * time.Second
 )
 
-// errUseChannel means that the bot can't answer a command through its interaction, and must send the answer to the
-// channel.
+// errUseChannel means that the bot can't answer a command through the command's interaction, and must send the answer
+// to the channel.
 var errUseChannel = errors.New("the interaction can't be used")
 
 // respond replaces a command's "thinking…" with an answer. If the answer must be sent to the channel instead, respond
 // changes nothing and fails with errUseChannel. The answer must be sent to the channel if the interaction's token is
-// invalid, if the command was never acknowledged, or if the interaction's response was deleted or already shows
-// another message.
+// invalid, if the command was never acknowledged, or if the message that showed "thinking…" was deleted or already
+// shows another message.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {
@@ -169,8 +169,8 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions remembers the interactions that are in progress. The bot may forget an interaction without harm. The
-// message id contains what the bot needs for an answer, and Discord refuses calls for an interaction that has ended.
+// interactions remembers the interactions that are in progress. Forgetting an interaction does no harm: the message
+// id contains what the bot needs for an answer, and Discord refuses calls for an interaction that has ended.
 type interactions struct {
 	mu    sync.Mutex
 	known *receiving.Recent[*interaction]
@@ -180,8 +180,8 @@ type interaction struct {
 	began   time.Time     // when the interaction began
 	channel string        // the channel that shows "thinking…"; empty: unknown or none
 	acked   chan struct{} // closed when Discord has received the acknowledgement, or the attempts to send it have ended
-	key     string        // key of the message that replaces "thinking…"; empty: no message has tried to
-	shown   bool          // the message with the key has replaced "thinking…"
+	key     string        // key of the first message that tried to replace "thinking…"; empty: none
+	shown   bool          // "thinking…" was replaced
 	dead    bool
 	// adopted is when this process learned of the interaction, if another process acknowledges the interaction.
 	// adopted is zero if this process acknowledges the interaction itself.
@@ -189,7 +189,7 @@ type interaction struct {
 }
 
 // entry returns what this process knows of an interaction. If another process acknowledges the interaction, acked is
-// closed, because this process can't see when that acknowledgement ends. The caller must hold mu.
+// closed, because this process can't see when the other process is done. The caller must hold mu.
 func (s *interactions) entry(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
@@ -201,8 +201,8 @@ func (s *interactions) entry(id string) *interaction {
 	return i
 }
 
-// beganAt returns when an interaction began. beganAt reads the time from the interaction's id, which Discord's clock
-// has determined. If the time in the id is in the future or more than a day ago, beganAt returns now. The bot may
+// beganAt returns when an interaction began. beganAt reads the time from the interaction's id, which comes from
+// Discord's clock. If the time in the id is in the future or more than a day ago, beganAt returns now. The bot may
 // then believe that the token is valid for too long, but Discord refuses an expired token.
 func beganAt(id string, now time.Time) time.Time {
 	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
@@ -211,10 +211,11 @@ func beganAt(id string, now time.Time) time.Time {
 	return now
 }
 
-// begin records that this process is acknowledging an interaction, until the caller calls done. Acknowledging twice
-// does no harm. begin uses the current time as the start of the interaction, because Discord delivers interactions at
-// once and this machine's clock may be wrong. After a lost connection, Discord may deliver an interaction late. The
-// token of a late interaction expires earlier than the bot assumes, and Discord then refuses the token.
+// begin records that this process is acknowledging an interaction. The record ends when the caller calls done.
+// Acknowledging twice does no harm. begin uses the current time as the start of the interaction, because Discord
+// delivers interactions at once and this machine's clock may be wrong. After a lost connection, Discord may deliver
+// an interaction late. The token of such an interaction expires earlier than the bot assumes, and Discord then
+// refuses the token.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +238,7 @@ func (s *interactions) adopt(id, channel string) {
 	}
 }
 
-// waitAcknowledged waits while this process is acknowledging the command.
+// waitAcknowledged waits as long as this process is acknowledging the command.
 func (s *interactions) waitAcknowledged(ctx context.Context, c command) error {
 	select {
 	case <-s.get(c).acked:
@@ -260,14 +261,15 @@ func (i interaction) tokenValid(lifetime time.Duration) bool {
 	return !i.dead && time.Since(i.began) < lifetime
 }
 
-// mayBeEarly reports whether a call with the token may have reached Discord before another process's acknowledgement.
-// Discord responds to a call before the acknowledgement as if the token were invalid. mayBeEarly also returns true
-// for interactions that began up to a minute ago, because the clocks of Discord and of this machine may differ.
+// mayBeEarly reports whether a call with the token may have reached Discord before another process acknowledged the
+// interaction. Until the acknowledgement, Discord responds to such calls as if the token were invalid. mayBeEarly
+// also returns true for interactions that began up to a minute ago, because the clocks of Discord and of this machine
+// may differ.
 func (i interaction) mayBeEarly() bool {
 	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }
 
-// showsThinking reports whether "thinking…" may still be shown and can be removed.
+// showsThinking reports whether Discord may still show "thinking…", and the bot can still remove it.
 func (i interaction) showsThinking() bool { return !i.shown && i.tokenValid(tokenLifetime) }
 
 // thinking reports whether a channel shows "thinking…" for a command.
@@ -309,7 +311,7 @@ func (s *interactions) claim(c command, key string) bool {
 	return i.key == key
 }
 
-// markShown records that an answer replaced "thinking…".
+// markShown records that an answer or a refusal replaced "thinking…".
 func (s *interactions) markShown(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

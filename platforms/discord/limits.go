@@ -31,7 +31,7 @@ const (
 
 	// nonceLifetime is how long after a create Discord recognizes a repeated create by its nonce and makes no second
 	// message. Discord's documentation says "the past few minutes". Two minutes is a safe interpretation. If Discord
-	// forgot a nonce earlier than telex assumes, a repeated create would make a second message.
+	// forgot a nonce within this time, a repeated create would make a second message.
 	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 	nonceLifetime = 2 * time.Minute
 )
@@ -46,16 +46,16 @@ const maxPerSecond = 40
 const (
 	// callbackDeadline is Discord's deadline for the first response to an interaction.
 	callbackDeadline = 3 * time.Second
-	// callbackTimeout limits one attempt to acknowledge an interaction. After an attempt on a dead connection, there
-	// is time for a second attempt. callbackPause is the pause after the first attempt. callbackTries limits the
-	// attempts, because callbackDeadline hardly allows more.
+	// callbackTimeout limits one attempt to acknowledge an interaction. callbackTimeout leaves time for a second attempt
+	// if the first one used a dead connection. callbackPause is the pause after the first attempt. callbackTries limits
+	// the attempts, because callbackDeadline hardly allows more.
 	callbackTimeout = 1200 * time.Millisecond
 	callbackPause   = 100 * time.Millisecond
 	callbackTries   = 6
 	// tokenLifetime is how long an interaction's token is valid.
 	tokenLifetime = 15 * time.Minute
 	// tokenUseTime is how long telex uses an interaction's token. tokenUseTime is shorter than tokenLifetime, because
-	// an edit just before the token expires could fail (F53).
+	// an edit could arrive after the token has expired (F53).
 	tokenUseTime = 14 * time.Minute
 )
 
@@ -67,7 +67,7 @@ const (
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1200 * time.Millisecond, // longer than the rate limit of a channel requires
+		EditInterval: 1200 * time.Millisecond, // a longer interval than the rate limit of a channel requires
 		TypingEvery:  typingEvery,
 		KeyFor:       nonceLifetime,
 		FileLimit:    maxUpload,

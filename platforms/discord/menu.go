@@ -20,10 +20,11 @@ import (
 const (
 	maxCommands    = 100
 	maxDescription = 100 // characters of a description
-	// entryPoint is the type of the command that opens an Activity. telex must not remove a command of this type.
+	// entryPoint is the type of a command that opens an Activity, which is an app within Discord. telex must not remove
+	// a command of this type.
 	entryPoint = 4
-	// messageCommand is the name of an entry in the menu of each message. By this entry, a person asks the bot about
-	// the message.
+	// messageCommand is the name of an entry in the context menu of each message. With this entry, a person asks the bot
+	// about the message.
 	messageCommand = "Ask about this"
 )
 
@@ -55,8 +56,8 @@ func (e menuEntry) equal(o menuEntry) bool {
 // SetCommands sets the commands for all guilds and DMs. The menu contains the commands for admins only in DMs. In
 // DMs, everybody sees the commands for admins, because Discord does not know who telex's admins are. If there are no
 // admins, SetCommands omits the commands for admins. SetCommands first reads Discord's current list, and replaces the
-// whole list if anything differs. Commands that stay the same do not count against Discord's limits. If Discord would
-// refuse the list, SetCommands makes no call and fails with Rejected.
+// whole list if anything differs. In a replaced list, commands that stay the same do not count against Discord's
+// limits. If Discord would refuse the list, SetCommands makes no call and fails with Rejected.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}
@@ -123,7 +124,7 @@ func menuEntryOf(c chat.CommandSpec) menuEntry {
 	return e
 }
 
-// messageMenuEntry returns the command in the menu of each message.
+// messageMenuEntry returns the entry in the context menu of each message.
 // https://docs.discord.com/developers/interactions/application-commands#message-commands
 func messageMenuEntry() menuEntry {
 	e := menuEntryOf(chat.CommandSpec{Name: messageCommand})

@@ -11,8 +11,9 @@ import (
 )
 
 // message is the body of a call that creates or edits a message. The fields that every call must contain have no
-// omitempty. The library's MessageSend is not used, because its fields have omitempty (ADR 14). Without
-// allowed_mentions, a message notifies the people whom its text mentions. Fields that an edit omits do not change.
+// omitempty. discordgo's MessageSend can't be used, because these fields have omitempty there (ADR 14). A call
+// without allowed_mentions notifies the people whom the text mentions. An edit does not change the fields that it
+// omits.
 // https://docs.discord.com/developers/resources/message#create-message
 type message struct {
 	Content      string                           `json:"content"`
@@ -25,14 +26,15 @@ type message struct {
 	Attachments  []upload                         `json:"attachments,omitempty"`
 }
 
-// upload describes a file that the form of the call contains.
+// upload describes a file that is sent with the message, in the same multipart form.
 type upload struct {
 	ID       int    `json:"id"`
 	Filename string `json:"filename"`
 }
 
 // encode converts m to Discord's form. The message notifies nobody, not even the author of the message to which it
-// replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in the text to show previews.
+// replies (F35). The flag SuppressEmbeds prevents Discord from loading the URLs in the text and from showing previews
+// of them.
 // https://docs.discord.com/developers/resources/message#allowed-mentions-object
 // https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {
@@ -46,7 +48,7 @@ func encode(m chat.Outgoing) message {
 }
 
 // buttons returns one row of buttons for the actions. In an edit, an empty list removes the message's buttons. telex
-// uses rows of buttons, because every app of Discord supports this oldest kind of component.
+// uses a row of buttons, because it is the oldest kind of component, and all Discord apps support it.
 func buttons(actions []chat.Action) []discordgo.MessageComponent {
 	if len(actions) == 0 {
 		return []discordgo.MessageComponent{}
@@ -69,9 +71,9 @@ func (m message) withNonce(channel, key string) message {
 	return m
 }
 
-// withReply makes m a reply to the message with the id to. withReply returns m unchanged if to is the id of a command,
-// or of the message that started the thread, because the bot can't reply to these. If the message with the id to was
-// deleted, the value false of FailIfNotExists makes Discord send m without the reply (F47).
+// withReply makes m a reply to the message with the id to. withReply returns m unchanged if to is the id of a slash
+// command, or of the message that started the thread, because the bot can't reply to these. Because FailIfNotExists is
+// false, Discord sends m without the reply if the message with the id to was deleted (F47).
 func (m message) withReply(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
 		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxQuote limits the text of a quote, in characters. maxQuote is the maximum length of any person's message.
+	// maxQuote limits the text of a quote, in characters. No person can write a longer message.
 	// https://docs.discord.com/developers/resources/message#message-object
 	maxQuote = 4000
-	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one quoted
-	// message, with up to ten files.
+	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. In Discord, a message can
+	// quote one message, which has up to ten files.
 	maxQuotes      = 10
 	maxQuotedFiles = 10
 )
 
 // If m has no content of its own and forwards exactly one message, unwrapForward gives m the content of the forwarded
-// message. unwrapForward returns the origin of m's content. Discord's apps send a person's comment on a forwarded
-// message as a separate message. If m has content of its own, or forwards several messages, the forwarded messages
-// become quotes.
+// message. unwrapForward returns the origin of m's content. If a person comments on a forwarded message, Discord's
+// apps send the comment as a separate message. If m has content of its own, or forwards several messages, the
+// forwarded messages become quotes.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
 func (m *incoming) unwrapForward() chat.Origin {
 	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) != 1 {

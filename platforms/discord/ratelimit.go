@@ -14,7 +14,7 @@ import (
 // https://docs.discord.com/developers/topics/rate-limits#header-format
 type buckets struct {
 	mu    sync.Mutex
-	names map[chat.Op]string // by kind of call: the bucket of such calls in channels
+	names map[chat.Op]string // by kind of call: the bucket of such calls with the bot's own token
 }
 
 func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
@@ -56,7 +56,7 @@ func (b *buckets) recordBucket(op chat.Op, name string) chat.Op {
 		}
 	}
 	if op&chat.OpSend != 0 {
-		op |= chat.OpFile // files are sent by the same route as messages
+		op |= chat.OpFile // files are sent through the same API route as messages
 	}
 	return op
 }

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// callTimeout limits each call that receiving makes.
+	// callTimeout limits each API call that the bot makes in order to receive messages.
 	callTimeout = 15 * time.Second
 	// maxRefused is how many times in a row Discord may refuse a session before Run returns. The caller of Run then
 	// decides when to try again.
 	maxRefused = 3
-	// If a connection lasts less than shortLived, Run pauses before it opens the next connection.
+	// If a connection lasted less than shortLived, Run pauses before it opens the next connection.
 	shortLived = 5 * time.Second
-	// maxStuck is how long receiving waits for a message whose channel can't be requested. After maxStuck, the bot
-	// skips the message. In a longer outage, Discord most likely closes the connection anyway.
+	// If Discord does not describe the channel of a message, the bot retries for maxStuck and then skips the message. In
+	// a longer outage, Discord most likely closes the connection anyway.
 	maxStuck = 5 * time.Minute
 )
 
 // Run receives messages until ctx ends and passes each message to accept, one after the other. Messages of one
 // channel keep their order. When a connection ends, Run opens another one and resumes the session. Discord then
-// delivers the missed events. A new process that starts soon enough resumes the session from the cursor. If Discord
+// delivers the missed events. A new process that starts soon enough continues the session at the cursor. If Discord
 // has ended the session, a backfill reads the missed messages in guilds and known DMs. Run delivers missed messages
 // before newer messages of the same channel. A backfill can't read missed commands, but Discord has told the people
 // who used them that the application did not respond.
@@ -62,15 +62,15 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return err
 }
 
-// Pulse implements gateway.Pulse. The loop of Run beats at every event, and at least once every BeatEvery. Handling
-// one event may take several calls, each of which may take callTimeout.
+// Pulse implements gateway.Pulse. The loop of Run reports that it works at every event, and at least once every
+// BeatEvery. Handling one event may take several calls, each of which may take callTimeout.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 3 * time.Minute }
 
 // receiver is the state of one Run.
 type receiver struct {
 	*Bot
 	accept    func(context.Context, chat.Inbound) error
-	earlier   []chat.Target // the chats of earlier turns
+	earlier   []chat.Target // the chats in which the bot was asked recently
 	workers   sync.WaitGroup
 	callbacks chan struct{} // holds a token for each interaction that is being acknowledged
 
@@ -112,7 +112,7 @@ func (r *receiver) run(ctx context.Context) error {
 	}
 }
 
-// connect opens a connection and handles its events until it ends.
+// connect opens a connection and handles its events until the connection ends.
 func (r *receiver) connect(ctx context.Context) error {
 	r.heart.Beat()
 	if err := r.fetchSelf(ctx); err != nil {
@@ -131,7 +131,7 @@ func (r *receiver) connect(ctx context.Context) error {
 	}
 	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.acknowledgeEarly(ctx, f) })
 	if err != nil {
-		r.session.cursor.address = "" // use another URL next time
+		r.session.cursor.address = "" // request a new URL next time
 		return &connError{reason: err}
 	}
 	defer l.close()
@@ -193,7 +193,7 @@ func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 	}
 }
 
-// dispatch handles an event. dispatch logs events that can't be decoded and treats them as handled.
+// dispatch handles an event. If an event can't be decoded, dispatch logs a warning and skips the event.
 func (r *receiver) dispatch(ctx context.Context, f *discordgo.Event) error {
 	skip := func(err error) error {
 		r.log.WarnContext(ctx, "event skipped", slog.String("type", f.Type), slog.Any("error", err))
@@ -253,7 +253,8 @@ func (r *receiver) dispatch(ctx context.Context, f *discordgo.Event) error {
 	return nil
 }
 
-// beginSession records that a session has started, and starts the backfill of what was missed before.
+// beginSession records that a session has started. If the bot has received messages before, beginSession starts a
+// backfill of the messages that the bot has missed since then.
 func (r *receiver) beginSession(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Lock()
 	r.selfID, r.name = hi.User.ID, hi.User.Name
@@ -283,7 +284,7 @@ func (r *receiver) handleGuild(g *guild) {
 	}
 }
 
-// cursorAt returns the cursor to store with the message or interaction of an event.
+// cursorAt returns the cursor that the gateway stores with a message or interaction.
 func (r *receiver) cursorAt(id string, seq int64) cursor {
 	c := r.session.cursor
 	if !r.backfill.active() {

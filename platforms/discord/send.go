@@ -18,8 +18,8 @@ import (
 var errInvalidTarget = errors.New("not a Discord chat")
 
 // Send sends a new message. If Send is called again with the same key within [nonceLifetime], Discord creates no
-// second message. The first message of the answer to a slash command replaces "thinking…"; repeating that call is
-// safe too. If Send can't replace "thinking…", it sends the answer as a normal message.
+// second message. The first message of the answer to a slash command replaces "thinking…"; repeating this replacement
+// is safe too. If Send can't replace "thinking…", it sends the answer as a normal message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if c, ok := parseCommand(m.ReplyTo); ok {
 		r, err := b.respond(ctx, c, to, m)
@@ -54,7 +54,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	}
 	a, channel, err := b.inChannel(ctx, name, to, func(channel string) (*response, error) {
 		a, err := post(channel, true)
-		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // the bot may not read the history, so send the message without the reply
+		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // without this permission, send the message without the reply
 			return post(channel, false)
 		}
 		return a, err
@@ -81,7 +81,7 @@ func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt,
 }
 
 // Edit replaces a message's content and its buttons. Discord has an undocumented limit for edits of messages that are
-// older than an hour. Beyond this limit, Edit fails with Frozen.
+// older than an hour. When this limit is exceeded, Edit fails with Frozen.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	a, r, err := b.callForMessage(ctx, ref, request{name: "editMessage", method: http.MethodPatch, body: encode(m), op: chat.OpEdit})
 	if err != nil {
@@ -148,7 +148,7 @@ func interactionPath(c command, message string) string {
 // nothing while a command in the chat shows "thinking…".
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	if b.interactions.thinking(channelOf(to)) {
-		return nil // "typing" would be visible to everybody in the channel, and for longer than the answer takes
+		return nil // "typing" would be visible to everybody in the channel, and longer than necessary
 	}
 	_, _, err := b.inChannel(ctx, "typing", to, func(channel string) (*response, error) {
 		return b.call(ctx, request{name: "typing", method: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})

@@ -14,8 +14,8 @@ import (
 // Several processes may answer for one bot, but only one of them receives messages. The message id of a command
 // contains everything that another process needs to answer the command.
 
-// Adopt implements gateway.Adopter. Adopt records about a message what only the process that received the message has
-// recorded.
+// Adopt implements gateway.Adopter. Another process may have received the message. Adopt then records in this process
+// what that process has recorded about the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	if c, ok := parseCommand(in.ID); ok {
 		b.interactions.adopt(c.interaction, channelOf(in.To))
@@ -25,8 +25,8 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker. In a process that only sends, StandBy removes "thinking…" from answered
-// commands and requests the bot's name regularly.
+// StandBy implements gateway.StandbyWorker. StandBy runs in a process that sends messages but receives none. StandBy
+// removes "thinking…" from answered commands and regularly requests the bot's name.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -38,7 +38,7 @@ func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	return receiving.Probe(ctx, b.fetchName, works)
 }
 
-// fetchName requests the bot's name. The replica that receives messages learns the name from Discord's gateway.
+// fetchName requests the bot's name. Only the replica that receives messages is told the name by Discord's gateway.
 func (b *Bot) fetchName(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

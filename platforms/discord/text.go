@@ -8,7 +8,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// nameMarks matches codes such as <@123>, which Discord's apps show as names.
+// nameMarks matches codes such as <@123>. Discord's apps show a name in place of the code.
 // https://docs.discord.com/developers/reference#message-formatting
 var nameMarks = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 
@@ -32,8 +32,8 @@ func (m *incoming) readText(self, role string) (string, bool) {
 	return kept.String(), mentioned
 }
 
-// displayNameOf returns the name that people see in place of a code. displayNameOf returns the codes of channels and
-// unknown codes unchanged.
+// displayNameOf returns the name that people see in place of a code. displayNameOf does not change unknown codes and
+// the codes of channels.
 func (m *incoming) displayNameOf(mark, kind, id string) string {
 	switch kind {
 	case "@", "@!":
@@ -53,7 +53,7 @@ func (m *incoming) displayNameOf(mark, kind, id string) string {
 // maxName limits the name of a person. Discord's limit is 32 characters.
 const maxName = 100
 
-// name returns a person's name in a guild, or the global name, in one line.
+// name returns a person's name in a guild, or the global name if there is none, as one line.
 func (p *user) name(in *member) string {
 	nick := ""
 	if in != nil {

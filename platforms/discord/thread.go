@@ -15,13 +15,13 @@ import (
 	"telex/internal/chat"
 )
 
-// archiveMinutes is how many minutes after its last message Discord archives a thread.
+// Discord archives a thread when it has had no new message for archiveMinutes.
 const archiveMinutes = 1440
 
-// inChannel makes a call for the thread or channel of a target, and returns the thread or channel that the call used.
-// If the thread does not exist, inChannel creates it. The thread is created only when the bot answers, so that
-// questions of people without access create no threads. If the thread can't be created, inChannel makes the call for
-// the parent channel.
+// inChannel passes the thread or channel of a target to call, and returns the thread or channel that the successful
+// call used. If the thread does not exist, inChannel creates it. The thread is created only when the bot answers, so
+// that questions of people without access create no threads. If the thread can't be created, inChannel uses the
+// parent channel instead.
 func (b *Bot) inChannel(
 	ctx context.Context, name string, to chat.Target, call func(channel string) (*response, error),
 ) (*response, string, error) {
@@ -49,7 +49,7 @@ func (b *Bot) inChannel(
 	}
 	switch code := codeOf(err); {
 	case code == discordgo.ErrCodeUnknownChannel: // the thread can't be created, or somebody deleted it
-	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may create threads but not write in them
+	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may create a thread but not write in it
 		b.disableThreads(ctx, string(to.Chat), err)
 		b.channels.disableThreads(channel)
 	default:
@@ -59,7 +59,8 @@ func (b *Bot) inChannel(
 	return a, string(to.Chat), err
 }
 
-// disableThreads records that answers in a channel get no threads, and logs it once.
+// disableThreads records that the bot can't create threads in a channel. disableThreads logs this only once for each
+// channel.
 func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	if b.channels.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
