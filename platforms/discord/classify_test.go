@@ -25,7 +25,7 @@ func serveAnswer(t *testing.T, status int, header map[string]string, body string
 	}))
 	t.Cleanup(server.Close)
 	b := New(Options{Token: testToken, APIBase: server.URL})
-	t.Cleanup(b.Close) // before the server closes, because that waits for the connections
+	t.Cleanup(b.Close) // must run before server.Close, which waits until all connections are closed
 	return b
 }
 
@@ -123,7 +123,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// Valid limits in a response are returned for all kinds of calls that share the bucket. Invalid limits are ignored.
+// rateLimitInfo returns a valid limit for all kinds of calls that share the bucket, and ignores invalid limits.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	headers := func(limit, left, reset, bucket string) http.Header {
@@ -163,8 +163,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// After an unreadable response, it is unknown whether the message exists. A repeated create with the same key
-// resolves that.
+// If the response to a create can't be read, the message may exist or not. Send must fail with Uncertain, so that the
+// gateway repeats the create with the same key.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", `{"id":""}`, `{"id":5}`, errorPage} {
@@ -175,7 +175,8 @@ func TestUnreadableAnswer(t *testing.T) {
 	}
 }
 
-// If the bot may not read the history, a reply is sent without the reference to the other message.
+// If the bot may not read the channel's history, Send must repeat the call without the reference to the message that
+// it replies to.
 func TestReplyWithoutHistory(t *testing.T) {
 	t.Parallel()
 	calls := 0

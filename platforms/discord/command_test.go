@@ -66,7 +66,7 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 	}
 }
 
-// methodsSince returns the names of the calls since a moment.
+// methodsSince returns the methods of the calls that the bot has made since the given time.
 func (w *world) methodsSince(at time.Time) []string {
 	var list []string
 	for _, c := range w.server.Calls() {
@@ -132,8 +132,8 @@ func TestCommandIsAnswered(t *testing.T) {
 	})
 }
 
-// If the interaction's token is expired or unknown, the answer goes to the channel at once, and the token is not tried
-// again.
+// If the interaction's token is expired or unknown, the bot edits the answer through the channel at once, and does not
+// use the token again.
 func TestTokenIsDead(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"invalid token":       {Status: http.StatusUnauthorized, Code: 50027, Description: "Invalid Webhook Token"},
@@ -181,8 +181,8 @@ func TestTokenIsDead(t *testing.T) {
 	}
 }
 
-// If the outcome of an answer to a command is unknown, the answer can be repeated, because it replaces the same
-// message.
+// The outcome of the call that answers a command is unknown. Repeating the call must not show the answer twice,
+// because both calls replace the same message.
 func TestCommandsAnswerIsUncertain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {
@@ -214,7 +214,7 @@ func TestTwoAnswersToACommand(t *testing.T) {
 	})
 }
 
-// If a person deleted the answer, the repeated answer is still shown.
+// A person deletes the answer to a command. If the gateway then sends the answer again, people must see it.
 func TestCommandsAnswerIsDeleted(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -274,7 +274,7 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 	}
 }
 
-// A failed acknowledgement is repeated while there is time.
+// The bot repeats a failed acknowledgement as long as Discord's deadline has not passed.
 func TestAcknowledgementIsRepeated(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"cut before":   {Method: "callback", Times: 2, Action: fault.CutBefore},
@@ -301,8 +301,8 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A process that does not know a command still answers it. The new process continues the answer of the earlier
-// process. If Discord never got an acknowledgement, the new process answers in the channel.
+// A new process answers a command that an earlier process received. The new process continues the answer of the
+// earlier process. If Discord never got an acknowledgement, the new process answers in the channel.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -332,7 +332,7 @@ func TestAnotherProcessAnswersACommand(t *testing.T) {
 	})
 }
 
-// If a command gets no answer, it does not show "thinking…" forever.
+// If a command gets no answer, the bot removes its "thinking…".
 func TestCommandIsConcluded(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Private()
@@ -346,7 +346,8 @@ func TestCommandIsConcluded(t *testing.T) {
 	})
 }
 
-// Many commands at once are all acknowledged in time, while the store is slow and messages wait for older ones.
+// Many people use a command at the same time, while a slow backfill makes new messages wait. The test checks that
+// every command is acknowledged in time and answered.
 func TestManyCommands(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -355,7 +356,7 @@ func TestManyCommands(t *testing.T) {
 		time.Sleep(quiet)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.Latency, Delay: 9 * time.Second})
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
-		time.Sleep(7 * time.Second) // a session has begun, and reads its missed messages
+		time.Sleep(7 * time.Second) // a new session has begun, and the bot reads the missed messages
 		places := w.Crowd(30)
 		for i, to := range places {
 			w.Ask(to, fmt.Sprintf("question %d", i))
@@ -370,7 +371,8 @@ func TestManyCommands(t *testing.T) {
 	})
 }
 
-// A command that is delivered again, because it was not handled when the connection ended, is answered once.
+// If a command was not handled when the connection ended, Discord delivers it again. Run must accept it once, with
+// the same message id.
 func TestCommandComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -443,11 +445,11 @@ func TestTokensAreSecret(t *testing.T) {
 				t.Errorf("the log holds a token:\n%s", text)
 			}
 		}
-		w.server.Reset() // also removes the recorded violation: the interaction that failed on purpose
+		w.server.Reset() // the test let an interaction fail on purpose; Reset removes the violation that the stand-in recorded
 	})
 }
 
-// If the bot does not see the channel, the answer replaces the command's message, and continues in follow-ups.
+// If the bot has no access to the channel, the answer replaces "thinking…" and continues in follow-ups.
 func TestCommandInHiddenChannel(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to, began := w.Group(), time.Now()
@@ -464,7 +466,7 @@ func TestCommandInHiddenChannel(t *testing.T) {
 		edit(t, bot, send(t, bot, to, more), "more of it")
 		w.wantShown(to, "two", "more of it")
 		time.Sleep(time.Until(began.Add(14*time.Minute + 30*time.Second)))
-		edit(t, bot, ref, "still") // only the interaction's token can edit that message
+		edit(t, bot, ref, "still") // only the interaction's token still allows this edit
 		w.wantShown(to, "still", "more of it")
 		time.Sleep(2 * time.Minute)
 		if _, err := bot.Send(t.Context(), to, more); chat.AsSendError(err).Kind != chat.Forbidden {
@@ -476,7 +478,8 @@ func TestCommandInHiddenChannel(t *testing.T) {
 	})
 }
 
-// A command was acknowledged at once but could not be stored. It is delivered again.
+// A command is acknowledged at once, but the store refuses it. Run must fail, and the next Run must receive the
+// command again.
 func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -501,7 +504,7 @@ func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	})
 }
 
-// The log says that messages are received, also after a restart that resumes the session.
+// The log must say once that the bot receives messages, even if the bot resumes a session after a restart.
 func TestReceivingIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})

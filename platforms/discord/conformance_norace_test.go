@@ -9,7 +9,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// TestConformanceInThreads runs the suite for a bot that answers in threads, with a thread as the group.
+// TestConformanceInThreads runs the conformance suite for a bot that answers in threads. The suite's group is a
+// thread.
 func TestConformanceInThreads(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World {

@@ -51,7 +51,7 @@ const (
 	// garbled marks a message that is corrupted on its way to the adapter.
 	garbled = "to be garbled"
 	app     = standin.DefaultBot
-	// otherPerson is a person who writes nothing.
+	// otherPerson is a person other than the default person.
 	otherPerson = "200000000000001999"
 )
 
@@ -64,7 +64,7 @@ type world struct {
 	threads bool   // the bot answers in threads
 	content bool   // the bot requests the privileged intent
 	thread  string // the thread that is the group; empty: the group is a channel
-	met     bool   // the bot's account was connected before
+	met     bool   // the bot's account has been connected before
 }
 
 func newWorld(t *testing.T) conformance.World {
@@ -85,8 +85,8 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	w.t.Helper()
 	bot := w.bot(log, how)
 	if how == conformance.Proper && !w.met {
-		// Discord does not return messages from before an account's first connection, and does not list older DMs. So
-		// the cases use an account that was connected before.
+		// Discord does not return messages from before an account's first connection, and does not list older DMs. So the
+		// test cases use an account that was connected before.
 		w.met = true
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 		defer cancel()
@@ -143,7 +143,7 @@ func (w *world) Crowd(n int) []chat.Target {
 	return list
 }
 
-// channel returns the channel or thread of a target.
+// channel returns Discord's id of a target's thread or channel.
 func channel(to chat.Target) string {
 	if to.Thread != "" {
 		return string(to.Thread)
@@ -166,7 +166,7 @@ func (w *world) writer(to chat.Target) string {
 	return standin.DefaultPerson
 }
 
-// standing returns the bot's messages in a chat that are not deleted.
+// standing returns the messages of the bot that still exist in a chat.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.View(channel(to), time.Now()), func(m standin.Message) bool {
 		return !m.FromBot || m.Last().Loading() || m.OnlyFor != ""

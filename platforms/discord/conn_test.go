@@ -23,15 +23,15 @@ import (
 	"telex/standin/memnet"
 )
 
-// These tests use a gateway that misbehaves in ways that the stand-in does not.
+// These tests use an imitation of Discord's gateway that misbehaves in ways that the stand-in does not.
 
 const (
 	scriptedBot = "42"
 	scriptedURL = "ws://discord.test/gateway"
 )
 
-// scripted is a server. After Hello, a function of the test plays each connection to the gateway. Connections are
-// counted from 1.
+// scripted is a server whose gateway sends Hello to each client. After that, the function play of the test determines
+// what each connection does. Connections are counted from 1.
 type scripted struct {
 	t     *testing.T
 	net   *memnet.Listener
@@ -186,7 +186,8 @@ func supervised(t *testing.T, bot *discord.Bot, from chat.Resume) <-chan chat.In
 	return got
 }
 
-// A gateway that acknowledges heartbeats but neither starts nor resumes the session is replaced by another connection.
+// Discord's gateway acknowledges heartbeats, but neither starts nor resumes the session. The bot must open another
+// connection.
 func TestGatewayIsSilent(t *testing.T) {
 	for name, cursor := range map[string]string{"new": "", "taken up": "m=1&session=x&at=" + scriptedURL + "&seq=3"} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +208,8 @@ func TestGatewayIsSilent(t *testing.T) {
 	}
 }
 
-// If a session can't be resumed, although Discord does not say that it ended, a new session replaces it.
+// Discord closes each connection that resumes the session, but does not say that the session has ended. The bot must
+// start a new session.
 func TestSessionCanNotBeTakenUp(t *testing.T) {
 	for _, code := range []int{1000, 1011, 4000, 4006} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
@@ -230,7 +232,7 @@ func TestSessionCanNotBeTakenUp(t *testing.T) {
 	}
 }
 
-// If guilds are announced one after the other, missed messages are read in all of them.
+// Discord announces 20 guilds slowly, one after the other. The bot must read the missed messages of all of them.
 func TestGuildsComeSlowly(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		var guilds []any
@@ -254,7 +256,8 @@ func TestGuildsComeSlowly(t *testing.T) {
 	})
 }
 
-// A command is answered in its channel, even if this machine's clock is ahead.
+// This machine's clock is ahead of Discord's, so the command's token looks expired. The bot must still answer through
+// the interaction.
 func TestClockIsAhead(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		c.ready()

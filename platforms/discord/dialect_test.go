@@ -21,7 +21,7 @@ func written() markuptest.Written {
 	return markuptest.Written{Dialect: Dialect{}, Limit: 2000, Check: checkMessage}
 }
 
-// F27, F28, F33: each construct as it goes over the wire.
+// F27, F28, F33: for each construct of Markdown, the test compares the text that the bot sends to Discord.
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	written().Constructs(t, []markuptest.Construct{
@@ -74,7 +74,8 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// Discord searches for the end of a style in all the text after its beginning.
+// Discord searches the whole text after the beginning of a style, such as bold, for the end of the style. Render must
+// therefore keep text that contains such an end out of the style, or change the text.
 func TestDialectKeepsFragileOut(t *testing.T) {
 	t.Parallel()
 	bold := []markup.Format{{Style: markup.Bold, Start: 0, End: 22}}
@@ -97,7 +98,8 @@ func TestDialectKeepsFragileOut(t *testing.T) {
 	}
 }
 
-// F30: Discord counts code points. Here, an emoji may count as two, which is never too few.
+// F30: Discord probably counts code points. Len counts UTF-16 code units, so an emoji may count as two, but Len never
+// counts too few.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
@@ -112,7 +114,7 @@ var (
 	pings       = regexp.MustCompile(`@(everyone|here)|<@[!&]?[0-9]`)
 )
 
-// checkMessage fails the test unless Discord shows a part as it was laid out.
+// checkMessage fails the test unless Discord shows the text, links and styles of a part as package markup intended.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -136,12 +138,11 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	for i := range min(len(got), len(want)) {
 		g, w := &got[i], &want[i]
 		linked := strings.Contains(g.Styles, "l")
-		seen := linked && strings.Contains(piece.Text, g.URL) // a visible URL
+		seen := linked && strings.Contains(piece.Text, g.URL) // the text itself shows the URL
 		if linked && !seen && g.URL != w.URL {
 			t.Fatalf("%q links to %s, which is not to be seen", wire, g.URL)
 		}
-		// The link may be missing if Label allows no such label. The style may be missing if Fragile returns true for
-		// the text.
+		// Discord may show no link if Label does not allow the label, and no style if Fragile returns true for the text.
 		drop := "l"
 		if seen || strings.Contains(w.Styles, "c") && without(g.Styles, drop) != without(w.Styles, drop) {
 			drop = "lbis"

@@ -13,7 +13,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Many strangers use a command at once. Each stranger gets a response at once, and nobody else sees anything.
+// Many strangers use a command at the same time. Each stranger must get a response at once, and nobody else may see
+// anything.
 func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -54,7 +55,7 @@ func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// An interaction is acknowledged in time, even while an earlier event is being handled and waits for the API or the store.
+// An interaction is acknowledged in time, even while the handling of an earlier event waits for the API or the store.
 func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -12,8 +12,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// During answers, Discord drops the gateway connection 20 times and refuses 10 resumes. Every question is answered
-// once.
+// During answers, Discord drops the gateway connection 20 times and refuses 10 resumes. Every question must be
+// answered exactly once.
 func TestDroppedGateway(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

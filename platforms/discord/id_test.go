@@ -11,7 +11,8 @@ import (
 
 func snowflakes() *rapid.Generator[string] { return rapid.StringMatching(`[1-9][0-9]{0,17}`) }
 
-// Parsing an id returns the values that it was made from, and two different things never have the same id.
+// Parsing an id returns the values that the id was made from. An id of a command is never parsed as the id of a sent
+// message, or the reverse.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

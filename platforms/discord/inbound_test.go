@@ -37,7 +37,7 @@ func decoder(t testing.TB, threads bool) *Bot {
 	return b
 }
 
-// event returns a message with some fields changed.
+// event returns the JSON of a message. The parameter fields replaces or adds fields of the default message.
 func event(fields string) string {
 	base := map[string]any{
 		"id": "500", "channel_id": "600", "type": 0, "content": "hello", "timestamp": "2026-02-03T04:05:06.789000+00:00",
@@ -62,7 +62,7 @@ func TestDecodeMessage(t *testing.T) {
 	inGroup := chat.Target{Chat: "400", Kind: chat.Group}
 	for name, c := range map[string]struct {
 		fields string
-		want   chat.Inbound // without the fields that are equal in all cases; To is the DM if it is zero
+		want   chat.Inbound // without the fields that are equal in all cases; a zero To stands for the DM
 		none   bool
 	}{
 		"in a DM":               {fields: `{}`, want: chat.Inbound{Text: "hello"}},
@@ -195,8 +195,8 @@ func TestDecodeForThreads(t *testing.T) {
 	}
 }
 
-// An unknown thread is requested from Discord, once. If the bot can't answer in the thread, it ignores the message.
-// If the request for the thread fails, the message is not accepted.
+// If the bot does not know a thread, it requests the thread from Discord once. If the bot can't answer in the thread,
+// it ignores the message. If the request for the thread fails, the message is not accepted.
 func TestDecodeInUnknownThread(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -330,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 		b.contentIntent = true
 		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // so that a request would fail: decoding must need none
+			cancel() // every request would fail now, because decoding must make no request
 			in, found, err := b.decodeMessage(ctx, m)
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)

@@ -9,7 +9,8 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Unchanged commands keep their ids, so that people's pins stay. Commands that are no longer offered are deleted.
+// When the list of commands changes, unchanged commands must keep their ids, and commands that are no longer offered
+// must be deleted.
 func TestCommandsThatStay(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

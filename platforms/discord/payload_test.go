@@ -59,7 +59,8 @@ func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	}
 }
 
-// Every message notifies nobody and can be repeated. Only final messages show link previews.
+// No message may notify anybody. A message with a key must have a nonce. A message shows link previews only if it has
+// a LinkPreview.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	b, last := recorded(t)
@@ -226,7 +227,7 @@ func TestPlacesThatAreNone(t *testing.T) {
 	}
 }
 
-// The gateway connection may be unencrypted only if the API's URL is.
+// The connection to the gateway may be unencrypted only if the API's URL is unencrypted too.
 func TestGatewayAddress(t *testing.T) {
 	t.Parallel()
 	b := New(Options{Token: testToken})
@@ -237,7 +238,7 @@ func TestGatewayAddress(t *testing.T) {
 	}
 }
 
-// A command that opens an Activity does not belong to the bot, so it stays unchanged.
+// telex did not create a command that opens an Activity, so SetCommands must keep the command unchanged.
 func TestEntryPointStays(t *testing.T) {
 	t.Parallel()
 	const foreign = `{"id":"9","type":4,"name":"launch","description":"","handler":2,"contexts":null,"integration_types":[0,1]}`
@@ -267,7 +268,8 @@ func TestEntryPointStays(t *testing.T) {
 	}
 }
 
-// Discord requires an address and a version in the header: https://docs.discord.com/developers/reference#user-agent
+// Discord requires a URL and a version in the User-Agent header:
+// https://docs.discord.com/developers/reference#user-agent
 func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{

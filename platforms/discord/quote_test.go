@@ -113,7 +113,8 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// With the privileged intent, a message in a thread or a chain of replies is passed on, unless it is for others.
+// With the privileged intent, the bot accepts a message in a thread, or in a chain of replies, even if the message
+// does not mention the bot. The bot ignores a message for other people.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	const thread, channel = `"guild_id":"300","channel_id":"450"`, `"guild_id":"300","channel_id":"400"`
@@ -160,7 +161,8 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// A command in the menu of a message asks about that message. Its text is available with any intents.
+// A person asks about a message with the command in its context menu. Discord sends the text of this message even
+// without the privileged intent.
 func TestDecodeAbout(t *testing.T) {
 	t.Parallel()
 	const data = `{"id":"500","application_id":"111","token":"tok","type":2,"channel_id":"600","user":{"id":"200","username":"ann"},

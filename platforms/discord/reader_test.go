@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// reader parses Discord's Markdown as its clients do. Others found these rules by experiment
+// reader parses Discord's Markdown as Discord's clients do. Others found these rules by experiment
 // (https://github.com/LyricLy/parse-discord). Markdown that Dialect never writes, such as a subtext or a mention, fails
 // the test.
 type reader struct {
@@ -25,9 +25,9 @@ type state struct {
 	as     markuptest.Glyph
 	quoted bool // in a quote
 	label  bool // in the label of a link
-	tested bool // inside a possible label
+	tested bool // inside brackets that may be the label of a link
 	depth  int  // how many lists contain this place
-	indent int  // the indent of lines in lists
+	indent int  // the indentation of lines in lists
 }
 
 func read(t markuptest.TB, wire string) []markuptest.Glyph {
@@ -55,7 +55,7 @@ var (
 // text reads s. start says whether s begins a line.
 func (r *reader) text(s string, start bool, in state) {
 	r.Helper()
-	blank := start // only spaces precede it in the line
+	blank := start // only spaces precede the current character in its line
 	for i := 0; i < len(s); {
 		n := 0
 		if !in.label {
@@ -159,7 +159,7 @@ func (r *reader) list(rest string, in state) int {
 	}
 }
 
-// space is the indent that clients use.
+// space adds the spaces with which clients indent a line.
 func (r *reader) space(n int) {
 	for range n {
 		r.glyphs = append(r.glyphs, markuptest.Glyph{Char: ' '})
@@ -268,7 +268,7 @@ func (r *reader) address(s string, in state) {
 	}
 }
 
-// inadmissible reports whether Discord accepts no link with this label.
+// inadmissible reports whether Discord refuses to show a link with this label.
 func inadmissible(label string) bool {
 	for i, c := range label {
 		rest := label[i:]

@@ -24,8 +24,8 @@ func (w *world) saying(in standin.Incoming) string {
 	return id
 }
 
-// A question includes the message that it replies to, as far as Discord sends its content. Without the privileged
-// intent, Discord sends no text of messages that are not for the bot.
+// A question includes the message that it replies to, as far as Discord sends the content of that message. Without
+// the privileged intent, Discord sends no text of messages that are not for the bot.
 func TestQuotedByIntent(t *testing.T) {
 	for name, content := range map[string]bool{"without the intent": false, "with the intent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestThreadIsFollowed(t *testing.T) {
 	})
 }
 
-// If the intent is not switched on, Discord refuses the connection. The error says where the switch is, and Run works
-// once it is on.
+// If the intent is not switched on, Discord refuses the connection. The error must say where the operator can switch
+// it on. After that, Run must work.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // not inBubble, which would report the refused connection as a violation
@@ -137,7 +137,7 @@ func TestRefusedIntent(t *testing.T) {
 	})
 }
 
-// A person's edits and deletions of a message are passed on. Other changes of a message are ignored.
+// When a person edits or deletes a message, Run must report it. Other changes of a message must be ignored.
 func TestChangesOfAQuestion(t *testing.T) {
 	for name, threads := range map[string]bool{"in channels": false, "in threads": true} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,8 @@ func TestChangesOfAQuestion(t *testing.T) {
 	}
 }
 
-// The menu of each message has a command by which people ask about it. Such a command is answered like a typed one.
+// The context menu of each message has a command with which people ask about the message. The bot answers this
+// command like a slash command.
 func TestAskAbout(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -223,7 +224,7 @@ func TestAskAbout(t *testing.T) {
 	})
 }
 
-// alone returns a bot that offers /status. Only the asker sees the answer.
+// alone returns a bot that offers /status. Only the asker sees the answer to /status.
 func (w *world) alone() *discord.Bot {
 	w.t.Helper()
 	bot := w.bot(discarded(), conformance.Proper)
@@ -243,8 +244,8 @@ func (w *world) status(to chat.Target) {
 	}
 }
 
-// Only the asker sees the answers to some commands, even long ones. When an answer can't be hidden any more, it is
-// shown to nobody.
+// Only the asker may see the answers to some commands, even if an answer consists of several messages. When Discord
+// can't hide an answer any more, the bot must not show the answer to anybody.
 func TestAnsweredAlone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -295,7 +296,7 @@ func TestAnsweredAlone(t *testing.T) {
 	})
 }
 
-// In a private chat no answer needs hiding, and other commands are never hidden.
+// In a private chat, the bot hides no answer. In a group, the bot does not hide the answer to /ask.
 func TestNotAnsweredAlone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.alone()
@@ -309,7 +310,7 @@ func TestNotAnsweredAlone(t *testing.T) {
 	})
 }
 
-// If a token expires early, no hidden answer becomes public.
+// If the interaction's token expires early, an answer that only the asker may see must not become public.
 func TestAloneWithADeadToken(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.alone()

@@ -18,7 +18,8 @@ import (
 	"telex/standin/fault"
 )
 
-// After any failure of the connection, the session continues, and no message is lost or delivered twice.
+// After each of these failures of the connection, the session must continue, and no message may be lost or delivered
+// twice.
 func TestSessionGoesOn(t *testing.T) {
 	for name, d := range map[string]standin.Disturbance{
 		"dropped":            {Kind: standin.GatewayDrop},
@@ -60,7 +61,7 @@ func TestSessionGoesOn(t *testing.T) {
 	}
 }
 
-// If the session is lost, another one starts, and missed messages are requested before newer ones.
+// If the session is lost, the bot must start another one, and deliver the missed messages before newer messages.
 func TestSessionIsLost(t *testing.T) {
 	for name, lose := range map[string]func(w *world){
 		"refused": func(w *world) {
@@ -130,8 +131,8 @@ func TestSessionIsLost(t *testing.T) {
 	}
 }
 
-// The next process resumes the session of the earlier one, after any kind of end. If it starts too late for that, it
-// requests the missed messages.
+// The next process must resume the session of the earlier process. If it starts too late for that, it must request
+// the missed messages.
 func TestProcessGoesOn(t *testing.T) {
 	for name, away := range map[string]time.Duration{"soon": time.Minute, "later": time.Hour, "much later": 20 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestProcessGoesOn(t *testing.T) {
 	}
 }
 
-// A message counts as missed only if it was written before this connection was opened. Some messages that a backfill
-// finds are newer.
+// A message counts as missed only if it was written before this connection was opened. A backfill also finds messages
+// that were written after that; these do not count as missed.
 func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -200,7 +201,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	})
 }
 
-// Messages older than a day are not answered.
+// Run must not deliver a missed message that is older than a day.
 func TestProcessIsAwayForDays(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -216,7 +217,7 @@ func TestProcessIsAwayForDays(t *testing.T) {
 	})
 }
 
-// Failures while missed messages are read lose nothing. Neither does a full store.
+// While the bot reads missed messages, calls fail or the store refuses a message. No message may be lost.
 func TestTroubleWhileAsking(t *testing.T) {
 	for name, trouble := range map[string]func(w *world, r *runs){
 		"a rate limit": func(w *world, _ *runs) {
@@ -276,7 +277,7 @@ func TestTroubleWhileAsking(t *testing.T) {
 	}
 }
 
-// A message in a channel without missed messages does not wait for other channels.
+// A backfill is slow. A new message in a channel without missed messages must not wait for the other channels.
 func TestOthersDoNotWait(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -316,7 +317,8 @@ func TestOthersDoNotWait(t *testing.T) {
 	})
 }
 
-// After the store was full, it gets the same message again, before newer ones and in order.
+// The store refuses a message because it is full. The next Run must deliver this message again, and then the newer
+// messages in order.
 func TestFullStore(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -333,8 +335,8 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// If only the operator can fix an error, the error says how. Run is then retried rarely, because each attempt starts
-// a session.
+// If only the operator can fix an error, the error must say how. The error must also ask for a long pause, because
+// each attempt starts a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind
@@ -364,7 +366,8 @@ func TestRefusedByGateway(t *testing.T) {
 	}
 }
 
-// The number of sessions per day stays within the token's limit.
+// Discord allows a token a limited number of sessions per day. After the last session, Run must fail and ask for a
+// pause until the limit is reset.
 func TestSessionsAreSpent(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.Limits{Sessions: 1}}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -376,7 +379,8 @@ func TestSessionsAreSpent(t *testing.T) {
 	})
 }
 
-// If a connection gets no Hello or fails, Run returns, and its caller tries again.
+// If the gateway sends no Hello or the connection fails, Run must return a temporary error, so that its caller tries
+// again.
 func TestGatewayDoesNotAnswer(t *testing.T) {
 	for name, break_ := range map[string]func(w *world){
 		"no hello": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayMute}) },
@@ -410,7 +414,8 @@ func TestGatewayDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// Discord limits edits of old messages by an unpublished number. Beyond it, a new message replaces the old one.
+// Discord allows an unpublished number of edits of an old message. After that, Edit must fail with Frozen, so that
+// the gateway sends a new message instead.
 func TestOldMessageIsFrozen(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

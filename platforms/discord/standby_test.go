@@ -13,7 +13,8 @@ import (
 	"telex/standin/fault"
 )
 
-// divided runs two bots: one receives, and the other answers messages in the channel.
+// divided runs two processes of one bot. The first process receives messages; answers is the bot of the second
+// process, which answers them. adopted returns the next message, after answers has adopted it.
 func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.Inbound) {
 	t.Helper()
 	receives := w.bot(discarded(), conformance.Proper)
@@ -53,7 +54,8 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 	}
 }
 
-// A process answers a command that another one received and is still acknowledging.
+// A process answers a command that another process received and is still acknowledging. The first attempt must fail
+// as Temporary, and the next must succeed.
 func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, adopted := divided(t, w)
@@ -98,7 +100,7 @@ func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process knows the bot's name and the name of a future thread, although another process receives the messages.
+// A process must know the bot's name and the name for a new thread, although another process receives the messages.
 func TestKnowsWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true

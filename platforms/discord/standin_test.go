@@ -22,10 +22,10 @@ import (
 
 // These tests run features that only Discord has, against its stand-in.
 
-// quiet is longer than anything takes that a person waits for in these tests.
+// quiet is longer than people wait for any reaction of the bot in these tests.
 const quiet = 30 * time.Second
 
-// inBubble runs a test in virtual time with a world that keeps Discord's own limits.
+// inBubble runs a test in virtual time. The stand-in of its world enforces Discord's own rate limits.
 func inBubble(t *testing.T, o standin.Options, run func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -38,7 +38,7 @@ func inBubble(t *testing.T, o standin.Options, run func(t *testing.T, w *world))
 	})
 }
 
-// runs is a Run in a goroutine, and what it accepted.
+// runs is a call of Bot.Run in a goroutine, together with the messages that the call has accepted.
 type runs struct {
 	t      *testing.T
 	bot    *discord.Bot
@@ -52,13 +52,13 @@ type runs struct {
 	known    map[string]bool
 }
 
-// start runs a bot until stop, or until the test ends.
+// start calls the bot's Run in a goroutine. The Run ends when stop is called or the test ends.
 func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 	t.Helper()
 	return (&runs{t: t, bot: bot, resume: from, known: make(map[string]bool)}).again(bot)
 }
 
-// again lets another Run continue with the same store.
+// again starts another Run, which continues where this Run ended and uses the same imitation of a store.
 func (r *runs) again(bot *discord.Bot) *runs {
 	r.t.Helper()
 	from := r.from()
@@ -80,7 +80,7 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 		r.full--
 		return errFull
 	}
-	if in.Kind == chat.Edited || in.Kind == chat.Deleted { // the gateway does not store them
+	if in.Kind == chat.Edited || in.Kind == chat.Deleted { // the gateway does not store edits and deletions
 		r.accepted = append(r.accepted, in)
 		return nil
 	}
@@ -101,14 +101,14 @@ func (r *runs) refuse(n int) {
 	r.full = n
 }
 
-// stop ends the Run and returns its error.
+// stop ends the call of Run and returns its error.
 func (r *runs) stop() error {
 	r.t.Helper()
 	r.cancel()
 	return r.ended()
 }
 
-// ended returns the error of a Run that ends by itself.
+// ended waits until Run returns by itself, and returns its error.
 func (r *runs) ended() error {
 	r.t.Helper()
 	select {
@@ -175,7 +175,8 @@ func (w *world) say(channel, text string) string {
 
 func discarded() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// house runs a gateway on a bot until the test ends, or the function that it returns is called.
+// house runs telex's gateway with a bot until the test ends or end is called. If open is true, the bot answers
+// everybody.
 func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Runner, open bool) (end func()) {
 	t.Helper()
 	end = conformance.Start(t, gateway.Options{

@@ -28,8 +28,8 @@ func (w *world) threadsOf(channel string) []standin.Channel {
 	return slices.DeleteFunc(w.server.Channels(), func(c standin.Channel) bool { return c.Parent != channel })
 }
 
-// The first call that needs the thread creates it, with a name from the beginning of the question. The thread is then
-// a conversation of its own.
+// The first call that needs a thread must create it, and name it after the beginning of the question. The thread is
+// then a conversation of its own.
 func TestThreadIsMade(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why is the sky blue,\nand not green? I mean by day, when there are no clouds at all to be seen")
@@ -66,8 +66,8 @@ func TestThreadIsMade(t *testing.T) {
 	})
 }
 
-// If the process that received the question has ended, another process creates the thread. If the thread exists, the
-// other process uses it.
+// The process that received the question has ended. Another process must create the thread, and a third process must
+// use the existing thread.
 func TestThreadIsMadeByAnother(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		_, r, in := threaded(t, w, "why?")
@@ -81,7 +81,7 @@ func TestThreadIsMadeByAnother(t *testing.T) {
 	})
 }
 
-// If no thread can be created, or somebody deleted it, the answer goes to the channel.
+// If the bot can't create a thread, or somebody has deleted the thread, the bot must answer in the channel.
 func TestThreadCanNotBeMade(t *testing.T) {
 	for name, prevent := range map[string]func(t *testing.T, w *world, question string){
 		"not allowed": func(t *testing.T, w *world, _ string) {
@@ -126,7 +126,8 @@ func TestThreadCanNotBeMade(t *testing.T) {
 	}
 }
 
-// After one question for which no thread could be created, the next questions are not answered in threads.
+// The bot loses the permission to create threads. After it has failed to create one thread, it must answer the next
+// question in the channel.
 func TestThreadsAreForgone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, r, in := threaded(t, w, "why?")
@@ -141,7 +142,7 @@ func TestThreadsAreForgone(t *testing.T) {
 	})
 }
 
-// If only one question can't have a thread, the next question still gets one.
+// Discord refuses to create a thread for one question. The next question must still get a thread.
 func TestOneThreadIsForgone(t *testing.T) {
 	refusal := func(code int) func(w *world, _ string) {
 		return func(w *world, _ string) {
@@ -170,7 +171,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 				edit(t, bot, ref, "one, and more")
 				w.wantShown(w.Group(), "one, and more", "two")
 				w.server.ClearFaults()
-				r.take() // skip the report that the question was deleted
+				r.take() // in one case, the bot also reports that the question was deleted
 				w.say(standin.DefaultChannel, "and now?")
 				if next := r.one(); next.To.Thread == "" {
 					t.Errorf("the next answer goes to %+v, want a thread", next.To)
@@ -220,7 +221,8 @@ func TestThreadsAreReadOnly(t *testing.T) {
 	})
 }
 
-// The error of a failed attempt to create a thread says what may be done next.
+// If creating a thread fails for a transient reason, Send must fail with the kind of that error. A later Send must
+// then create the thread.
 func TestThreadFails(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, _, in := threaded(t, w, "why?")
@@ -238,7 +240,7 @@ func TestThreadFails(t *testing.T) {
 	})
 }
 
-// With the whole gateway, a person who is let in is answered in a thread. A stranger's message creates no thread.
+// telex's gateway answers a person who has access in a thread. A stranger's message must not create a thread.
 func TestThreadsEndToEnd(t *testing.T) {
 	for name, open := range map[string]bool{"let in": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +266,8 @@ func TestThreadsEndToEnd(t *testing.T) {
 	}
 }
 
-// An archived thread is reopened to edit its messages. A locked thread refuses edits.
+// The bot must reopen an archived thread in order to edit or delete a message in it. In a locked thread, edits must
+// fail.
 func TestArchivedThread(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -280,7 +283,7 @@ func TestArchivedThread(t *testing.T) {
 		}
 		first, second := send(t, bot, to, outgoing("one", "")), send(t, bot, to, outgoing("two", ""))
 		for _, locked := range []bool{false, true} {
-			time.Sleep(6 * time.Second) // because of Discord's own limits
+			time.Sleep(6 * time.Second) // because of Discord's own rate limits
 			if err := w.server.Archive(thread, true, locked); err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +325,8 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// If a thread's channel can't be requested, its messages do not block all others forever.
+// Discord's API fails whenever the bot requests a certain thread. A message in this thread must not block the
+// messages of other chats forever.
 func TestThreadCanNotBeLearned(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
@@ -334,7 +338,7 @@ func TestThreadCanNotBeLearned(t *testing.T) {
 		r.wantTexts("one")
 		_ = r.stop()
 		bot := w.bot(discarded(), conformance.Proper)
-		r = r.again(bot) // this Run resumes the earlier session, so it is not told again which channels exist
+		r = r.again(bot) // this Run resumes the earlier session, so Discord does not tell the bot again which channels exist
 		w.server.Fault(standin.Fault{Method: "getChannel", Action: fault.Status, Status: 500})
 		w.say(thread, "nobody knows where")
 		w.say(w.direct, "two")
