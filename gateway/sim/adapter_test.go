@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// adapter makes the calls of one process to the platform.
+// adapter makes one process's calls to the simulated platform.
 type adapter struct{ l *life }
 
 func (a *adapter) Capabilities() chat.Capabilities { return a.l.w.s.kind.caps }
@@ -20,8 +20,8 @@ func (a *adapter) Profile(chat.Target) chat.Profile { return a.l.w.s.profile }
 
 func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.dialect() }
 
-// Run passes the updates with people's messages to accept. Like a real platform, Run begins with some older updates,
-// and delivers an update again if the gateway did not accept it.
+// Run passes the updates that contain people's messages to accept. Like a real platform, it first delivers some older
+// updates again. It also delivers an update again if the gateway did not accept it.
 func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	a.l.learn(from.Sent)
@@ -199,7 +199,7 @@ func (f finding) Find(ctx context.Context, to chat.Target, create chat.Create, _
 	return chat.Found{Ref: r}, nil
 }
 
-// partOf returns the number of the part from the idempotency key of a create call.
+// partOf returns the number of the part that the idempotency key of a create call names.
 func partOf(key string) int {
 	if apart(key) {
 		return -1

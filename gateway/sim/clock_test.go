@@ -23,7 +23,7 @@ func (l *life) clock() time.Duration {
 	return 0
 }
 
-// moved returns body, which is JSON, with by added to every timestamp.
+// moved adds the duration by to every timestamp in body, which is JSON.
 func moved(body []byte, by time.Duration) []byte {
 	if by == 0 {
 		return body
@@ -37,10 +37,10 @@ func moved(body []byte, by time.Duration) []byte {
 	})
 }
 
-// written returns JSON with the timestamps that the process k would write, according to its own clock.
+// written returns body, which is JSON, with the timestamps that the process would write according to its own clock.
 func (k *keeper) written(body []byte) []byte { return moved(body, k.l.clock()) }
 
-// readTurns returns turns with the timestamps that the process k would read, according to its own clock.
+// readTurns returns turns with the timestamps that the process would read according to its own clock.
 func (k *keeper) readTurns(turns []chat.Turn) []chat.Turn {
 	for i := range turns {
 		t := &turns[i]

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// counts contains the number of occurrences of each situation.
+// counts maps the name of each situation to the number of its occurrences.
 type counts map[string]int
 
 func (c counts) add(what string, n int) { c[what] += n }
 
-// total sums the counts of many schedules.
+// total adds up the counts of many schedules.
 type total struct {
 	mu     sync.Mutex
 	counts counts
@@ -56,8 +56,8 @@ func situations() []string {
 }
 
 // rareSituations returns the situations that must occur in a full set of schedules, but may be missing in the small set
-// of CI. In the small set, each rare situation occurs only about ten times, and the exact number depends on the order
-// in which goroutines run.
+// that CI plays. In the small set, each rare situation occurs only about ten times, and the exact number depends on the
+// order in which goroutines run.
 func rareSituations() []string {
 	return []string{
 		"kill: " + beforeDeed, "kill: " + afterDeed,
@@ -76,11 +76,11 @@ func situationsOfReplicas() []string {
 	}
 }
 
-// enough is the number of schedules from which each situation must have occurred, except rare ones.
+// enough is the number of schedules after which each situation, except a rare one, must have occurred.
 const enough = 800
 
-// all is the number of schedules from which each rare situation must have occurred and the judge must have used each
-// exception, except those of rareExceptions. An exception that no schedule needs could hide real faults.
+// all is the number of schedules after which each rare situation must have occurred. By then, the judge must also have
+// used each exception, except those of rareExceptions. An exception that no schedule needs could hide real faults.
 const all = 22_500
 
 // missing returns the situations that should have occurred and did not. If replicas is true, missing also checks the
@@ -113,7 +113,7 @@ func (t *total) missing(replicas bool) (none []string) {
 	return none
 }
 
-// summarize counts situations of the schedule after it was played.
+// summarize counts the situations that occurred in a schedule after it was played.
 func (w *world) summarize() {
 	w.counts.add("schedules", 1)
 	w.counts.add("schedules: "+w.s.kind.name, 1)

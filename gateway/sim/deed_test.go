@@ -14,12 +14,12 @@ import (
 // turn.
 const restartGrace = time.Minute
 
-// inTime reports whether message m arrived before the time limit of question q ended. The time limit counts only if a
-// process was running when it ended, since only a running process can end a question.
+// inTime reports whether message m arrived before the time limit of question q ended. Only a running process can end a
+// question, so a time limit counts only if a process was running at its end.
 func (w *world) inTime(m *written, q *question) bool {
 	for i, b := range q.turn.begun {
 		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
-			continue // the question was stored only after the next process had begun
+			continue // this process no longer ran the turn when the question was stored
 		}
 		until := q.filed.Add(w.s.approval)
 		if grace := b.at.Add(restartGrace); i > 0 && !b.at.Before(q.filed) && grace.After(until) {
@@ -50,9 +50,9 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 	return false
 }
 
-// editedBefore reports whether a person edited the message that the question's turn answers, and the turn had not
-// restarted because of that edit when the question was stored. The edit of the person either ended the question, or the
-// platform delivered it too late.
+// editedBefore reports whether a person edited a message that the question's turn answers, and the question was stored
+// before the turn restarted because of this edit. The edit either ended the question, or the platform delivered the
+// edit too late.
 func (w *world) editedBefore(q *question, until time.Time) bool {
 	return w.edits(q.turn, until) > q.revised
 }
@@ -95,7 +95,8 @@ func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
 	w.complain("nobody approved all calls of %s", tool)
 }
 
-// hasStandingApproval reports whether the asker of a turn had approved all calls of a tool in this place.
+// hasStandingApproval reports whether the asker of a turn had approved all future calls of a tool in the turn's
+// conversation.
 func (w *world) hasStandingApproval(t *turnLog, tool string) bool {
 	return slices.ContainsFunc(w.consents, func(c standingApproval) bool {
 		gone := w.forgottenBy(t.place, c.user)
@@ -113,7 +114,7 @@ func (w *world) questionAbout(key string) *question {
 	return nil
 }
 
-// judgeEffect checks that tool call d may take effect now.
+// judgeEffect checks that it is allowed that tool call d takes effect now.
 func (w *world) judgeEffect(d *deed) {
 	t := w.turns[d.turn]
 	if t == nil || t.over() {
@@ -150,7 +151,8 @@ func (w *world) judgeEffect(d *deed) {
 	}
 }
 
-// stoppedBefore reports whether, before the given time, the process that runs turn t received a command that stops it.
+// stoppedBefore reports whether the process that runs turn t had received a command to stop the turn before the given
+// time.
 func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(memoryMoved)
@@ -246,8 +248,8 @@ func (w *world) notDone(d *deed, how string) {
 	w.counts.add("answers: "+how, 1)
 }
 
-// judgeDeeds checks, at the end of the schedule, that messages about questions were used and that approved tool calls
-// were made.
+// judgeDeeds checks, at the end of the schedule, that no message that decides a question was lost and that approved
+// tool calls were made.
 func (w *world) judgeDeeds() {
 	for _, q := range w.questions {
 		d, t := w.deeds[q.key], q.turn
@@ -272,7 +274,7 @@ func (w *world) broken(t *turnLog) bool {
 }
 
 // hadTime reports whether there was enough time to make a tool call after its approval. The process that ran the turn
-// at the approval must have run long enough afterwards, and nothing may have ended the turn meanwhile.
+// when the call was approved must have run long enough afterwards, and nothing may have ended the turn meanwhile.
 func (w *world) hadTime(q *question) bool {
 	if !slices.ContainsFunc(q.turn.begun, func(b beginning) bool { return !b.at.After(q.ruled) && !b.life.diedAt(q.ruled) }) {
 		return false // no process ran the turn, because it waited for another turn of a chat that moved
@@ -311,8 +313,8 @@ func (w *world) judgeHeard(q *question) {
 	}
 }
 
-// judgeKnown checks that the history of a conversation contains every tool call that took effect there, unless it was
-// removed from the history.
+// judgeKnown checks that the history of a conversation contains every tool call that took effect there, unless the call
+// was removed from the history.
 func (w *world) judgeKnown(place int, history []agent.Message) {
 	var keys []string
 	for _, m := range history {
@@ -345,8 +347,8 @@ func (w *world) wiped(t *turnLog) bool {
 	})
 }
 
-// judgeScreen checks that the messages of an ended turn show only its reply: no question for approval, no button, no
-// line about tools.
+// judgeScreen checks that the messages of an ended turn show only its reply. They must show no question for approval,
+// no button and no line about tools.
 func (w *world) judgeScreen(t *turnLog) {
 	for _, m := range w.standing(t) {
 		text, signs := m.text(), false

@@ -8,12 +8,12 @@ import (
 	"telex/gateway"
 )
 
-// mostLines is the number of fixed lines that the gateway delivers at the same time in one conversation. The gateway
-// drops further lines.
+// mostLines is the maximum number of lines with a fixed text that the gateway delivers at the same time in one
+// conversation. The gateway drops further lines.
 const mostLines = 5
 
 // mayDrop reports whether message n may stay without an answer. For example, a later command may have cancelled the
-// message, or the bot may have sent the line that answers it a moment before.
+// message. Or the bot may have sent a line that also answers this message shortly before.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
@@ -33,7 +33,7 @@ func (w *world) mayDrop(n int) bool {
 			// The store may fail after it released the old turn and before it dropped the command.
 			return t.place == m.place && !t.released.Before(m.accepted) && !t.released.After(m.dropped)
 		})
-		// If again is true, the old turn's question will be answered again anyway.
+		// If again is true, the gateway answers the old turn's question again anyway.
 		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m)
 	case "yes", "no":
 		return w.decidesAny(m) || w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
@@ -47,8 +47,8 @@ func (w *world) mayDrop(n int) bool {
 	}
 }
 
-// droppedBy reports whether a command that cancels message n was accepted after message n, and before message n was
-// dropped.
+// droppedBy reports whether the gateway accepted a command that cancels message n after it accepted message n, and
+// before it dropped message n.
 func (w *world) droppedBy(n int, kinds ...string) bool {
 	m := w.messages[n]
 	for i, o := range w.messages {
@@ -64,8 +64,8 @@ func (w *world) decidesAny(m *written) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return w.decides(m, q, m.decides-1) })
 }
 
-// stopsVisibly reports whether command m stopped a reply with visible text. The mark that is then shown below the text
-// is the answer to the command.
+// stopsVisibly reports whether command m stopped a reply with visible text. The bot then shows a mark below the text,
+// and this mark is the answer to the command.
 func (w *world) stopsVisibly(m *written) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		runs := !t.begun[0].at.After(m.accepted) && (t.ended.IsZero() || !t.ended.Before(m.accepted))
@@ -73,14 +73,14 @@ func (w *world) stopsVisibly(m *written) bool {
 	})
 }
 
-// wasToldLately reports whether the bot told the writer of m a moment before that they write too many messages.
+// wasToldLately reports whether the bot recently told the writer of m that they write too many messages.
 func (w *world) wasToldLately(m *written) bool {
 	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
 }
 
-// saidLately reports whether the bot began to send a certain fixed line after m, or less than two minutes before. If
-// everybody is true, the line may be for anybody in the conversation of m; if it is false, the line must be for the
-// writer of m.
+// saidLately reports whether the bot began to send the fixed line key after it accepted m, or less than two minutes
+// before. If everybody is true, the line may be for anybody in the conversation of m. If it is false, the line must be
+// for the writer of m.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user
@@ -92,7 +92,8 @@ func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool
 	})
 }
 
-// linesUnderWay returns the number of fixed lines that the gateway was delivering in a conversation at the given time.
+// linesUnderWay returns how many lines with a fixed text the gateway was delivering in a conversation at the given
+// time.
 func (w *world) linesUnderWay(place int, at time.Time) (n int) {
 	for _, t := range w.order {
 		if t.place == place && len(t.runs) == 0 && !t.begun[0].at.After(at) && (t.ended.IsZero() || !t.ended.Before(at)) {

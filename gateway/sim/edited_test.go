@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// at plays a schedule many times, each time with another time of an event, because the tested situation occurs only at
-// some of these times.
+// at plays a schedule many times. Each time, one event of the schedule happens at a different time, because the tested
+// situation occurs only at some of these times.
 func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when time.Duration)) {
 	t.Helper()
 	t.Parallel()
@@ -21,8 +21,8 @@ func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when
 	}
 }
 
-// probed returns a schedule on a platform on which create calls may take effect late, so that their messages must be
-// searched for.
+// probed returns a schedule on a platform on which create calls may take effect late, so that the bot must search for
+// their messages.
 func probed(answers ...answer) schedule {
 	s := story("edit-and-probe", answers...)
 	s.profile.LateFor = lateFor
@@ -43,7 +43,7 @@ func TestRegressionEditedAndStopped(t *testing.T) {
 }
 
 // D9: the bot searches for the message of a create call and finds nothing. The next question interrupts the answer
-// before another message of the answer is sent. The first message, which appears later, must not keep its cursor.
+// before the bot sends another message of it. The first message appears later, and must not keep its cursor.
 func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := probed(talk(numbered(60)))

@@ -11,9 +11,9 @@ import (
 	"telex/gateway"
 )
 
-// exception is behaviour that the judge accepts, although a person would call it wrong. This file lists each exception
-// with the reason why no program could do better. Behaviour that a better program could avoid is a bug and must not be
-// listed here.
+// exception is a behaviour that the judge accepts, although a person would call it wrong. This file lists each
+// exception with the reason why no program could do better. Behaviour that a better program could avoid is a bug and
+// must not be listed here.
 type exception string
 
 // Exceptions for messages beside a reply.
@@ -155,7 +155,7 @@ func rareExceptions() map[exception]schedule {
 	again := story("edit", talk(numbered(17)))
 	again.profile.TextLimit, again.real = 60, 60
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
-	// Only the second message fails; the first one can show the final text.
+	// Only calls for the second message fail, so the first message can show the final text.
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}}
 	// In the schedules that stopped returns, the create call for the second message of the first answer fails: it takes
 	// effect late, or never.

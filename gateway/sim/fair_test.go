@@ -12,8 +12,8 @@ import (
 
 // In the schedules of this file, the gateway behaves correctly, but the judge once reported a violation by mistake.
 
-// D14: the bot must search for an answer, but can't while another search in the same chat hangs. The next answer is
-// shown first.
+// D14: the bot must search for the message of an answer, but can't while another search in the same chat hangs. So the
+// bot may show the next answer first.
 func TestFairSearchThatHasToWait(t *testing.T) {
 	t.Parallel()
 	s := probed(talk("a0w0x a0w1x"), talk("a1w0x a1w1x"))
@@ -27,8 +27,8 @@ func TestFairSearchThatHasToWait(t *testing.T) {
 }
 
 // D14: the platform refuses an answer for a moment, and the conversation continues with the next answer. When the
-// platform accepts the first answer, its text is too long for one message. The second message of the first answer
-// appears below the next answer, which was sent at the same moment.
+// platform accepts the first answer, its text is too long for one message. The bot sends the next answer at the same
+// moment, so the second message of the first answer appears below it.
 func TestFairTooLongBehindTrouble(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys", talk(numbered(8)), talk("a1w0x a1w1x"))
@@ -39,8 +39,8 @@ func TestFairTooLongBehindTrouble(t *testing.T) {
 	perform(t, s)
 }
 
-// D6: a person deletes a message, and an error line below the answer would take up this message and the next one.
-// People see only the part of the line in the next message.
+// D6: a person deletes a message of an answer. An error line below the answer is so long that it needs the deleted
+// message and the next one. People see only that piece of the line which is in the next message.
 func TestFairLineAcrossADeletedMessage(t *testing.T) {
 	at(t, 0, 3*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(30)), failing(talk("a1w0x a1w1x")))
@@ -70,7 +70,8 @@ func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 	}
 }
 
-// A person answers a question for approval with "yes" at the moment at which the question's time limit ends.
+// A person answers a question for approval with "yes" at the moment at which the question's time limit ends. The yes
+// may come in time or too late.
 func TestFairYesInTheLastMoment(t *testing.T) {
 	t.Parallel()
 	for n := range 300 { // repeated, because the race is rare
@@ -84,8 +85,8 @@ func TestFairYesInTheLastMoment(t *testing.T) {
 	}
 }
 
-// The platform can't delete messages. A surplus message of the preview stays, and a new message, which replaces one
-// that can't be edited, repeats words of the surplus message.
+// The platform can't delete messages, so a surplus message of the preview stays. A new message replaces a message that
+// can't be edited, and repeats words of the surplus message.
 func TestFairWordsOfALongerPreview(t *testing.T) {
 	t.Parallel()
 	all := strings.Fields(numbered(16))
@@ -100,9 +101,9 @@ func TestFairWordsOfALongerPreview(t *testing.T) {
 	}
 }
 
-// When a process becomes the receiver, the platform delivers some messages again that the gateway ignored before. If an
-// ignored message arrives again after the first piece of a message that a client split, the gateway takes it for the
-// next piece.
+// When a process becomes the receiver, the platform delivers some messages again, also those that the gateway ignored
+// before. A client may have split a message into pieces. If an ignored message arrives again after the first piece, the
+// gateway takes the ignored message for the next piece.
 func TestFairIgnoredUntilAPieceCame(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk("a0w0x a0w1x"))

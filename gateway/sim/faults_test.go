@@ -83,8 +83,8 @@ func (s *schedule) drawEdits(t *rapid.T) {
 	}
 }
 
-// drawTrouble chooses the faults, the kills, and the outages with the accidents at random. Some schedules lack some of
-// these three groups, so that each group also occurs alone.
+// drawTrouble chooses three groups of events at random: faults, kills, and outages together with accidents. Some
+// schedules lack some of these groups, so that each group also occurs alone.
 func (s *schedule) drawTrouble(t *rapid.T) {
 	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // one bit for each group: faults, kills, outages with accidents
 	if sorts&1 != 0 {

@@ -21,7 +21,7 @@ func (w *world) judgeDeletion(gone *message) {
 			return
 		}
 	}
-	if gone.mixed == takenByOther { // the reply to which the message belonged sends it again
+	if gone.mixed == takenByOther { // the other reply, to which the message belonged, sends its text again
 		w.except(mixedUp)
 		return
 	}
@@ -29,14 +29,14 @@ func (w *world) judgeDeletion(gone *message) {
 }
 
 // patience is how long text of the model may stay invisible in a schedule without faults. The time is long because the
-// strictest limits allow only a few calls per 20 seconds, which two conversations may have to share.
+// strictest limits allow only a few calls per 20 seconds, and two conversations may have to share these calls.
 const patience = time.Minute
 
 // draftLife is how long people see a draft after the bot sent it.
 const draftLife = 30 * time.Second
 
-// judgeFresh checks that the model's text, except for its last word, is visible when the model has paused for the time
-// patience. The gateway must show new text even if no delta follows, and must not neglect a conversation (D12).
+// judgeFresh checks that the model's text, except for its last word, is visible once the model has paused for as long as
+// the constant patience says. The gateway must show new text even if no delta follows, and must not neglect a conversation (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,10 +46,10 @@ func (w *world) judgeFresh(r *run) {
 	}
 	t := w.turns[r.turn]
 	if c.Draft && !w.s.private(t.place) {
-		return // a chat shows only one draft, which may belong to another conversation in the chat
+		return // a chat shows only one draft, and this draft may belong to another conversation of the chat
 	}
 	if c.Stream && w.s.measure.length(r.said[0]) > w.s.profile.TextLimit*4/5 {
-		return // the gateway holds text back that may belong to the next part, because a stream can't remove text
+		return // a stream can't remove text, so the gateway holds back text that may belong to the next part
 	}
 	if w.interrupted(t, r) || len(t.begun) > 1 {
 		return

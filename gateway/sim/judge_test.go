@@ -94,7 +94,7 @@ func (w *world) judgeOrder() {
 			for _, n := range t.messages[:t.first] {
 				switch at := w.messages[n].accepted; {
 				case w.messages[n].joined:
-					// The order of a message that joined a running turn is that of the turn, even if the turn was
+					// A message that joined a running turn has the turn's place in the order, even if the turn was
 					// withdrawn later.
 				case at.Before(last) && !w.disturbed(t):
 					w.complain("m%d is answered after a later one", n)
@@ -213,7 +213,7 @@ func (w *world) disturbed(t *turnLog) bool {
 	return taken
 }
 
-// standing returns the messages of a turn's reply that are in the chat, without excused ones.
+// standing returns the visible messages of a turn's reply, except those that are excused.
 func (w *world) standing(t *turnLog) (out []*message) {
 	for _, m := range w.person.of(t.id) {
 		if m.stands() && !w.excused(m) {
@@ -223,8 +223,8 @@ func (w *world) standing(t *turnLog) (out []*message) {
 	return out
 }
 
-// excused reports whether message m may stay in the chat beside the correct reply, because no process can know that it
-// exists, or because the platform allows no change.
+// excused reports whether message m may stay in the chat although it does not belong to the correct reply. That is so
+// if no process can know that the message exists, or if the platform allows no change of the message.
 func (w *world) excused(m *message) bool {
 	switch {
 	case w.moved[m.chat] != "" && (w.follows(m) || m.preview() || w.releasedSince(m)):
@@ -271,7 +271,7 @@ func (w *world) stuckAbove(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }
 
-// follows reports whether the reply of m continues under the new id of its chat.
+// follows reports whether the reply to which m belongs continues under the new id of its chat.
 func (w *world) follows(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.chat == w.moved[m.chat] })
 }
@@ -336,8 +336,8 @@ func (w *world) judgeTurn(t *turnLog) {
 	w.complain("D1: of turn %s the person sees\n\t%q\nand in a file %q\nallowed is\n\t%s", t.id, r.text, r.file, strings.Join(allowed, "\n\t"))
 }
 
-// rendered returns the text that people would see if src, which is Markdown, were shown in one message, without white
-// space.
+// rendered returns the text that people would see if src, which is Markdown, were shown in one message. White space is
+// left out.
 func (w *world) rendered(src string, cut bool) string {
 	var text strings.Builder
 	for _, p := range markup.Layout(src, markup.Options{Dialect: w.s.measure.dialect(), Limit: 1 << 30, Open: cut}) {

@@ -11,7 +11,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// keeper is the store as one simulated process uses it. After the death of the process, its keeper stores nothing. A
+// keeper gives one simulated process access to the store. After the death of the process, its keeper stores nothing. A
 // schedule can kill the process exactly before or after a write. The keeper also records the stored data for the judge.
 type keeper struct {
 	l     *life
@@ -25,7 +25,7 @@ type turnLog struct {
 	id       string
 	place    int
 	messages []int // the messages that the turn answers
-	first    int   // number of messages with which the turn began; later ones joined the running turn
+	first    int   // number of messages that the turn answered when it began; later messages joined the running turn
 	replaces string
 	void     bool // a person erased the turn's messages while it ran
 	undone   bool // the turn was removed from the history
@@ -39,13 +39,13 @@ type turnLog struct {
 	calls    []*call
 	edited   chat.MessageID // the message that the newest preview edited
 	lastEdit time.Time
-	lastRun  int  // the run of the turn that made the newest preview edit
+	lastRun  int  // which run of the turn made the newest preview edit
 	asks     bool // people were asked to approve a tool call of the turn
 	steps    int  // number of stored steps with tool calls
 	revised  int  // how often an edited question restarted the turn
 	usage    []chat.Usage
 	line     string
-	states   map[partOfLife]chat.PartState // the state of each message that each process stored last
+	states   map[partOfLife]chat.PartState // the state that each process stored last for each message
 	taken    map[*life][]time.Time         // when each replica took the turn over
 }
 
@@ -225,7 +225,7 @@ func (k *keeper) Record(ctx context.Context, turn string, parts ...chat.Part) er
 			for _, p := range parts {
 				t.states[partOfLife{k.l, p.Key}] = p.State
 			}
-			if !t.over() { // after the end of the turn, the store only records that the message exists
+			if !t.over() { // after the end of the turn, the record only says that the message exists
 				k.judgeWrite(t)
 			}
 		}

@@ -16,7 +16,7 @@ type kind struct {
 	name      string
 	caps      chat.Capabilities
 	keyed     bool // the platform creates no second message when a create call is repeated with its key
-	probes    bool // the bot finds a message by an edit that tests whether the message has the content of a create call
+	probes    bool // the bot finds a message with edits that repeat the content of its create call
 	transport preview.Transport
 }
 
@@ -48,7 +48,7 @@ func kinds() []kind {
 	}
 }
 
-// reconciles reports whether the bot can learn the outcome of every create call in the end.
+// reconciles reports whether the bot can always find out, sooner or later, whether a create call made its message.
 func (k kind) reconciles() bool { return k.keyed || k.caps.Find }
 
 // build returns an adapter with exactly those methods that the capabilities of the kind allow.

@@ -26,8 +26,8 @@ type life struct {
 	renewed  time.Time      // time of the last lease renewal; guarded by world.mu
 	lost     bool           // the process died because it lost its lease; guarded by world.mu
 	gaveUp   bool           // the process gave up its lease; guarded by world.mu
-	blocks   time.Time      // time of the last read of the stored blocks; guarded by world.mu
-	ids      knowledge      // guarded by world.mu
+	blocks   time.Time      // when the process last read the stored rate limits; guarded by world.mu
+	ids      knowledge      // what the process knows about message ids; guarded by world.mu
 }
 
 // begin starts the next process in a slot.
@@ -86,8 +86,8 @@ func (l *life) isDead() bool {
 // diedAt reports whether the process died at or before the given time. The caller holds world.mu.
 func (l *life) diedAt(at time.Time) bool { return !l.died.IsZero() && !l.died.After(at) }
 
-// die kills the process. From now on, nothing that the process does has an effect. Another process starts in its slot
-// after the time k.down.
+// die kills the process. From now on, nothing that the process does has an effect. After the duration k.down, another
+// process starts in the same slot.
 func (l *life) die(k *kill) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -167,8 +167,8 @@ func (w *world) alive(slot int) *life {
 	}
 }
 
-// killAt returns the kill that the schedule contains for call n at the moment where, or nil. killAt returns each kill
-// only once.
+// killAt returns the kill that the schedule contains for the call or write with number n at the moment called where, or
+// nil. killAt returns each kill only once.
 func (w *world) killAt(n int, where string) *kill {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,7 @@ type penalty struct {
 	named bool
 }
 
-// shares reports whether two calls count in the same scope. A call without a message id counts for its whole chat.
+// shares reports whether calls a and b count in the same scope. A call without a message id counts for its whole chat.
 func shares(s chat.Scope, a, b *call) bool {
 	switch {
 	case s == chat.ScopeEndpoint:

@@ -36,7 +36,7 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 		what = "of turn " + t.id
 	}
 	if slices.ContainsFunc(w.messages, func(m *written) bool { return m.forgets(w, place, "") && m.heard.Equal(time.Now()) }) {
-		return // the command that erases arrived at the time of this check, so it is unknown which comes first
+		return // the command to erase the history arrived at the time of this check, so it is unknown which comes first
 	}
 	known := asked(summary)
 	for _, m := range history {
@@ -86,9 +86,9 @@ func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
-// remembered reports whether the history must contain the answer of a turn. The history must contain an answer that the
-// model completed and nobody removed. There are two exceptions: another process stored the result of the turn, and
-// could not know that the answer was complete; or somebody stopped the turn before its result was stored.
+// remembered reports whether the history must contain the answer of a turn. The history must contain each answer that
+// the model completed and nobody removed, with two exceptions. Another process may have stored the turn's result without
+// knowing that the answer was complete. Or somebody may have stopped the turn before its result was stored.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
@@ -98,7 +98,7 @@ func (w *world) remembered(t *turnLog) bool {
 		return false
 	}
 	return !slices.ContainsFunc(w.order, func(again *turnLog) bool {
-		// The other turn took over the question, so the answer is lost with the other turn.
+		// The turn again answered the same question anew, so /undo removed this answer together with the new one.
 		return again.replaces == t.id && w.lost(again)
 	})
 }
@@ -110,7 +110,7 @@ func (w *world) stoppedUndecided(t *turnLog) bool {
 	})
 }
 
-// lost reports whether /undo removed a turn, or removed a turn that replaced it.
+// lost reports whether /undo removed turn t or a turn that replaced it.
 func (w *world) lost(t *turnLog) bool {
 	return t.undone || slices.ContainsFunc(w.order, func(again *turnLog) bool { return again.replaces == t.id && w.lost(again) })
 }
@@ -191,8 +191,8 @@ func (w *world) judgeRemembered() {
 	}
 }
 
-// judgeEntries checks that the history contains the answers in the order in which people received them, and with the
-// text that people see.
+// judgeEntries checks that the history contains the answers in the order in which people received them. Each answer
+// must have the text that people see.
 func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 	newest := 0
 	for i, e := range entries {
@@ -225,8 +225,8 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		switch {
 		case slices.Equal(got, want):
 		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}):
-			// The history must contain the results of tools, and therefore also words before them that people did not
-			// see.
+			// The history must contain the results of tools. So it also contains the words before these results, even
+			// words that people did not see.
 			w.counts.add("answers of which more is remembered than was read", 1)
 		default:
 			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), said)
@@ -234,7 +234,7 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 	}
 }
 
-// answered returns the text of a turn's answer in the history.
+// answered returns the text of turn t's answer as the history contains it.
 func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string {
 	var said []string
 	for i, e := range entries {
@@ -245,7 +245,7 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 	return strings.Join(said, "\n\n")
 }
 
-// readAsRemembered reports whether the history must contain exactly the words that people see of a turn.
+// readAsRemembered reports whether the history must contain exactly the words of a turn's answer that people see.
 func (w *world) readAsRemembered(t *turnLog) bool {
 	if (!w.s.calm() || len(t.runs) > 1) && w.finalRun(t) == nil {
 		return false // if no process completed the answer, the history contains only its steps
@@ -321,7 +321,7 @@ func (w *world) judgeUsageOf(t *turnLog) int {
 	return got
 }
 
-// judgeStored checks what the gateway stored of message m: no text that is too long, and no text of a stranger.
+// judgeStored checks that the gateway did not store a text of message m that is too long or that a stranger wrote.
 func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if m.kind == "big" && len(in.Text)+len(in.Args) > 0 {
 		w.complain("%d bytes are stored of a message that is too long", len(in.Text))
@@ -343,10 +343,10 @@ func (w *world) judgeStored(m *written, in chat.Inbound) {
 	w.counts.add("strangers that are given a code", 1)
 }
 
-// together is the maximum time between the pieces of a message that a client split.
+// A client may split a message into pieces. together is the maximum time between two pieces of one message.
 const together = time.Second
 
-// judgePieces checks that the gateway merges the pieces of a message that a client split into one question.
+// judgePieces checks that, if a client split a message into pieces, the gateway merges the pieces into one question.
 func (w *world) judgePieces() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
@@ -365,7 +365,7 @@ func (w *world) judgePieces() {
 			if !m.more || next.kind != "text" || m.user != next.user || max(next.accepted.Sub(m.accepted), next.heard.Sub(m.heard)) > together || a == nil || b == nil {
 				continue
 			}
-			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a running model receives pieces as they arrive
+			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a running model receives each piece when it arrives
 				return slices.Contains(t.messages[t.first:], order[k-1])
 			})
 			if heard || len(a.runs) == 0 || len(b.runs) == 0 {

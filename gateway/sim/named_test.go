@@ -13,8 +13,8 @@ import (
 	"telex/internal/chat"
 )
 
-// story returns a schedule without random events. In a story, one person asks one question in a private chat, and the
-// model answers with one word per 100 ms.
+// story returns a schedule without random events. One person asks one question in a private chat, and the model answers
+// with one word per 100 ms.
 func story(kindName string, answers ...answer) schedule {
 	all := kinds()
 	s := schedule{
@@ -372,7 +372,7 @@ func paced(a answer, d time.Duration) answer {
 	return a
 }
 
-// ending makes the model pause before its last word, so that a preview shows all other words.
+// ending makes the model pause for d before the last word of answer a, so that a preview shows all other words.
 func ending(a answer, d time.Duration) answer {
 	a.deltas[len(a.deltas)-1].after = d
 	return a

@@ -8,7 +8,7 @@ import (
 )
 
 // panicHandler reads the gateway's log and reports each panic as a violation. Without panicHandler, panics could stay
-// unnoticed, because the gateway recovers from them.
+// unnoticed, because the gateway recovers from panics.
 type panicHandler struct{ w *world }
 
 func (panicHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

@@ -8,20 +8,20 @@ import (
 	"telex/internal/chat"
 )
 
-// version is the content that a message has from the time at until its next version.
+// version is the content of a message from the time version.at until the next version.
 type version struct {
 	chat.Outgoing
 
 	at time.Time
 }
 
-// mixUp tells whether the bot took a message for one of another reply, when it searched for a message of that reply.
+// mixUp tells whether the bot, when it searched for a message of one reply, found a message of another reply.
 type mixUp uint8
 
 const (
 	noMixUp      mixUp = iota
-	foundByOther       // the search took this message for the other reply's, because both had the same text
-	takenByOther       // the search replaced the text of this message, because its id was not known yet
+	foundByOther       // the search took this message for a message of another reply with the same text
+	takenByOther       // the search replaced the text of this message, because the message's id was not known yet
 )
 
 // message is one message in a chat, with all versions that a person saw.
@@ -77,7 +77,7 @@ func (p *person) message(ref chat.MessageRef) *message {
 	return p.messages[i]
 }
 
-// keyed returns the message that a create call with this key made within the time lately, or nil.
+// keyed returns the message that a create call with this key made less than the duration lately ago, or nil.
 func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *message {
 	for _, m := range p.messages {
 		if m.chat == to && m.key() == key && time.Since(m.made) < lately {

@@ -11,10 +11,10 @@ import (
 )
 
 // This file simulates a platform like Telegram, on which each new message has a larger id than earlier ones. If the
-// outcome of a create call is unknown, its message can only be found by a probe: an edit with the content of the create
-// call changes nothing if it hits the right message. The adapter in this file does not probe ids whose messages it
-// knows. The judge reports a violation if a probe changes a message whose id a process knows for certain. Create calls
-// may take effect seconds after their connection was cut.
+// outcome of a create call is unknown, only a probe can find the message. A probe is an edit with the content of the
+// create call: if it hits the right message, it changes nothing. The adapter in this file does not probe ids whose
+// messages it knows. The judge reports a violation if a probe changes a message whose id a process knows for certain.
+// Create calls may take effect seconds after their connection was cut.
 
 // lateFor is the maximum time between the cut of a connection and the late effect of the create call that used it.
 const lateFor = 10 * time.Second
@@ -24,7 +24,7 @@ type knowledge struct {
 	begun   bool
 	newest  int
 	known   map[int]bool
-	own     map[int]bool // ids known from the response to a create call or a probe, but possibly not stored
+	own     map[int]bool // ids that this process got from the response to a create call or a probe, and that may not be stored
 	changed map[int]bool // ids whose messages a probe changed, or may have changed
 	probing map[chat.ChatID]int
 	creates map[chat.ChatID]int // number of running create calls in each chat
@@ -74,8 +74,8 @@ func (l *life) forget() {
 	k.begun = false
 }
 
-// begin records that a create call has begun. Until the call has ended, no probe may begin in the chat, because the
-// probe could hit the new message.
+// begin records that a create call has begun. Until the call has ended, no probe may begin in the same chat, because
+// the probe could hit the new message.
 func (l *life) begin(c *call) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()

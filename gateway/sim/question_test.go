@@ -31,7 +31,7 @@ type question struct {
 // restarted.
 func (q *question) over() bool { return q.revised < q.turn.revised }
 
-// reaction is what a person does after seeing a question for approval.
+// reaction tells what a person does after seeing a question for approval.
 type reaction struct {
 	kind  string
 	after time.Duration

@@ -148,8 +148,9 @@ func longStream() schedule {
 	return s
 }
 
-// D1: a process streams a text, which splits the text at other places than without streaming, and dies. The next
-// process can't edit a message whose id is unknown, so it must split the text where that message begins.
+// D1: a process streams a text and dies. A streamed text is split into messages at other places than a text that is not
+// streamed. The next process can't edit a message whose id is unknown, so it must split the text where that message
+// begins.
 func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -159,9 +160,9 @@ func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: a process streams a text, which splits the text at other places than without streaming, and dies. The next
-// process must split the final text at the same places, even if it can edit the messages. If the next process split the
-// text elsewhere, words would be lost if somebody stopped the answer meanwhile.
+// D1: a process streams a text and dies. A streamed text is split into messages at other places than a text that is not
+// streamed. The next process must split the final text at the same places, even if it can edit the messages. If it
+// split the text elsewhere, words would be lost if somebody stopped the answer meanwhile.
 func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	t.Parallel()
 	s := longStream()
@@ -188,8 +189,8 @@ func TestRegressionRefusedTextIsNotTriedAgain(t *testing.T) {
 	perform(t, s)
 }
 
-// D10: a process stops gracefully and leaves a message whose id is unknown. The next process sends the final text as
-// another message and dies meanwhile. The third process must take into account that people may not see the final text.
+// D10: a process stops gracefully and leaves a message whose id is unknown. The next process dies while it sends the
+// final text as another message. The third process must take into account that people may not see the final text.
 func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk("a0w0x a0w1x"), talk("a0w0x a0w1x"))
@@ -201,20 +202,20 @@ func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 }
 
 // D1: a process stops gracefully and leaves two create calls of unknown outcome. The next process runs the turn again.
-// In the end, people must see the answer of the second run.
+// In the end, people must see the answer that the model wrote for the next process.
 func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk(numbered(20)))
 	s.profile.TextLimit, s.real, s.profile.DraftFor = 64, 64, 25*time.Second
 	s.answers[0].deltas[19].after = time.Minute
-	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // call 2 is about the first message, which is full
+	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // call 2 concerns the first message, which is full
 	s.kills = []kill{{where: inOrder, at: 5 * time.Second, down: time.Minute}}
 	w := perform(t, s)
 	equal(t, "what the person sees", strings.Join(w.see(0), " "), numbered(20))
 }
 
-// D3: a call that a process sent before its death takes as long as any other call. The calls of the old and the new
-// process must stay within the limit's window.
+// D3: a process sends a call and dies. The call takes as long as any other call. The calls of the old and the new
+// process together must stay within the limit's window.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk(numbered(30)))
@@ -330,8 +331,8 @@ func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 	}
 }
 
-// D1: a process is killed during a create call, so its outcome is unknown. The next process learns that the platform
-// refuses the text of the message, and must not send this text again.
+// D1: a process is killed during a create call, so the outcome of the call is unknown. The next process learns that the
+// platform refuses the text of the message, and must not send this text again.
 func TestRegressionRefusedTextIsNotTriedAgainAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))

@@ -9,7 +9,8 @@ import (
 
 // The checks in this file find calls that send a text again although the message already shows it.
 
-// givenUpFor is the minimum time after which the gateway tries again to show a reply that it gave up for a while.
+// The gateway gives up a reply for a while. givenUpFor is the minimum time after which it tries again to show the
+// reply.
 const givenUpFor = 10 * time.Minute
 
 // runAt returns how often processes had begun the turn of call c when the call was made.
@@ -45,7 +46,7 @@ func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
 func (w *world) judgeRepeats() {
 	type place struct {
 		life *life
-		run  int // the run of the turn; a later run, in any process, may not know the visible text
+		run  int // number of times that the turn had begun; after the turn began again, the gateway may not know the visible text
 		id   chat.MessageID
 	}
 	type sent struct {

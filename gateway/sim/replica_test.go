@@ -14,7 +14,7 @@ import (
 
 // This file contains the events and the additional checks of schedules in which several gateways share one store.
 
-// cut is a period in which one replica can't reach the store or the platform, or does not run at all.
+// cut is a period in which one replica can't reach the store, can't reach the platform, or does not run at all.
 type cut struct {
 	slot        int
 	what        string
@@ -137,7 +137,7 @@ func (w *world) take(i int) {
 	}
 }
 
-// hook is one update that the platform offers to the replicas.
+// hook is an update that the platform offers to one replica after another.
 type hook struct {
 	first time.Time
 	taken bool
@@ -165,8 +165,8 @@ func (s *schedule) shorten() {
 	}
 }
 
-// ends returns when the current cut of the given kind ends for a process. ends returns zero if there is no such cut
-// now.
+// ends returns the time when the process's current cut of the given kind ends. ends returns zero if there is no such
+// cut now.
 func (l *life) ends(what string) time.Time {
 	at := time.Since(l.w.began)
 	for _, c := range l.w.s.cuts {
@@ -245,8 +245,8 @@ func (k *keeper) reach(ctx context.Context) error {
 	return errAway
 }
 
-// agree makes a write by which replicas coordinate. The schedule can lose the response to a write by which replicas
-// coordinate, because the gateway can repeat all these writes.
+// agree makes a write with which replicas coordinate. The gateway can repeat each such write, so the schedule may lose
+// its response.
 func (k *keeper) agree(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
 	lost := false
@@ -408,8 +408,8 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	return taken, err
 }
 
-// given records that a replica has received messages from the store. given is called only if the response of the store
-// did not get lost.
+// given records that a replica has received messages from the store. given is called only if the replica got the
+// store's response.
 func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -475,7 +475,7 @@ func (k *keeper) CountTurn(ctx context.Context, p chat.Person, limit int) (count
 	return counted, err
 }
 
-// turnsOf identifies the turns of one person that one process began.
+// turnsOf identifies the turns that one process began for one person.
 type turnsOf struct {
 	life *life
 	user chat.UserID

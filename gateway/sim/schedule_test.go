@@ -27,14 +27,14 @@ type schedule struct {
 	config    preview.Config
 	busy      gateway.Busy
 	queue     int
-	perMinute int  // turns per person; 0: no limit
+	perMinute int  // maximum number of turns that a person may begin per minute; 0: no limit
 	pair      bool // strangers get a pairing code
 	maxAge    time.Duration
 	latency   time.Duration
 	places    int // number of conversations
 	answers   []answer
 	fickle    bool // the model gives another answer when a turn runs again
-	follows   bool // in threads in which the bot took part, it answers messages without a mention, too
+	follows   bool // the bot answers messages without a mention, too, in threads in which it took part
 	says      []say
 	repeats   int // how many of the newest updates the platform delivers again to each new receiver
 	faults    map[int]fault
@@ -45,16 +45,16 @@ type schedule struct {
 
 	tools      bool // the model calls tools, and the real agent runs
 	approval   time.Duration
-	recount    bool // the model's ids of tool calls start again in each answer
+	recount    bool // the ids that the model gives to tool calls start again in each answer
 	stopButton bool
 	reactions  []reaction
 
 	replicas int // number of processes that share the store; 0: one process has its own store
 	cuts     []cut
-	clocks   []time.Duration // how far the clock of each process is ahead
-	losses   map[int]bool    // numbers of the coordinating writes of replicas whose response gets lost
+	clocks   []time.Duration // how far the clock of each process is ahead of the simulation's clock
+	losses   map[int]bool    // the writes with which replicas coordinate and whose response gets lost, by number
 
-	goesOn string // how people react to all questions after reactions is used up
+	goesOn string // how people react to further questions when reactions contains no more entries
 }
 
 // style is the kind of text that the model writes.
@@ -124,7 +124,7 @@ type accident struct {
 
 const stranger chat.UserID = "stranger"
 
-// GoString leaves out most of the schedule, because the log of events, which is printed too, already describes it.
+// GoString leaves out most of the schedule, because the log of events describes it already and is printed too.
 func (s schedule) GoString() string {
 	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, tools %t (approval %v, reactions %+v), latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
 		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
@@ -144,7 +144,7 @@ func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule
 
 func draw(t *rapid.T, k kind) schedule {
 	for range slices.IndexFunc(kinds(), func(o kind) bool { return o.name == k.name }) {
-		rapid.Bool().Draw(t, "apart") // so that the same seed gives a different schedule for each kind of platform
+		rapid.Bool().Draw(t, "apart") // this draw makes the same seed give a different schedule for each kind of platform
 	}
 	s := schedule{
 		kind: k, faults: map[int]fault{}, typing: map[int]fault{},
@@ -303,8 +303,8 @@ func sayKinds() []string {
 // asks reports whether a message needs an answer from the model.
 func (s say) asks() bool { return slices.Contains([]string{"text", "retry", "yes", "no"}, s.kind) }
 
-// token returns a word that occurs only once in an answer. The letter x at its end shows that no part of the word is
-// missing.
+// token returns a word that occurs only once in an answer. The letter x at its end shows that the end of the word is
+// visible.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
 
 // pieces returns the pieces of Markdown of a style, each of which contains the word w.
@@ -411,7 +411,8 @@ func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	return a
 }
 
-// mostStops is how often the model stops at most for tool calls within one answer, not counting calls at its beginning.
+// mostStops is the maximum number of times that the model stops for tool calls within one answer. Tool calls at the
+// beginning of the answer don't count.
 const mostStops = 3
 
 // longPause is a pause of the model in which all its earlier text must become visible, even with the strictest limits.

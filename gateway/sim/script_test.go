@@ -26,8 +26,8 @@ type run struct {
 	told       string   // the summary of earlier messages in the model's request
 	heard      []string // the messages that the model received while it ran
 	everything string   // all text that the model sent, including discarded text
-	calls      int      // number of model calls while the process lived
-	stage      int      // the next stage of the answer
+	calls      int      // number of model calls that were made while the process lived
+	stage      int      // index of the stage of the answer that the model writes next; see stages
 	revised    int      // how often an edit of the question had restarted the turn
 	shown      string   // the text that people must see of all stages, without white space
 
@@ -177,7 +177,7 @@ func (l *life) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// startRun records for the judge that the model is called, and checks that it may be called for this turn.
+// startRun records for the judge that the gateway calls the model, and checks that this is allowed for the turn.
 func (w *world) startRun(l *life, t agent.Turn) *run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +187,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 		n = numbers[len(numbers)-1]
 	}
 	switch tl := w.turns[t.ID]; {
-	case l.isOver(): // another process may have taken over, and this process does not know it yet
+	case l.isOver(): // another process may have taken over the turn, and process l does not know it yet
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:
@@ -199,7 +199,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 			n += len(tl.runs)
 		}
 		tl.runs, r.revised = append(tl.runs, r), tl.revised
-		if crashes(tl.runs) >= 3 && !tl.asks { // runs that wait for a person don't count as causes of crashes
+		if crashes(tl.runs) >= 3 && !tl.asks { // model runs before a question to a person don't count as crashes
 			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
 		}
 	}

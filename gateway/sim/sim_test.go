@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestRandomSchedules plays random schedules on every kind of platform. If a schedule fails, the test prints a small
-// schedule that fails, too, its events, and the seed.
+// TestRandomSchedules plays random schedules on every kind of platform. If a schedule fails, the test prints a smaller
+// schedule that also fails, its events, and the seed.
 func TestRandomSchedules(t *testing.T) { playAll(t, nil) }
 
 // TestRandomSchedulesOfReplicas plays random schedules with several gateways that share one store.

@@ -19,7 +19,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 		ended = time.Time{}
 	}
 	if slices.ContainsFunc(t.messages, func(n int) bool { return len(w.messages[n].edits) > 0 }) {
-		// The edit ended the run, and a later run did not begin.
+		// The edit ended the model's run, and no later run began.
 		ended = time.Time{}
 	}
 	for i, m := range w.messages {

@@ -21,7 +21,7 @@ func (w *world) judgeUnnamed(m *written) bool {
 	return taken
 }
 
-// goesOn reports whether m is a later piece of a message that a client split.
+// A client may split a message into pieces. goesOn reports whether m is such a piece, but not the first one.
 func (w *world) goesOn(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o != m && o.more && o.place == m.place && o.user == m.user && !o.wrote.IsZero() && !o.wrote.After(m.accepted)

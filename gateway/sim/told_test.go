@@ -9,9 +9,9 @@ import (
 	"telex/gateway"
 )
 
-// toldLines returns patterns for the lines that tell people which tool calls an interrupted answer made. The patterns
-// match text without white space. Each line names a call, or only the tool if nobody was asked about the call. Lines
-// don't mention calls that only read.
+// An interrupted answer is followed by lines that tell people which tool calls it made. toldLines returns patterns for
+// these lines. The patterns match text without white space. Each line names a call, or only the tool if nobody was
+// asked about the call. No line mentions a call that only reads.
 var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	lines := map[gateway.TextKey]*regexp.Regexp{}
 	for _, k := range []gateway.TextKey{gateway.TextCarriedOut, gateway.TextCallFailed, gateway.TextCallUnknown} {
@@ -31,7 +31,7 @@ func (w *world) judgeToldOf(t *turnLog) {
 		w.except(givenUp) // here, too, the beginning of a line may be missing
 		return
 	}
-	text, whole := "", "" // whole includes the excused messages, since one of them may contain the middle of a line
+	text, whole := "", "" // whole includes the text of excused messages, since one of them may contain the middle of a line
 	for _, m := range w.person.of(t.id) {
 		if m.stands() {
 			whole += squeeze(m.text())

@@ -199,8 +199,8 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 	return deltas
 }
 
-// editedBy is added to the stage numbers in the keys of tool calls for each edit of the question, so that a restarted
-// turn makes calls with other keys.
+// editedBy is added to the stage number in the keys of tool calls for each edit of the question. So a turn that
+// restarted because of an edit makes calls with other keys.
 const editedBy = 100
 
 // endStage returns the tool calls that the model makes after a stage.
@@ -338,8 +338,9 @@ func (w *world) noteFailed(key string) {
 	d.effects[len(d.effects)-1].failed = time.Now()
 }
 
-// noteCutOff is called when the gateway stores that a read-only call ended with its turn. If the call failed at the
-// same moment, noteCutOff records that it ended with its turn, since the gateway can't tell the difference.
+// noteCutOff is called when the gateway stores that a read-only call ended because its turn ended. If the call failed
+// at the same moment, noteCutOff records the end of the turn as the reason, since the gateway can't tell the
+// difference.
 func (w *world) noteCutOff(t *turnLog, call string) {
 	for _, d := range w.deeds {
 		if n := len(d.effects); n > 0 && d.turn == t.id && (d.key == call || w.s.recount) && d.effects[n-1].failed.Equal(time.Now()) {
@@ -348,8 +349,8 @@ func (w *world) noteCutOff(t *turnLog, call string) {
 	}
 }
 
-// noteStopped records that a tool call ended because its turn ended. noteStopped records nothing if the process is
-// dead.
+// noteStopped records that a tool call ended because its turn ended. If the process is dead, noteStopped records
+// nothing.
 func (w *world) noteStopped(l *life, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

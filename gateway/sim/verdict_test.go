@@ -48,7 +48,8 @@ func (w *world) readings(t *turnLog) []reading {
 	}
 	var list []reading
 	if most := 6; len(extra) > most {
-		// Too many combinations, so try all messages together, and the combinations of the first six.
+		// There are too many combinations. So try all messages together, and the combinations of the first six
+		// messages.
 		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
 		extra = extra[:most]
 	}
@@ -131,7 +132,7 @@ func (w *world) givenUp(t *turnLog) bool {
 	}
 	doubts := map[partOfLife]int{}
 	for p, s := range t.states {
-		if s == chat.PartIntended && !apart(p.key) { // the process died before the call, or before it stored the outcome
+		if s == chat.PartIntended && !apart(p.key) { // the process died before the call, or before it stored the call's outcome
 			doubts[p] = 1
 		}
 	}
@@ -233,8 +234,8 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 	return text, false
 }
 
-// endsWithSome reports whether the reply ends with the end of a line whose beginning was in a message that the person
-// deleted.
+// A person may have deleted a message that contains the beginning of a line. endsWithSome reports whether the reply
+// ends with the end of such a line.
 func (r reading) endsWithSome(line string, open bool) bool {
 	for k := range r.each {
 		end := strings.Join(r.each[k:], "")
@@ -365,9 +366,9 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	var list []verdict
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
-	// Another replica took over the turn before the end of the run was stored.
+	// Another replica took over the turn before process r.life could store the result.
 	lost := t.decider != nil && t.decider != r.life
-	// The process died before the end of the run was stored, or before the turn could restart.
+	// The process died before it stored the result, or before it restarted the turn.
 	died := lost || r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended)
 	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
@@ -431,8 +432,8 @@ func (w *world) shown(r *run) string {
 }
 
 // resumed returns the maximum age that the question can have had when the last process took over the turn. Without
-// replicas, a process takes over earlier turns within a minute of its start. With replicas, a process may take over a
-// turn at any time before its end.
+// replicas, a process takes over unfinished turns within a minute of its start. With replicas, a process may take over
+// a turn at any time before the turn ends.
 func (w *world) resumed(t *turnLog) time.Duration {
 	oldest := t.begun[0].at
 	for _, n := range t.messages {

@@ -7,10 +7,10 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeWaived checks the words of a reply that is waived, so that its text is not compared as a whole. If a word of the
-// final text is missing, the word must have been in a create call of unknown outcome or without a message id, in a call
-// with refused content, or in a message that wordsOnScreen excuses. Only words of such calls, of the messages that
-// these calls should have changed or replaced, and of surplus messages may occur twice.
+// judgeWaived checks the words of a reply whose text is not compared as a whole (see waived). If a word of the final
+// text is missing, it must have been in a create call of unknown outcome or without a message id, in a call with
+// refused content, or in a message that wordsOnScreen excuses. Only words of such calls, of the messages that these
+// calls should have changed or replaced, and of surplus messages may occur twice.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
@@ -24,7 +24,7 @@ func (w *world) judgeWaived(t *turnLog) {
 				doubtful[word]++
 			}
 			for _, word := range words.FindAllString(w.shownIn(c), -1) {
-				// The platform refused another text for the message, so it still shows this one.
+				// The platform refused another text for the message, so the message still shows this word.
 				doubtful[word]++
 			}
 		}

@@ -22,13 +22,13 @@ type written struct {
 	accepted  time.Time
 	heard     time.Time // when the process that answers the message first received it
 	heardLast time.Time // when the process that answers the message last received it
-	taken     int       // the number of this message in the order in which messages were accepted
+	taken     int       // position of this message in the order in which messages were accepted
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
 	receiver  *life       // the process that accepted the message
 	edits     []time.Time // times at which the writer edited the message
-	stops     string      // the turn whose draft has the pressed button; empty: the message is not a press on a draft
+	stops     string      // the turn that the pressed button of a draft belongs to; empty: the person pressed no button of a draft
 	joined    bool        // the message joined a running turn before messages that had waited longer
 }
 
@@ -62,9 +62,9 @@ type world struct {
 	blocks      []chat.Block
 	moved       map[chat.ChatID]chat.ChatID
 	movedAt     time.Time
-	bad         map[string]time.Time // until when the platform fails for a message, by badName
+	bad         map[string]time.Time // for each message named by badName, the time until which the platform fails for this message
 	reminded    time.Time
-	reminders   int       // how often remind wrote messages
+	reminders   int       // number of times that the method remind wrote messages
 	knocked     time.Time // when a stranger last got a pairing code
 	texts       int       // number of calls without typing indicators
 	indicators  int
@@ -72,7 +72,7 @@ type world struct {
 	hooks       []hook
 	paces       map[chat.UserID][]time.Time // times of the counted turns of each person
 	counted     map[turnsOf]int
-	agreed      int // number of writes by which replicas coordinate
+	agreed      int // number of writes that replicas made to coordinate
 	signalsLost atomic.Int64
 	ids         int
 	inbox       int // number of accepted messages
@@ -229,8 +229,8 @@ func (w *world) edit(place int) {
 	}
 }
 
-// target returns the chat and thread of a conversation, under the current id of the chat. Conversations 1 and 2 belong
-// to the same group, and number 2 is a thread of it.
+// target returns the chat and the thread of a conversation. The chat has its current id. Conversations 1 and 2 belong
+// to the same group, and conversation 2 is a thread of this group.
 func (w *world) target(place int) chat.Target {
 	homes := [...]chat.Target{{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}}
 	to := chat.Target{Chat: chat.ChatID("other" + number(place))}
@@ -246,7 +246,7 @@ func (w *world) target(place int) chat.Target {
 // tooBig is a size in bytes above the maximum size of a message that the gateway stores.
 const tooBig = 64<<10 + 1
 
-// placeOf returns the number of a conversation. c may be the old or the new id of its chat.
+// placeOf returns the number of a conversation. c is the old or the new id of its chat.
 func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
 	for place := range w.s.places {
 		to := w.target(place)
@@ -312,7 +312,7 @@ func (w *world) offer(in chat.Inbound) {
 	w.newUpdate = make(chan struct{})
 }
 
-// update returns the platform's i-th update. If there are fewer updates, it returns a channel that is closed when an
+// update returns update i of the platform. If there are fewer updates, it returns a channel that is closed when an
 // update is added.
 func (w *world) update(i int) (*chat.Inbound, <-chan struct{}) {
 	w.mu.Lock()
@@ -329,7 +329,7 @@ func (w *world) outageNow() bool {
 	return w.outage() != nil
 }
 
-// repeat returns the number of the first update for a process that begins to receive. The process gets some
+// repeat returns the number of the first update that a process gets when it begins to receive. The process gets some
 // acknowledged updates again.
 func (w *world) repeat(l *life) int {
 	w.mu.Lock()
