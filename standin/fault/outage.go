@@ -32,8 +32,9 @@ type Outage struct {
 	Status int           `json:"status"` // HTTP status of the responses in a 5xx outage; 0 means 502
 }
 
-// Effect returns the effect of an outage on each call: the action of a fault, the HTTP status or 0, and the time that
-// the outage lasts. Effect returns an error if the outage is invalid.
+// Effect returns how an outage affects each call. action is the action of a fault that has the same effect, and status
+// is the HTTP status of the response or 0. lasts is the duration of the outage. Effect returns an error if the outage
+// is invalid.
 func (o Outage) Effect() (action string, status int, lasts time.Duration, err error) {
 	lasts = Lasts(o.For, o.ForMS)
 	switch o.Kind {
@@ -55,7 +56,8 @@ func (o Outage) Effect() (action string, status int, lasts time.Duration, err er
 	return action, status, lasts, nil
 }
 
-// Lasts returns d, or ms milliseconds if d is 0. Go code sets the field for d, and JSON sets the field for ms.
+// Lasts returns d, or ms milliseconds if d is 0. Go code sets a field of type time.Duration, such as For; JSON sets a
+// field in milliseconds, such as for_ms.
 func Lasts(d time.Duration, ms int) time.Duration {
 	return cmp.Or(d, time.Duration(ms)*time.Millisecond)
 }

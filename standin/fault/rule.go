@@ -55,7 +55,7 @@ func Everywhere(more ...string) []string {
 type Fault[C any] struct {
 	// Method selects calls by the method's name. Several names are separated by "|". "" selects all calls.
 	Method string `json:"method"`
-	// Channel selects calls by their chat. Chat selects calls by their chat on platforms whose chats have numbers. The zero
+	// Channel selects calls by their chat. Chat does the same on platforms that identify a chat by a number. The zero
 	// value selects all calls.
 	Channel string `json:"channel"`
 	Chat    int64  `json:"chat"`

@@ -67,7 +67,8 @@ func (t *Table[F]) Reset() {
 	t.rules, t.next = nil, 0
 }
 
-// Match counts a call in every rule that selects it, and returns a copy of the first rule that hits it, or nil.
+// Match counts a call in every rule that selects the call. Match returns a copy of the first rule that hits the call,
+// or nil.
 func (t *Table[F]) Match(at time.Time, chooses func(F) bool) *F {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +97,7 @@ func (r *rule[F]) due() bool {
 		(r.when.Times == 0 || r.hits < r.when.Times)
 }
 
-// Named reports whether name is in list. "|" separates the names in list. An empty list contains every name.
+// Named reports whether name is in list. The names in list are separated by "|". An empty list contains every name.
 func Named(list, name string) bool {
 	if list == "" {
 		return true

@@ -35,7 +35,7 @@ type door struct {
 
 	mu   sync.Mutex
 	l    net.Listener
-	away bool // l is closed only during the outage
+	away bool // l is closed, but only until the outage ends
 }
 
 func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(), l: l} }
@@ -43,8 +43,8 @@ func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(),
 // look is how often a door checks whether it may open again.
 const look = 10 * time.Millisecond
 
-// shut closes the listener while the host refuses connections. shut does so only for TCP, because the host can open a
-// TCP listener again.
+// shut closes the listener while the host refuses connections. shut closes only a TCP listener, because the host can
+// open such a listener again.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -106,8 +106,8 @@ func (h *Host) Go(work func()) {
 	}
 }
 
-// Cut cuts all running requests, and returns all connections except spare, which stays open. The caller must pass the
-// returned connections to Drop when it holds no lock.
+// Cut cuts all running requests, and returns all connections except spare, which stays open. The caller must release
+// its locks and then pass the returned connections to Drop.
 func (h *Host) Cut(spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,7 +126,7 @@ func (h *Host) cutLocked() {
 	h.cut = make(chan struct{})
 }
 
-// Restart does what Cut does, and makes the host unavailable for the time down.
+// Restart does what Cut does, and makes the host unavailable for the duration down.
 func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	h.downUntil = time.Now().Add(down)
@@ -146,8 +146,8 @@ func (h *Host) Drop(conns []net.Conn) {
 	}
 }
 
-// End is the first step of Close: it refuses new requests and cuts running ones, but does not wait. A caller uses End
-// if it must stop work of its own at the same moment, before it calls Close.
+// End is the first step of Close: it refuses new requests and cuts running ones, but does not wait for them. A caller
+// uses End if it must stop work of its own at the same moment, before it calls Close.
 func (h *Host) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -180,8 +180,8 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Pause waits for d. Pause returns false if cut is closed before. Pause does not watch the request's context, because a
-// call takes effect even if the client has disconnected meanwhile.
+// Pause waits for d. Pause returns false if cut is closed before d has passed. Pause does not watch the request's
+// context, because a call takes effect even if the client has disconnected meanwhile.
 func Pause(d time.Duration, cut <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,8 +16,8 @@ import (
 	"telex/standin/memnet"
 )
 
-// site is a small stand-in. A request for /wait blocks until it is cut. A request for /cut cuts all other requests.
-// Other paths are answered at once.
+// site is a small stand-in. A request for /wait blocks until the host cuts the request. A request for /cut cuts all
+// other requests. Other paths are answered at once.
 type site struct{ host *host.Host }
 
 func newSite() *site {
@@ -38,7 +38,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "answered")
 }
 
-// get reports whether there was a response.
+// get makes a GET request, and reports whether a response arrived.
 func get(t *testing.T, client *http.Client, url string) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -102,7 +102,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// The request that cuts all other requests gets a response.
+// A request makes the site cut all other requests. The test checks that this request still gets a response, and that
+// another running request gets none.
 func TestCutSparesItsCaller(t *testing.T) {
 	over(t, func(t *testing.T, _ *site, client *http.Client) {
 		waited := make(chan bool, 1)
@@ -117,7 +118,8 @@ func TestCutSparesItsCaller(t *testing.T) {
 	})
 }
 
-// A host's handler may serve another server, whose connections do not belong to the host.
+// An http.Server uses the site as its handler, so the host does not manage the connection of the request. The test
+// checks that a request that cuts all others gets a response here, too.
 func TestForeignServer(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(newSite())
@@ -169,7 +171,7 @@ func TestRefuse(t *testing.T) {
 	})
 }
 
-// Close waits for running work, and no work can begin after it.
+// The test checks that Close waits for work that Go has started, and that Go and Serve start nothing after Close.
 func TestGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, done := newSite(), false

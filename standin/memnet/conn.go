@@ -148,7 +148,8 @@ func (p *pipe) closeWriter() {
 	p.changed.Broadcast()
 }
 
-// deadline wakes the waiters of its pipe when it passes. pipe.mu guards it.
+// deadline is the deadline of reads or writes. When it passes, its timer wakes the goroutines that wait for the pipe.
+// pipe.mu guards the deadline.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer

@@ -27,7 +27,7 @@ func Listen() *Listener {
 	return &Listener{queue: make(chan *conn), closed: make(chan struct{})}
 }
 
-// Accept waits for the next connection. After Close it returns net.ErrClosed.
+// Accept waits for the next connection. After Close, Accept returns net.ErrClosed.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case <-l.closed:

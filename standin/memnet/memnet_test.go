@@ -94,7 +94,8 @@ func TestDeadlines(t *testing.T) {
 		if _, err := client.Write(make([]byte, memnet.BufferSize+1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("write to a full buffer: got %v, want a timeout", err)
 		}
-		// A deadline in the past ends a blocked read. http.Server relies on this.
+		// Set a deadline in the past while a read is blocked. The read must then end with a timeout. http.Server relies on
+		// this.
 		done := make(chan error, 1)
 		go func() {
 			b := make([]byte, 1)
@@ -141,7 +142,8 @@ func TestListenerClose(t *testing.T) {
 	}
 }
 
-// A server notices that a client has gone away, and a client notices that a server cut the connection.
+// The test checks that a server notices when a client disconnects, and that a client notices when a server cuts the
+// connection.
 func TestHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := make(chan time.Time, 1)

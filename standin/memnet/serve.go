@@ -20,8 +20,8 @@ type Server interface {
 	Close() error
 }
 
-// Serve lets a server serve a new listener. At the end of the test it closes the server and waits until Serve has
-// returned.
+// Serve lets a server serve a new listener. At the end of the test, Serve closes the server, and waits until the
+// server's own method Serve has returned.
 func Serve(t TB, s Server) *Listener {
 	t.Helper()
 	l := Listen()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestWindow makes calls at random times. No span of a minute may contain more accepted calls than the limit. The meter
-// must accept a call that waits as long as the meter requested.
+// must accept a call that the client makes after the wait that the meter requested.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +37,8 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// In any period, a bucket accepts at most burst calls plus one call per interval.
+// TestBucket makes calls at random times. In any period, the bucket must accept at most burst calls plus one call per
+// second.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

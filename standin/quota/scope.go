@@ -12,10 +12,10 @@ type Scope struct {
 	// Reason is the text of the last 429 that closed the scope. A closed scope refuses all calls for a time.
 	Reason string
 
-	built             bool  // the meters were created
+	built             bool  // Scopes.Scope has created the meters
 	published, hidden Meter // nil: no limit
 	jitter            time.Duration
-	closed            time.Time // end of the time for which a 429 has closed the scope
+	closed            time.Time // until this time, the scope is closed because of a 429
 	stats             Stats
 }
 
@@ -79,7 +79,7 @@ type Scopes[L any] struct {
 	scopes            map[string]*Scope
 }
 
-// NewScopes returns scopes in which no calls are counted yet. A call that comes up to jitter too early is still
+// NewScopes returns scopes in which no calls are counted yet. A call that arrives too early by at most jitter is still
 // allowed.
 func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 	return Scopes[L]{published: published, hidden: hidden, jitter: jitter, scopes: make(map[string]*Scope)}

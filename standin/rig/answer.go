@@ -28,7 +28,7 @@ type Answer struct {
 	Status      int
 	ContentType string
 	Header      http.Header // additional headers
-	// RetryAfter is in seconds; 0 for none.
+	// RetryAfter is the value of the header Retry-After in seconds. 0 means that the answer has no such header.
 	RetryAfter float64
 	Body       []byte
 	// Unsized means that the answer has no Content-Length header.
@@ -115,7 +115,7 @@ func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan stru
 	return nil
 }
 
-// piece writes a part of the body and flushes it to the connection.
+// piece writes a part of the body and flushes this part to the connection.
 func piece(w http.ResponseWriter, part []byte) error {
 	if _, err := w.Write(part); err != nil {
 		return fmt.Errorf("write answer: %w", err)

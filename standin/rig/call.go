@@ -39,15 +39,15 @@ func (g *Rig[C, E]) Calls() []C {
 }
 
 // Answer records a call, executes it by calling run, and sends the answer. If a fault hits the call, the fault may
-// change the effect and the answer. If refused is not nil, the call has no effect, and faults do not change this
-// answer. Answer calls run without the mutex.
+// change the effect and the answer. If refused is not nil, the call has no effect, and refused is the answer, which
+// faults do not change. Answer does not hold the mutex when it calls run.
 func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
 	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
 }
 
-// Exchange does the same as Answer for a call over a connection with many calls, such as a WebSocket. Exchange calls
-// send once with the answer. If the answer's status is Gone, send must drop the connection. send must return only when
-// the answer is sent.
+// Exchange does the same as Answer for one of many calls over the same connection, such as a WebSocket. Exchange calls
+// send once with the answer. If the answer's status is Gone, send must drop the connection. send must not return before
+// it has sent the answer.
 func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer
@@ -59,8 +59,9 @@ func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, ref
 	g.finish(ctx, c, rule, a, cut, send)
 }
 
-// Admit records that a client opens a connection, and reports whether the connection is allowed. allow returns nil to
-// allow it, or an error answer. If a fault or allow refuses the connection, Admit sends the answer and returns false.
+// Admit records that a client opens a connection, and reports whether the stand-in accepts the connection. allow
+// returns nil to accept it, or an error answer. If a fault or allow refuses the connection, Admit sends the answer and
+// returns false.
 func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, latency time.Duration, allow func() *Answer) bool {
 	rule := g.record(c)
 	if !host.Pause(latency/2, cut) {

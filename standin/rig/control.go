@@ -68,7 +68,7 @@ func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (an
 	})
 }
 
-// Found returns an error that names the missing thing what, or nil if ok is true.
+// Found returns nil if ok is true. Otherwise, Found returns an error that names what was not found.
 func Found(what string, ok bool) error {
 	if !ok {
 		return errors.New("no such " + what)
@@ -180,7 +180,7 @@ func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// send writes a whole answer before it returns. A restart that follows can therefore not cut the answer off.
+// send writes a whole answer before it returns. Therefore, a restart after send can't cut off the answer.
 func (g *Rig[C, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
 	if err := a.write(r.Context(), w, nil); err != nil {
 		g.p.Log.Debug("answer", slog.Any("error", err))

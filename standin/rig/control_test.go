@@ -159,7 +159,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// The rig records, holds, cuts and reports calls in the same way for every platform.
+// TestCalls checks that the rig records, holds and cuts the calls of the toy platform, and reports each of these events
+// to a watcher.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newToy(t)

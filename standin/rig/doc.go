@@ -10,8 +10,8 @@
 //
 // # Control over HTTP
 //
-// Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors.
-// The control API refuses requests of a browser from another origin. Every stand-in has the following controls. Each
+// Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors. The
+// control API refuses requests from web pages of another origin. Every stand-in has the following controls. Each
 // stand-in's package documents its additional controls.
 //
 //	POST   /control/fault    {"method":"…","nth":2,"times":1,"action":"cut_after"} → {"id":1}

@@ -36,8 +36,8 @@ func (g *Rig[C, E]) tell(kind string, c *C, held *fault.Paused[C]) {
 	g.publish(head, e)
 }
 
-// publish numbers an event and copies the values to which the event's pointers refer, so that a watcher shares no
-// memory with the stand-in.
+// publish gives an event the next number. publish also copies the values to which the event's pointers refer, so that a
+// watcher shares no memory with the stand-in.
 func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 	g.events.Publish(func(seq int64) E {
 		head.Seq, head.At = seq, time.Now()

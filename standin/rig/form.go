@@ -22,8 +22,8 @@ var (
 	ErrNotObject = errors.New("parse JSON: object expected")
 )
 
-// Form contains the arguments of a call by name. A nested value is JSON text: in an HTML form it already is a string
-// that contains JSON.
+// Form contains the arguments of a call by name. An argument that is an object or an array is stored as JSON text. (In
+// an HTML form, such an argument arrives as JSON text anyway.)
 type Form struct {
 	Values map[string]string
 	Files  map[string]Upload

@@ -33,8 +33,8 @@ type Platform[C, E any] struct {
 	Reset func()
 	// Restart removes the data that does not survive a restart. The mutex is held.
 	Restart func()
-	// Detach ends the connections that the host no longer manages, such as WebSockets, and returns those that the rig must
-	// close. The mutex is held.
+	// Detach ends the connections that the host no longer manages, such as WebSockets. Detach returns the connections that
+	// the rig must close. The mutex is held.
 	Detach func() []net.Conn
 
 	// Call returns the fields of a call that all platforms have in common.
@@ -56,7 +56,7 @@ type Platform[C, E any] struct {
 	// Act executes a fault that only this platform has. The rig calls Act in place of the call's effect or after the
 	// effect. Act returns the answer to the call. If Act returns false, the call continues.
 	Act func(*fault.Fault[C], *C) (Answer, bool)
-	// Bend lets a fault change the answer to a call that took effect.
+	// Bend returns the answer to a call that took effect, with the changes that the fault makes to the answer.
 	Bend func(*fault.Fault[C], Answer) Answer
 }
 
@@ -102,8 +102,8 @@ func (g *Rig[C, E]) Locked(f func()) {
 // Reset removes all data, and cuts all connections and running calls.
 func (g *Rig[C, E]) Reset() { g.resetBut(nil) }
 
-// resetBut does the same as Reset, but keeps the connection spare, over which the reset was requested. restartBut and
-// outageBut also keep the connection spare.
+// resetBut does the same as Reset, but does not cut the connection spare, over which the reset was requested.
+// restartBut and outageBut also keep the connection spare.
 func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	g.restartBut(0, spare)
 	g.Locked(func() {
@@ -112,8 +112,8 @@ func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	})
 }
 
-// Restart cuts all connections and running calls, like a restart of the platform, and refuses calls for the time down.
-// Stored data stays.
+// Restart cuts all connections and running calls, like a restart of the platform, and refuses calls for the duration
+// down. Stored data stays.
 func (g *Rig[C, E]) Restart(down time.Duration) { g.restartBut(down, nil) }
 
 func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
