@@ -25,8 +25,8 @@ type Attachment struct {
 	MimeType string `json:"mime_type"`
 	// Content is the content of the file, as base64 in JSON. Without Content, the bot can't download the file.
 	Content []byte `json:"content"`
-	// FileSize is the size in bytes that the bot is told, which may be wrong on purpose. 0 means the length of Content. -1
-	// means that neither the message nor the headers of the download contain a size.
+	// FileSize is the size in bytes that the stand-in reports to the bot. A test may set a wrong size on purpose. 0 means
+	// the length of Content. -1 means that neither the message nor the headers of the download contain a size.
 	FileSize int64 `json:"file_size"`
 	// Width and Height are in pixels. 0 means the size of the picture in Content, or a usual size if Content is not
 	// a picture.
@@ -125,7 +125,7 @@ func (a Attachment) check(album bool, first string) error {
 	return nil
 }
 
-// inspect fills in fields that the content determines, and makes the thumbnail of a photo.
+// inspect fills in the size and the dimensions that the test has left out, and makes the thumbnail of a photo.
 func (a Attachment) inspect() parsedFile {
 	f := parsedFile{Attachment: a}
 	switch f.FileSize {

@@ -61,7 +61,7 @@ func (c *client) messages() []sent {
 	return list
 }
 
-// photo returns a JPEG file without pixels.
+// photo returns a JPEG file with an empty picture of this size.
 func photo(t *testing.T, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -86,7 +86,7 @@ func (c *Call) answer(result any, aerr *apiError) rig.Answer {
 	return resultAnswer(result)
 }
 
-// finish counts the end of a call.
+// finish counts a finished call, and returns attributes for the log.
 func (s *Server) finish(call *Call, a rig.Answer) []slog.Attr {
 	if a.Status == http.StatusConflict {
 		s.stats.Conflicts++

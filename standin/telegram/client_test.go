@@ -22,7 +22,7 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends. It also works inside a synctest bubble.
+// start serves a stand-in until the test ends. start also works inside a synctest bubble.
 func start(t *testing.T, opts telegram.Options) *client {
 	t.Helper()
 	s := telegram.New(opts)

@@ -13,7 +13,7 @@
 //	s.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: fault.RateLimit, RetryAfter: 2})
 //	s.Outage(fault.Outage{Kind: fault.OutageCut, For: 10 * time.Second})
 //	s.Say(telegram.Incoming{Chat: 1001, Text: "hello"})
-//	seen := s.Screen(1001, time.Now()) // what is on it: messages, files, drafts, typing
+//	seen := s.Screen(1001, time.Now()) // what the person sees: messages, files, drafts, typing
 //	bad := s.Stats().Violations.Total()
 //
 // The only source of time is package time, so the server runs in virtual time inside a testing/synctest bubble.
@@ -25,7 +25,8 @@
 // its own. The stand-in follows the rules of privacy mode and of topics. The stand-in allows only one poll at a time. A
 // call that exceeds one of the Limits gets 429, and so does each further call in the same scope (the chat, or all
 // chats) until retry_after is over. Stats counts and describes all of these calls as violations. A correct client
-// causes no violations. No limit counts chat actions and deletions, but they also get 429 while a scope is closed.
+// causes no violations. Chat actions and deletions count against no limit, but they also get 429 while a scope is
+// closed.
 //
 // # Control over HTTP
 //
@@ -60,7 +61,7 @@
 // After setWebhook, the stand-in posts updates to the webhook, with the secret in the header
 // X-Telegram-Bot-Api-Secret-Token. The stand-in posts the updates of one chat one after the other, and updates of
 // different chats in parallel. An update that gets no 2xx response within a minute is repeated. The stand-in posts it
-// again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason of the
+// again after 1 s, 2 s, 4 s and so on, or after the time in Retry-After. getWebhookInfo returns the reason for the
 // failure. While a webhook is set, getUpdates gets 409. Without Options.Dial, the stand-in connects only to webhooks on
 // this machine. Unlike Telegram, the stand-in accepts a webhook on this machine without HTTPS and on any port.
 //
@@ -73,28 +74,30 @@
 //
 // # Replies
 //
-// A person replies to a message, to a marked part of it, or to a message of another chat:
+// With these bodies of POST /control/say, a person replies to a part of a message, or to a message in another chat:
 //
 //	{"chat":1001,"reply_to":2,"quote":"a part of its text","text":"why?"}
-//	{"chat":1001,"external":{"user":7,"name":"Ann","text":"of it the bot gets a quote","media":"photo","content":"…"},"text":"why?"}
+//	{"chat":1001,"external":{"user":7,"name":"Ann","text":"the bot gets a quote of this","media":"photo","content":"…"},"text":"why?"}
 //
 // # Files
 //
-// A person sends a file with its content, alone or as part of an album:
+// With these bodies of POST /control/say, a person sends a photo, an album, or a large file of which only the size is
+// given:
 //
 //	{"chat":1001,"media":"photo","content":"/9j/4AAQ…","text":"the caption"}
 //	{"chat":1001,"album":[{"media":"photo","content":"…"},{"media":"video","content":"…"}]}
 //	{"chat":1001,"media":"document","file_name":"film.mkv","file_size":3000000000}
 //
-// The bot receives file_ids; for a large photo, also the file_id of a small copy. The bot downloads a file with getFile
-// and GET /file/bot<token>/<file_path>. getFile refuses files above 20 MB, and a link expires after an hour. With
-// file_size, the stand-in reports that size instead of the true one. With file_size -1, the stand-in reports no size,
-// not even in the headers of the download. In faults, downloads have the method "file":
+// The bot receives the file_id of each file; for a large photo, also the file_id of a small copy. The bot downloads a
+// file with getFile and GET /file/bot<token>/<file_path>. getFile refuses files above 20 MB, and a link expires after
+// an hour. With file_size, the stand-in reports that size instead of the true one. With file_size -1, the stand-in
+// reports no size, not even in the headers of the download. Faults select downloads by the method "file". These faults
+// slow a download down, or break it off:
 //
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content
 //
-// With this fault, a call takes effect after its connection was cut:
+// With this fault, the stand-in cuts the connection of a call, and the call takes effect four seconds later:
 //
 //	{"method":"sendMessage","action":"late","delay_ms":4000}
 //

@@ -34,7 +34,8 @@ func (c *client) link(fileID string) (path string, size int64) {
 	return f.FilePath, f.FileSize
 }
 
-// fetch downloads from a path. Raw has the bytes that arrived before an error.
+// fetch downloads the file at a path. After an error, the field Raw of the result contains the bytes that arrived
+// before the error.
 func (c *client) fetch(ctx context.Context, token, path string) reply {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://standin/file/bot"+token+"/"+path, nil)
@@ -123,7 +124,8 @@ func TestGetFileRefused(t *testing.T) {
 	}
 }
 
-// The size that the platform reports may differ from the real size.
+// Telegram may report a wrong size for a file, or none. The test checks which size the bot gets, and that the download
+// is complete in each case.
 func TestReportedSizeMayBeWrong(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})

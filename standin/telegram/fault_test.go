@@ -77,7 +77,7 @@ func TestFaultChoice(t *testing.T) {
 	cases := []struct {
 		name  string
 		fault telegram.Fault
-		want  string // "x" for each of eight calls that the fault hits
+		want  string // a character for each of eight calls: "x" if the fault hits the call
 	}{
 		{"all", fail, "xxxxxxxx"},
 		{"nth", with(func(f *telegram.Fault) { f.Nth = 3 }), "..x....."},

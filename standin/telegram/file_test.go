@@ -148,7 +148,8 @@ func TestDraftsShareTheBucket(t *testing.T) {
 	}
 }
 
-// Clients show a photo in the chat. A photo has no file name.
+// The bot sends a photo, which clients show in the chat. The test checks the response, which contains no file name, and
+// the errors for invalid photos.
 func TestPhoto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -23,7 +23,7 @@ type Message struct {
 	Media    string `json:"media,omitempty"`   // kind of the file as in Attachment.Media, or "" for a message without a file
 	FileName string `json:"file_name,omitempty"`
 	MimeType string `json:"mime_type,omitempty"`
-	FileSize int64  `json:"file_size,omitempty"` // the size in bytes that the bot is told
+	FileSize int64  `json:"file_size,omitempty"` // the size in bytes that the stand-in reports to the bot
 	File     []byte `json:"-"`                   // the content; not a copy, so the caller must not change it
 	Width    int    `json:"width,omitempty"`     // pixels
 	Height   int    `json:"height,omitempty"`    // pixels
@@ -47,7 +47,7 @@ type Version struct {
 	Method string `json:"method"`
 	// Text is the shown text, after Telegram's cleaning and trimming.
 	Text string `json:"text"`
-	// Entities are the sender's entities sorted, after Telegram's normalization.
+	// Entities are the sender's entities, sorted and normalized as Telegram does it.
 	Entities []Entity `json:"entities,omitempty"`
 	// Detected are the entities that Telegram found by itself: links, mentions, commands.
 	Detected []Entity `json:"detected,omitempty"`

@@ -17,7 +17,7 @@ type htmlParser struct {
 
 type htmlTag struct {
 	name    string
-	entity  Entity // Type is "" for a tag that alone formats nothing
+	entity  Entity // Type is "" for a tag that formats nothing by itself
 	units   int    // start offset in the output, in UTF-16 units
 	bytes   int    // start offset in the output, in bytes
 	natural bool   // a link whose text is its URL

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ids never repeat after a restart or a Reset of the stand-in. If they did, a bot that keeps running would mistake new
-// messages for known ones.
+// With GrowingIDs, the stand-in must not use an id again after a restart or a Reset. Otherwise, a bot that keeps
+// running would mistake new messages for known ones.
 func TestGrowingIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"telex/standin/telegram"
 )
 
-// A create whose connection is cut takes effect later. Until then, its message has no id. Other chats with the same
-// sequence of ids may use ids in the meantime. The error of an edit says whether an id exists in a chat, so a bot can
-// find the message by trying to edit ids.
+// The stand-in cuts the connection of sendMessage, and the call takes effect four seconds later. Only then does the
+// message get an id. Meanwhile, a message in another chat takes the next id, because these chats share one sequence of
+// ids. The test checks that the errors of edits show which ids exist in a chat, so that a bot can find its message.
 func TestLateCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// flow makes at most 200 calls, with a pause between them, until one gets a 429. It returns the number of successful
-// calls and the 429.
+// flow makes at most 200 calls, with a pause between them, until one gets a 429. flow returns the number of successful
+// calls, and the response with status 429.
 func (c *client) flow(gap time.Duration, call func(i int) reply) (passed int, refusal reply) {
 	c.t.Helper()
 	for i := range 200 {

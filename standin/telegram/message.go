@@ -53,8 +53,8 @@ func (s *Server) sendMessage(r *request, c *chat) any {
 	return s.post(r, c, f, func(*Message) {})
 }
 
-// post counts a call that sends a message, and adds the message to the chat. complete may set further fields of the
-// message before.
+// post counts a call that sends a message, and adds the message to the chat. Before post adds the message, post calls
+// complete, which may set further fields of the message.
 func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message)) any {
 	m := s.outgoing(r, c, f)
 	s.charge(r.now, c, r.call)

@@ -14,8 +14,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// free starts a server without limits. It has a private chat, a group (-1001), and a forum (-1000000000002, topic 7) in
-// which a person has written.
+// free starts a server without limits. The server has a private chat, a group (-1001), and a forum (-1000000000002,
+// topic 7) in which a person has written.
 func free(t *testing.T) *client {
 	t.Helper()
 	c := start(t, telegram.Options{Limits: telegram.NoLimits()})
@@ -169,7 +169,8 @@ func TestThreadsAndReplies(t *testing.T) {
 	if got := list[len(list)-1]; !got.Silent || !got.Last().LinkPreviewOff || got.ReplyTo != 1 || got.ID != 2 {
 		t.Errorf("history: got %+v, want a silent reply with id 2, without preview", got)
 	}
-	// Failure F47: the message to reply to does not exist, and the bot allowed sending without it.
+	// Failure F47: the message to reply to does not exist, but the call allows the server to send the text without the
+	// reply.
 	r = c.call("sendMessage", args{"chat_id": "1001", "text": "x", "reply_parameters": `{"message_id":999,"allow_sending_without_reply":true}`})
 	if !r.OK || strings.Contains(r.Raw, "reply_to_message") {
 		t.Errorf("missing target: got %s, want ok without reply", r.Raw)
@@ -290,7 +291,7 @@ func TestKeyboardRules(t *testing.T) {
 	if got := last().Last().Keyboard; len(got) != 1 || len(got[0]) != 1 || got[0][0] != (telegram.Button{Text: "Go", CallbackData: "go"}) {
 		t.Errorf("keyboard: got %+v, want one button", got)
 	}
-	if r := c.call("editMessageText", edit); !r.OK { // the keyboard is removed, so the error "not modified" would be wrong
+	if r := c.call("editMessageText", edit); !r.OK { // this edit removes the keyboard, so the error "not modified" would be wrong
 		t.Errorf("edit without a keyboard: got %s, want ok", r.Raw)
 	}
 	if got := last().Last().Keyboard; len(got) != 0 {

@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Incoming is a message of a person.
+// Incoming is a message that a person sends.
 type Incoming struct {
 	// Chat is the chat's id; 0 means the private chat with User. As in the Bot API, groups have negative ids, and
 	// supergroups have ids of -1000000000000 and less.

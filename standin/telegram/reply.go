@@ -12,15 +12,15 @@ import (
 // https://core.telegram.org/bots/api#replyparameters
 const maxQuote = 1024
 
-// External is a message of another chat to which a person replies. The bot receives the author and the file of this
-// message, but only a quote of its text.
+// External is a message in another chat. A person replies to this message in the chat with the bot. The bot receives
+// the author and the file of this message, but only a quote of its text.
 type External struct {
 	Forward
 	Attachment
 	Text string `json:"text"`
 }
 
-// message returns x as a Message with its file.
+// message returns x as a Message with the file f.
 func (x *External) message(f parsedFile, at time.Time) *Message {
 	m := &Message{Forward: &x.Forward, Seen: rig.Seen[Version]{Versions: []Version{{At: at, Method: "person", Text: x.Text}}}}
 	f.addTo(m)

@@ -19,7 +19,7 @@ import (
 // DefaultToken is the bot's token if Options set none.
 const DefaultToken = "1234567890:AAStandInTokenForLocalUseOnly0000000"
 
-// Options configures a Server. The zero value is a bot with DefaultToken, the published limits, and no latency.
+// Options configures a Server. The zero value configures a bot with DefaultToken, the published limits, and no latency.
 type Options struct {
 	// Token is the only token that the server accepts; DefaultToken if empty.
 	Token string
@@ -35,8 +35,8 @@ type Options struct {
 	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them gets 429,
 	// but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of it. A long poll takes this time in addition
-	// to the time for which it waits for updates.
+	// Latency is the duration of each call. The call takes effect after half of this time. A long poll takes this time in
+	// addition to the time for which it waits for updates.
 	Latency time.Duration
 	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool

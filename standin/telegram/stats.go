@@ -51,8 +51,8 @@ type Stats struct {
 	NotModified int `json:"not_modified"`
 	// Conflicts counts responses with status 409.
 	Conflicts int `json:"conflicts"`
-	// Pending is the number of updates that the bot has not received yet: no poll has confirmed them, and no
-	// webhook has accepted them.
+	// Pending is the number of updates that the bot has not received yet. No call of getUpdates has confirmed such an
+	// update, and no webhook has accepted it.
 	Pending    int        `json:"pending_updates"`
 	Violations Violations `json:"violations"`
 }

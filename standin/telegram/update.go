@@ -24,7 +24,7 @@ const (
 type queue struct {
 	next    int64
 	pending []pendingUpdate
-	allowed []string // nil: the default set
+	allowed []string // the kinds of updates that the bot requested; nil: the default kinds
 	hook    *webhook // nil: no webhook is set
 	poll    *poll    // the running getUpdates
 }

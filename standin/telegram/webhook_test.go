@@ -120,7 +120,8 @@ func TestWebhookDelivers(t *testing.T) {
 	})
 }
 
-// Failed deliveries are tried again after growing waits. They block only the updates of their own chat.
+// The webhook refuses an update seven times. The test checks that the server repeats the delivery after growing waits,
+// and that meanwhile only the updates of the same chat wait.
 func TestWebhookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{answer: func(text string, nth int) int {
@@ -168,7 +169,8 @@ func TestWebhookRetryAfterAndLostAnswer(t *testing.T) {
 	})
 }
 
-// Updates are kept if there is no webhook and if the webhook can't be reached.
+// The webhook can't be reached. The test checks that the update stays in the queue, and that getUpdates returns the
+// update after deleteWebhook.
 func TestWebhookGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})
