@@ -90,8 +90,8 @@ func (s *Server) learnBase(r *http.Request) {
 	s.Locked(func() { s.base = scheme + r.Host })
 }
 
-// userOf returns the person whom a request concerns. userOf accepts invalid requests, so that faults can select any
-// request by its person.
+// userOf returns the id of the person whom a request concerns. userOf accepts invalid requests, so that faults can
+// select any request by its person.
 func (s *Server) userOf(f fields) string {
 	var to, recipient, message string
 	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {
@@ -230,7 +230,7 @@ func (s *Server) dispatch(r *request) any {
 	case methodNumber:
 		return s.number(r)
 	}
-	// No method matches, and none can change a sent message, so this request is an attempt to edit.
+	// The request matches no method, but it tries to change or delete a sent message, which WhatsApp's API can't do.
 	s.stats.EditAttempts++
 	s.recordViolation(EditAttempt, r.call.Method, "", r.http.Method+" "+r.http.URL.Path)
 	if r.http.Method == http.MethodPost && r.id == s.opts.PhoneNumberID {

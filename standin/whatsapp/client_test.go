@@ -33,7 +33,7 @@ type client struct {
 	app    *app
 }
 
-// start serves a stand-in and an app until the test ends. It also works inside a synctest bubble.
+// start serves a stand-in and an app until the test ends. start also works inside a synctest bubble.
 func start(t *testing.T, opts whatsapp.Options) *client {
 	t.Helper()
 	a := &app{t: t, verifyToken: whatsapp.DefaultVerifyToken}
@@ -163,7 +163,7 @@ func (c *client) upload(mimeType string, content []byte) reply {
 	return c.form(map[string]string{"messaging_product": "whatsapp"}, mimeType, content)
 }
 
-// form uploads a file with other fields. Without a media type, it sends no file.
+// form uploads a file with other fields. Without a media type, form sends no file.
 func (c *client) form(values map[string]string, mimeType string, content []byte) reply {
 	c.t.Helper()
 	var body bytes.Buffer

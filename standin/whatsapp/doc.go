@@ -39,10 +39,10 @@
 // The stand-in checks the access token and the parameters: an unknown parameter is an error. The stand-in checks the
 // lengths of texts (4,096), captions and buttons in UTF-16 units, and the types and sizes of media. Ids and links of
 // media expire. The business may write to a person only within 24 hours after the person's last message (error 131047).
-// Limits apply to all messages per second (error 130429) and to the messages to one person (error 131056). Errors have
-// the form of the Graph API. Stats counts and describes each call that exceeds a limit as a violation. An attempt to
-// edit, and a reply to a message that is not in the conversation, are also violations. A correct client causes no
-// violations.
+// One limit counts all messages per second (error 130429), and another limit counts the messages to one person (error
+// 131056). Errors have the form of the Graph API. Stats counts and describes each call that exceeds a limit as a
+// violation. An attempt to edit a message, and a reply to a message that is not in the conversation, are also
+// violations. A correct client causes no violations.
 //
 // The stand-in signs webhooks. If a webhook does not get status 200 within 10 seconds, the stand-in sends the webhook
 // again, first at once and then after growing pauses, for 7 days. The webhooks about one person arrive in order, except
@@ -74,8 +74,8 @@
 //	POST   /control/read          {"user":"US.7"}                                     a person opens the conversation
 //	POST   /control/person        {"user_id":"US.7","hide_phone":true,"username":"@ann"}   fields: Person
 //	POST   /control/change_number {"user":"US.7","phone":"15557654321","user_id":"US.8"}
-//	POST   /control/redeliver     {} → {"webhooks":1}               sends at once what waits for another attempt
-//	POST   /control/callback      {"url":"http://…"}                makes the handshake; "" loses all webhooks
+//	POST   /control/redeliver     {} → {"webhooks":1}               sends at once the webhooks that wait for another attempt
+//	POST   /control/callback      {"url":"http://…"}                makes the handshake; with "", webhooks are lost
 //	POST   /control/verify        {"url":"http://…","token":"…"}    makes only the handshake, by default with the right token
 //	POST   /control/expire_token  {}                                "off":true makes the token valid again
 //	POST   /control/limits        {"published":{"per_second":10},"hidden":{"pair_burst":5},"off":false}

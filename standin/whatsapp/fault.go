@@ -12,8 +12,8 @@ import (
 )
 
 // Actions of faults that hit webhooks. The Method of such a fault is message, status, or "message|status" for both
-// kinds. The action fault.Latency can also hit a webhook. The action Latency delays this webhook and later ones about
-// the same person.
+// kinds. The action fault.Latency can also hit a webhook. It then delays this webhook and later ones about the same
+// person.
 const (
 	// ActDrop loses a request that delivers a webhook, so that the server sends the webhook again.
 	ActDrop = "drop"
@@ -92,7 +92,7 @@ func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	return e.answer(s.trace()), true
 }
 
-// closeLimit blocks calls under the limit to which an error code belongs, for the time lasts.
+// closeLimit blocks calls under the limit to which an error code belongs, for the duration lasts.
 func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
 	s.Counted.Forced++
 	sc := s.limiter.throughput()

@@ -32,7 +32,7 @@ func readFields(data []byte) (fields, error) {
 	return f, nil
 }
 
-// param returns the name by which errors call a parameter, such as interactive['body']['text'].
+// param returns the name of a parameter in error messages, such as interactive['body']['text'].
 func (f fields) param(name string) string {
 	if f.path == "" {
 		return name

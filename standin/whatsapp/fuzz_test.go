@@ -47,7 +47,7 @@ func FuzzMessage(f *testing.F) {
 			if m.ID != answer.Messages[0].ID || len(m.Versions) != 1 || len(utf16.Encode([]rune(m.Shown()))) > 4096 || m.Type == "text" && strings.TrimSpace(m.Shown()) == "" {
 				t.Errorf("shown: got %+v, answered %s", m, w.Body)
 			}
-		case w.Code == http.StatusOK: // it was a reaction to a message that does not exist
+		case w.Code == http.StatusOK: // the message was a reaction to a message that does not exist
 			if s.Stats().Failed != 1 {
 				t.Errorf("got %s without an effect", w.Body)
 			}

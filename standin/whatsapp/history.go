@@ -22,7 +22,7 @@ type Message struct {
 	Pressed string `json:"pressed,omitempty"`
 	// Seen contains only one version for a message of the business, because the business can't change its messages.
 	rig.Seen[Version]
-	// Statuses are the statuses of the business's message about which webhooks reported: sent, delivered or read.
+	// Statuses are the statuses that webhooks have reported for a message of the business: sent, delivered or read.
 	Statuses []Status `json:"statuses,omitempty"`
 	// Read is when the business marked a person's message as read.
 	Read      time.Time  `json:"read,omitzero"`

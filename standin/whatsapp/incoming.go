@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Incoming is a message of a person: a text, a file, a location, contacts, or something unsupported.
+// Incoming is a message that a person sends: a text, a file, a location, contacts, or something unsupported.
 type Incoming struct {
 	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. Say creates an unknown person
-	// with both: US.15551234567 gets the phone number 15551234567.
+	// with a user id and a phone number. For example, US.15551234567 gets the phone number 15551234567.
 	User string `json:"user"`
 	Text string `json:"text"` // the text, or the caption of File
 	File *Media `json:"file"`
@@ -29,7 +29,7 @@ type Incoming struct {
 	FrequentlyForwarded bool   `json:"frequently_forwarded"`
 }
 
-// Media is a file of a person.
+// Media is a file that a person sends.
 type Media struct {
 	// Type is image, audio, voice, video, document or sticker.
 	Type string `json:"type"`
@@ -37,7 +37,7 @@ type Media struct {
 	// Mime is the media type. Empty means the media type that WhatsApp usually sends for Type.
 	Mime    string `json:"mime_type"`
 	Content []byte `json:"content"` // base64 in JSON
-	// Size is the size in bytes that the business is told; 0 means the true size.
+	// Size is the size in bytes that the stand-in reports to the business; 0 means the true size.
 	Size int `json:"file_size"`
 }
 

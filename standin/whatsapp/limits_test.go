@@ -142,7 +142,8 @@ func TestOtherLimits(t *testing.T) {
 	})
 }
 
-// A fault can block calls for a time, and the client is not told how long.
+// Faults block calls for a time. The test checks the errors of these calls, which do not say how long the client must
+// wait.
 func TestForcedLimits(t *testing.T) {
 	for code, others := range map[int]bool{0: false, whatsapp.CodePair: true, whatsapp.CodeAccountCalls: true} {
 		synctest.Test(t, func(t *testing.T) {

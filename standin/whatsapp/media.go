@@ -17,8 +17,9 @@ import (
 	"telex/standin/rig"
 )
 
-// These constants are how long the server keeps media from an upload and media from a webhook, and how long a link is
-// valid. Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
+// The server keeps uploads of the business for the duration uploadLifetime, and files that people sent for
+// webhookLifetime. A link to a file is valid for linkLifetime. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
 const (
 	uploadLifetime  = 30 * 24 * time.Hour
 	webhookLifetime = 7 * 24 * time.Hour

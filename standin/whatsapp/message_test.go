@@ -332,7 +332,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// The token is checked before the request. Faults also hit malformed requests.
+// The server must check the token before the rest of the request. Faults must also hit malformed requests.
 func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
 	c := free(t)

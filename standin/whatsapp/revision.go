@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Edit changes the text of a person's message. With Options.Coexistence, the webhook contains the new text. Without it,
-// the webhook reports an unsupported message. Source:
+// Edit changes the text of a person's message. With Options.Coexistence, the webhook contains the new text. Without
+// Options.Coexistence, the webhook reports an unsupported message. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
 func (s *Server) Edit(user, message, text string) error {
 	s.mu.Lock()

@@ -28,7 +28,7 @@ const (
 	verifiedName = "Stand-in"
 )
 
-// Options configures a Server. The zero value is a number with the default secrets, under the published limits,
+// Options configures a Server. The zero value configures a number with the default secrets, under the published limits,
 // without latency and without a callback URL.
 type Options struct {
 	// Token is the access token; DefaultToken if empty.
@@ -63,7 +63,7 @@ type Options struct {
 	// Hidden are lower limits that the server enforces although they are not published. The server refuses a call that
 	// exceeds them, but does not count a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of it.
+	// Latency is the duration of each call. The call takes effect after half of this time.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger

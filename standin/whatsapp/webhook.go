@@ -76,7 +76,7 @@ func (s *Server) notify(n *webhookItem) {
 			s.stats.Pending--
 			batch := s.batch
 			s.batch = nil
-			s.dispatchWebhook(batch) //nolint:contextcheck // the era of the stand-in bounds it.
+			s.dispatchWebhook(batch) //nolint:contextcheck // the deliveries end when the stand-in is closed or reset
 		})
 	})
 }

@@ -133,7 +133,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Faults can duplicate, lose, reorder and forge webhooks.
+// Each of the webhooks a to f is hit by a different fault. The test checks in which order the webhooks arrive, and
+// which ones are signed.
 func TestWebhookFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -164,8 +165,8 @@ func TestWebhookFaults(t *testing.T) {
 				t.Errorf("%s: not signed", text)
 			}
 		}
-		// The webhook b arrives at its second attempt. d waits 2 s, so e and f arrive after d. c arrives after 1 s. a
-		// arrives a second time after a minute.
+		// The first request with b is lost, so the server repeats it at once. The server delays d by 2 s, so e and f arrive
+		// after d. Other webhooks do not wait for c, but c is only one second late. The server sends a again after a minute.
 		if got := texts.String(); got != "abcdefa" {
 			t.Errorf("got %q, want %q", got, "abcdefa")
 		}
