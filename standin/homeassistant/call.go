@@ -15,8 +15,7 @@ type Call struct {
 	rig.Call
 	// Via is the way in which the call arrived: rest or socket.
 	Via string `json:"via"`
-	// Place is the id of the notification that the call concerns. In calls without a notification, Place is the
-	// first entity.
+	// Place is the id of the notification that the call concerns. In other calls, Place is the id of the first entity.
 	Place string `json:"place,omitempty"`
 	// Text is the message of a notification.
 	Text string `json:"text,omitempty"`
@@ -71,8 +70,8 @@ func invalidFormat(text string) *refusal {
 	return &refusal{code: codeFormat, text: text, status: http.StatusBadRequest}
 }
 
-// validationError returns the error for a call of a service that is not possible. A REST call gets it as an internal
-// error, status 500.
+// validationError returns the error for a service call that Home Assistant can't execute. A REST call gets this error
+// with status 500.
 func validationError(key, text string) *refusal {
 	return &refusal{code: codeValidation, text: "Validation error: " + text, key: key, status: http.StatusInternalServerError}
 }
@@ -125,7 +124,7 @@ func (s *Server) invoke(call *Call, run func() any) (result any, refused *refusa
 	return result, refused
 }
 
-// finish counts the end of a call.
+// finish counts a finished call, and returns attributes for the log.
 func (s *Server) finish(call *Call, _ rig.Answer) []slog.Attr {
 	if call.Error != "" {
 		s.stats.ByError[call.Error]++

@@ -23,7 +23,7 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends. It also works inside a synctest bubble.
+// start serves a stand-in until the test ends. start also works inside a synctest bubble.
 func start(t *testing.T, opts homeassistant.Options) *client {
 	t.Helper()
 	s := homeassistant.New(opts)
@@ -116,7 +116,7 @@ type socket struct {
 	t      *testing.T
 	conn   *websocket.Conn
 	last   int
-	queue  []envelope // the rest of a frame with several messages
+	queue  []envelope // the messages of the last frame that the test has not read yet
 	frames int
 }
 
@@ -155,7 +155,7 @@ func (k *socket) write(frame string) {
 	}
 }
 
-// next returns the next message. If none arrives for ten minutes, it returns an envelope with an error.
+// next returns the next message. If no message arrives within ten minutes, next returns an envelope with an error.
 func (k *socket) next() envelope {
 	k.t.Helper()
 	return k.within(10 * time.Minute)

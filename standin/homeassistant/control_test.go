@@ -15,7 +15,7 @@ func TestControl(t *testing.T) {
 		k := c.socket()
 		for _, tc := range []struct {
 			method, name, body string
-			want               string // the whole response; after "…", a part of it
+			want               string // the whole response, or "…" and a part of the response
 		}{
 			{"GET", "info", "", `…"light.kitchen"`},
 			{"POST", "set_state", `{"entity_id":"light.kitchen","state":"on"}`, `{"fired":true}`},
@@ -65,7 +65,7 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// TestWatch: a watcher receives all events.
+// TestWatch checks that a watcher receives all events.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

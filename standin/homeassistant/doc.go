@@ -14,7 +14,7 @@
 //	go s.Serve(memnet.Listen()) // or a real listener
 //	s.Fault(homeassistant.Fault{Method: "persistent_notification.create", Nth: 2, Action: fault.CutAfter})
 //	s.SetState(homeassistant.Change{Entity: "binary_sensor.front_door", State: "on"})
-//	seen := s.Screen(time.Now()).In(homeassistant.Panel) // the notifications in the side bar
+//	seen := s.Screen(time.Now()).In(homeassistant.Panel) // the notifications that the side bar shows
 //	bad := s.Stats().Violations.Total()
 //
 // The only source of time is package time, and all waits are on channels. The server, including its sockets, can

@@ -181,7 +181,8 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// A person dismisses the notification just before the bot overwrites it.
+// A person dismisses a notification right before the bot overwrites it. The test checks that the bot's call then
+// creates a new notification.
 func TestDeleteFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -68,7 +68,7 @@ func TestPanel(t *testing.T) {
 	})
 }
 
-// A number as the text of a notification is converted to a string, because the field accepts any string.
+// The bot sends notifications whose text is a number, a boolean or a string. The test checks the text that people see.
 func TestTextOfNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -99,7 +99,7 @@ func TestForeignNotifications(t *testing.T) {
 	})
 }
 
-// A message to a notify target can't be changed, so each call creates a new message.
+// The bot can't change a message that it has sent to a notify target, so each call must create a new message.
 func TestTargetsOfNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Targets: []string{"ann"}})

@@ -15,7 +15,7 @@ func TestREST(t *testing.T) {
 	for _, tc := range []struct {
 		method, path, body string
 		status             int
-		want               string // the whole response; after "…", a part of it
+		want               string // the whole response, or "…" and a part of the response
 		violation          string
 	}{
 		{"GET", "/api/", "", 200, `{"message":"API running."}`, ""},

@@ -115,7 +115,7 @@ func text(data map[string]any, name string) string {
 	}
 }
 
-// number returns a field that is a number, and whether the field is one.
+// number returns the value of a field, and whether the field is a number.
 func number(data map[string]any, name string) (float64, bool) {
 	n, ok := data[name].(json.Number)
 	if !ok {

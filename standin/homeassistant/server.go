@@ -20,7 +20,7 @@ const (
 	Version = "2026.8.2"
 )
 
-// Options configures a Server. The zero value is a small house without latency.
+// Options configures a Server. The zero value configures a small house without latency.
 type Options struct {
 	// Token is the long-lived access token of the bot; DefaultToken if empty.
 	Token string
@@ -29,7 +29,7 @@ type Options struct {
 	// Targets are the names of the legacy notify actions, without the prefix "notify.". notify.persistent_notification
 	// always exists. nil means "notify" and "mobile_app_phone".
 	Targets []string
-	// Latency is the duration of each call. The call takes effect after half of it.
+	// Latency is the duration of each call. The call takes effect after half of this time.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger

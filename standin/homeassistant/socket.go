@@ -359,7 +359,7 @@ func (s *Server) CutSockets() int {
 }
 
 // StallSockets makes every socket half-open: the server transmits nothing any more, not even pings, and only the client
-// can notice this. It returns the number of sockets.
+// can notice this. StallSockets returns the number of sockets.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -144,7 +144,8 @@ func TestCommandErrors(t *testing.T) {
 	})
 }
 
-// A frame that is not valid JSON ends the socket, after all earlier frames are answered. Binary frames are ignored.
+// A frame that is not valid JSON ends the socket, after the server has answered all earlier frames. Binary frames are
+// ignored.
 func TestBrokenFrames(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{"", "{", "{} {}", "\xff"} {
@@ -301,7 +302,8 @@ func TestReads(t *testing.T) {
 	})
 }
 
-// A cut socket ends. A stalled socket looks alive to a client that does not ping.
+// After CutSockets, the client must see that the connection has ended. After StallSockets, the connection stays open,
+// but nothing arrives over it in either direction.
 func TestBrokenSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
