@@ -25,7 +25,7 @@ var (
 	markupRE      = regexp.MustCompile("[\\\\`*_{}\\[\\]<>()#+|~!-]")
 )
 
-// said is one message of a conversation in the form in which the model reads it, without directives.
+// said is one message of a conversation as the model reads it, without the directives.
 type said struct {
 	role, text string
 	images     []Image

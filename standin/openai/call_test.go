@@ -92,7 +92,8 @@ func TestToolCallsRoundTrip(t *testing.T) {
 	}
 }
 
-// DeepSeek and Gemini refuse a request that repeats a tool call without the fields that the call had.
+// With the setting "require", the server imitates DeepSeek and Gemini. These providers refuse a request that repeats an
+// earlier tool call without some fields of this call.
 func TestReplayRequiresFields(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

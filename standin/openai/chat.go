@@ -41,7 +41,7 @@ type exchange struct {
 	begun  bool // the status line has been written
 }
 
-// api is a request to one of the two APIs. The server calls these checks when it has determined the behaviour for the
+// api is a request to one of the two APIs. The server calls the methods after it has determined the behaviour for the
 // request.
 type api interface {
 	checkWindow(b behaviour)
@@ -104,7 +104,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return body, nil
 }
 
-// converse calls parse to read a request, and answers it.
+// converse calls parse to read a request, and then answers the request.
 func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
 	if err := checked(func() { x.prepare(r, body, parse) }); err != nil {
 		return err
@@ -154,8 +154,8 @@ func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	x.out = x.api.encoder(x)
 }
 
-// checkDemands refuses a request with a parameter that the setting refuse names, or without data that the setting
-// require demands.
+// checkDemands refuses a request if it has a parameter that the setting "refuse" lists, or if it lacks data that the
+// setting "require" demands.
 func (x *exchange) checkDemands(body []byte) {
 	var params map[string]json.RawMessage
 	if err := json.Unmarshal(body, &params); err != nil {
@@ -203,7 +203,8 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write calls body to write an answer. write returns nil if the answer is complete, or the reason why it ended early.
+// write calls body to write an answer. write returns nil if the answer is complete, or the reason why the answer ended
+// early.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why

@@ -134,12 +134,13 @@
 // For an answer that is not streamed, cut and eof send a part of the JSON document, fail sends status 500, and WHERE
 // can't be finish or usage.
 //
-// In the Responses API, the place finish is after the last item and before the event that ends the answer. The place
-// usage is after that event. By default, fail sends a response.failed. finish=length and finish=content_filter make the
-// answer incomplete, and finish=error makes it a failed answer. If the request asks for a summary of the reasoning, the
-// server sends one. With think_as=reasoning or think_as=both, the server sends the reasoning as reasoning_text. In all
-// other cases, the server only counts the tokens of the reasoning. calls_as has no effect. noise sends events of
-// unknown types. as=sse and as=json work as in Chat Completions.
+// In the Responses API, the place "finish" is after the last item and before the event that ends the answer. The place
+// "usage" is after that event. By default, the setting "fail" sends an event response.failed. finish=length and
+// finish=content_filter make the answer incomplete, and finish=error makes it a failed answer. If the request asks for
+// a summary of the reasoning, the server sends one. With think_as=reasoning or think_as=both, the server sends the
+// reasoning as reasoning_text. In all other cases, the server does not send the reasoning, but counts its tokens. The
+// setting calls_as has no effect. The setting noise sends events of unknown types. as=sse and as=json work as in Chat
+// Completions.
 //
 // These settings change the wire format:
 //
@@ -167,16 +168,16 @@
 // [Server.Wait] and [Server.Reset]. Other programs use HTTP, without a key:
 //
 //	POST /control/rule      adds a rule: {"match":"tides","times":1,"do":"cut=40 on=stream"}
-//	GET  /control/rule      the rules, and how many requests each of them has seen
+//	GET  /control/rule      the rules, and how many requests each rule has matched
 //	GET  /control/requests  the records; ?after=ID only later ones, ?marks=1 with the time of
 //	                        every token
 //	GET  /control/stats     the counters
 //	GET  /control/answer    ?question=… the text of Answer
 //	POST /control/reset     removes rules, records and counters
 //
-// A record contains the time and the kind of a request's end, and describes the images, files or recording in the
-// request. The server notices at once that a client closes its connection, also between two tokens. This command shows
-// whether the client has cancelled the last request:
+// A record states when and how a request ended, and describes the images, files or recording in the request. The server
+// notices at once that a client closes its connection, also between two tokens. This command shows whether the client
+// has cancelled the last request:
 //
 //	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'
 //	"client_closed"

@@ -47,8 +47,8 @@ func readDocument(raw json.RawMessage, param string) Document {
 	return Document{Name: *part.Name, Type: media, Bytes: len(data)}
 }
 
-// tokens returns roughly how many tokens a document costs. tokens assumes that each 100 KB contain one page, which
-// costs the tokens of its text and of a picture of it.
+// tokens returns roughly how many tokens a document costs. tokens assumes that each 100 KB contain one page. A page
+// costs the tokens of its text, and the tokens of a picture of the page.
 func (d Document) tokens() int { return 1000 * (1 + d.Bytes/100_000) }
 
 // documents returns all files in a request, in order.

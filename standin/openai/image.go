@@ -100,18 +100,18 @@ func webpSize(data []byte) (width, height int, err error) {
 	}
 	body := data[20:] // after RIFF, its size, WEBP, the chunk's name and its size
 	switch string(data[12:16]) {
-	case "VP8 ": // lossy: a frame tag, a start code, then 14 bits for each side
+	case "VP8 ": // lossy: a frame tag, a start code, then 14 bits each for the width and the height
 		if string(body[3:6]) != "\x9d\x01\x2a" {
 			break
 		}
 		width, height = (int(body[6])|int(body[7])<<8)&0x3fff, (int(body[8])|int(body[9])<<8)&0x3fff
-	case "VP8L": // lossless: a signature, then 14 bits for each side less one
+	case "VP8L": // lossless: a signature, then 14 bits each for the width and the height, minus one
 		if body[0] != 0x2f {
 			break
 		}
 		bits := uint32(body[1]) | uint32(body[2])<<8 | uint32(body[3])<<16 | uint32(body[4])<<24
 		width, height = int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1
-	case "VP8X": // extended: flags, then 24 bits for each side less one
+	case "VP8X": // extended: flags, then 24 bits each for the width and the height, minus one
 		width = (int(body[4]) | int(body[5])<<8 | int(body[6])<<16) + 1
 		height = (int(body[7]) | int(body[8])<<8 | int(body[9])<<16) + 1
 	}

@@ -62,7 +62,7 @@ func (r *responsesRequest) checkInput() {
 	r.checkOrder()
 }
 
-// readItem parses an item, and refuses the request if the item alone is invalid.
+// readItem parses an item, and refuses the request if the item is invalid by itself.
 func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inputItem) {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		panic(invalid(where, "invalid_type", "Invalid type for '%s': %v.", where, err))
@@ -234,7 +234,7 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 }
 
 // checkOrder refuses items in a wrong order. Each tool call must be followed by one result, and each result must belong
-// to an earlier call. After a reasoning item, the items must follow that the model wrote after the reasoning.
+// to an earlier call. A reasoning item must be followed by the items that the model wrote after the reasoning.
 func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string

@@ -35,7 +35,7 @@ func (r *chatRequest) checkMessages() {
 	answered()
 }
 
-// check refuses the request if the message alone is invalid. check also sets the text of the message.
+// check refuses the request if the message is invalid by itself. check also sets the text of the message.
 func (m *message) check(i int) {
 	where := fmt.Sprintf("messages[%d]", i)
 	required(m.Role != "", where, "role")
@@ -115,7 +115,7 @@ func (r *chatRequest) refuseImages() {
 	}
 }
 
-// checkDemands refuses the request if the tool calls of an assistant message lack the data that the setting require
+// checkDemands refuses the request if the tool calls of an assistant message lack data that the setting "require"
 // demands.
 func (r *chatRequest) checkDemands(b behaviour) {
 	for i, m := range r.Messages {

@@ -177,8 +177,8 @@ func (r *responsesRequest) checkWindow(b behaviour) {
 		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
-// checkDemands refuses an input in which the reasoning before a call is missing, if the setting require demands the
-// reasoning.
+// If the setting "require" demands reasoning, checkDemands refuses an input in which the reasoning before a call is
+// missing.
 func (r *responsesRequest) checkDemands(b behaviour) {
 	if !slices.Contains(b.require, "reasoning_content") {
 		return

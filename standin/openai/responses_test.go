@@ -399,8 +399,8 @@ func TestResponsesSettingsRefuse(t *testing.T) {
 	}
 }
 
-// TestResponsesClientLibrary uses another author's client. It streams an answer with tool calls, and sends the answer's
-// items back with the results.
+// TestResponsesClientLibrary uses another author's client. The test streams an answer with tool calls, and sends the
+// answer's items back with the results.
 func TestResponsesClientLibrary(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{Key: "sk-test"})

@@ -118,7 +118,8 @@ func TestStreamGigantic(t *testing.T) {
 	}
 }
 
-// The provider reports an error after the first token (failures F08 and F09).
+// The provider reports an error after the first token (failures F08 and F09). The test checks several forms of this
+// error.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -142,7 +143,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// The connection breaks during the stream (failure F09).
+// The connection breaks during the stream (failure F09). The test checks how much of the answer arrives.
 func TestStreamCut(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

@@ -144,7 +144,8 @@ func TestWholeTakesAsLong(t *testing.T) {
 	})
 }
 
-// When a client closes its connection, as telex does when a turn is cancelled, the record contains the exact time.
+// A client closes its connection, as telex does when somebody cancels a turn. The test checks that the record of the
+// request contains the exact time.
 func TestClientLeaves(t *testing.T) {
 	for _, question := range []string{
 		"{{standin rate=2}} words: 100",            // between tokens

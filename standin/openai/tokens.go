@@ -59,8 +59,8 @@ func tokenLen(text string, roll uint64) int {
 	}
 }
 
-// runLen returns the length in bytes of the longest prefix of at most limit code points for all of which belongs
-// returns true.
+// runLen returns the length in bytes of the longest prefix of text whose code points all satisfy belongs. The prefix
+// has at most limit code points.
 func runLen(text string, limit int, belongs func(rune) bool) int {
 	n := 0
 	for range limit {

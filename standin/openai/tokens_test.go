@@ -28,8 +28,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensAreLikeAModels checks what clients must handle: tokens that split marks and words. The test also checks
-// that the average length of tokens is similar to the length of real tokens.
+// TestTokensAreLikeAModels checks what clients must handle: tokens that end inside a Markdown delimiter or a word. The
+// test also checks that the average length of tokens is similar to the length of real tokens.
 func TestTokensAreLikeAModels(t *testing.T) {
 	t.Parallel()
 	var tokens []string
@@ -46,7 +46,8 @@ func TestTokensAreLikeAModels(t *testing.T) {
 	if !cut {
 		t.Error("no ** is cut in two")
 	}
-	// The emoji shows one person and has several runes. A token never splits a rune, but may split such a group of runes.
+	// The emoji shows one person and has several runes. A token never splits a rune, but may end inside such a group of
+	// runes.
 	if got := openai.Tokens("👩🏽‍🚀"); len(got) < 2 {
 		t.Errorf("Tokens of one emoji = %q, want it cut", got)
 	}

@@ -70,7 +70,7 @@ func TestContextPerModel(t *testing.T) {
 	}
 }
 
-// When the context window is full, the answer ends.
+// The answer fills the context window. The test checks that the answer ends there, with the reason "length".
 func TestWindowEndsAnswer(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{Context: 20})
