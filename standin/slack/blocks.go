@@ -259,8 +259,8 @@ func (r *blockReader) actions(b *block, raw object) {
 	}
 }
 
-// button reads an interactive element. The stand-in validates only buttons, and only buttons can be pressed. It accepts
-// some other kinds of elements without a validation.
+// button reads an interactive element. The stand-in validates only buttons, and only buttons can be pressed. The
+// stand-in accepts some other kinds of elements without validating them.
 func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 	var e element
 	if err := json.Unmarshal(rig.Encode(raw), &e); err != nil {

@@ -88,7 +88,7 @@ func (s *Server) invoke(r *http.Request, p params, call *Call) rig.Answer {
 	return resultAnswer(result)
 }
 
-// finish counts the end of a call.
+// finish counts a finished call, and returns attributes for the log.
 func (s *Server) finish(call *Call, _ rig.Answer) []slog.Attr {
 	if call.Error != "" {
 		s.stats.ByError[call.Error]++

@@ -24,7 +24,7 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends. It also works inside a synctest bubble.
+// start serves a stand-in until the test ends. start also works inside a synctest bubble.
 func start(t *testing.T, opts slack.Options) *client {
 	t.Helper()
 	s := slack.New(opts)
@@ -233,7 +233,7 @@ func (c *client) socket() *socket {
 	return s
 }
 
-// next returns the next message. If none arrives for ten minutes, it returns an envelope without a type.
+// next returns the next message. If no message arrives within ten minutes, next returns an envelope without a type.
 func (k *socket) next() envelope {
 	k.t.Helper()
 	return k.within(10 * time.Minute)

@@ -36,7 +36,7 @@ type CommandRun struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// responseURL describes where a message appears that the app sends to a response URL.
+// responseURL describes where Slack shows the messages that the app sends to a response URL.
 type responseURL struct {
 	channel, user, ts string // ts of the message whose button was pressed
 	until             time.Time

@@ -12,7 +12,7 @@ import (
 // maxMetadata is the maximum size of a message's metadata, in bytes of JSON.
 const maxMetadata = 16 << 10
 
-// content is the content of a message in a call that posts or updates it.
+// content is the content of a message in a call that posts or updates the message.
 type content struct {
 	text, markdown             string
 	hasText, hasMarkdown       bool
@@ -78,8 +78,8 @@ func previewsOff(r *request) bool {
 	return off("unfurl_links") && off("unfurl_media")
 }
 
-// newVersion returns the version of a message that follows before and has the content c. For a new message, before is
-// zero. If c contains neither blocks nor Markdown, the new version keeps the blocks of before.
+// newVersion returns the next version of a message, with the content c. before is the previous version, or zero for a
+// new message. If c contains neither blocks nor Markdown, the new version keeps the blocks of before.
 func (s *Server) newVersion(now time.Time, before Version, c content, method string) Version {
 	v := before
 	v.At, v.Method, v.Broken, v.previewsOff = now, method, false, c.previewsOff

@@ -53,7 +53,7 @@ type Delivery struct {
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Attempt is one attempt of a delivery to the app.
+// Attempt is one attempt to deliver an event, a command or a button press to the app.
 type Attempt struct {
 	At time.Time `json:"at"`
 	// Via is "socket" or "http", or "" if the app had no open socket.
@@ -96,7 +96,7 @@ type pendingDelivery struct {
 	done func(answer json.RawMessage, failed string)
 }
 
-// outcome is the result of one attempt of a delivery.
+// outcome is the result of one attempt to deliver.
 type outcome struct {
 	acked  bool
 	answer json.RawMessage
@@ -202,7 +202,7 @@ func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, r
 	})
 }
 
-// attempt makes one attempt of a delivery. rule is the fault that hits the attempt, or nil.
+// attempt makes one attempt to deliver p to the app. rule is the fault that hits the attempt, or nil.
 func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, reason string, o *envelope, rule *Fault) outcome {
 	if rule != nil {
 		switch rule.Action {
@@ -233,7 +233,7 @@ func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, rea
 	return outcome{failed: "connection_failed"}
 }
 
-// recordAttempt records an attempt of a delivery. The caller holds s.mu.
+// recordAttempt records an attempt to deliver p. The caller holds s.mu.
 func (s *Server) recordAttempt(p *pendingDelivery, a Attempt) {
 	a.At = time.Now()
 	p.Attempts = append(p.Attempts, a)

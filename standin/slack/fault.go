@@ -14,9 +14,9 @@ import (
 // Actions of faults that hit deliveries to the app. The Method of such a fault is event, command or action, or
 // "event|command|action" for all deliveries. A delivery can also be hit by the action fault.Latency.
 const (
-	// ActDrop loses one attempt of a delivery, so that the server makes another one.
+	// ActDrop makes one attempt to deliver fail, so that the server makes another attempt.
 	ActDrop = "drop"
-	// ActDuplicate delivers a second time although the app has acknowledged the first attempt.
+	// ActDuplicate makes the server deliver a second time, although the app has acknowledged the first attempt.
 	ActDuplicate = "duplicate"
 	// ActBadSignature signs a request to the app with a wrong secret.
 	ActBadSignature = "bad_signature"
@@ -27,8 +27,8 @@ const (
 // Fault is a rule that determines which calls are hit, and what happens to them. A fault without a Method selects all
 // calls, but no deliveries. A download has the method "file", an upload "upload", a use of a response URL "respond",
 // and the opening of a socket "socket". Contains selects calls whose text, markdown_text, blocks or chunks contain this
-// string. RetryAfter is in whole seconds. The action RateLimit blocks the scope of the called method. The response of
-// the action Status has an HTML body.
+// string. RetryAfter is in whole seconds. The action RateLimit blocks the scope of the called method. The action Status
+// responds with an HTML body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.

@@ -47,7 +47,8 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// A channel accepts one message per second, with a burst. The workspace has an additional limit.
+// A channel accepts one message per second, and a short burst at the beginning. In addition, the whole workspace has a
+// limit per minute.
 func TestPostLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Limits: slack.Limits{PostPerMinute: 6}})

@@ -7,22 +7,22 @@ import (
 )
 
 // markdownShown converts Markdown to mrkdwn with the text that a client shows: lists have bullets and numbers, and
-// entities in code stay visible as they are. All other marks stay.
+// entities in code stay visible as they are. All other Markdown delimiters stay.
 func markdownShown(text string) string { return escapeCodeEntities(renderLists(text)) }
 
-// lineOf matches a line's quote marks and indentation, and, if the line begins a list item, the item's mark with the
-// spaces after it.
+// lineOf matches the quote markers (>) and the indentation of a line. If the line begins a list item, lineOf also
+// matches the item's bullet or number with the spaces after it.
 var lineOf = regexp.MustCompile(`^((?:> ?)*)( *)(?:([-*+]|(\d{1,9})[.)])( {1,4})\S)?`)
 
-// list is a list that further lines can continue. mark is the last character of the list's marks. number is the number
-// of the last item, and column is where the text of that item begins.
+// list is a list that further lines can continue. mark is the last character of each item's bullet or number, such as
+// "-" or ".". number is the number of the last item, and column is where the text of that item begins.
 type list struct {
 	mark           byte
 	number, column int
 }
 
-// openLists are the lists to which a line can belong, with the outermost first. quote contains the quote marks of the
-// previous line. paragraph means that the previous line belongs to a paragraph, which the next line can continue.
+// openLists are the lists to which a line can belong, with the outermost first. quote contains the quote markers (>) of
+// the previous line. paragraph means that the previous line belongs to a paragraph, which the next line can continue.
 type openLists struct {
 	open      []list
 	quote     string
@@ -140,7 +140,7 @@ func nextCode(text string, at int) (begin, end int) {
 
 func backticks(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// startsLine reports whether only quote marks and spaces precede i in its line.
+// startsLine reports whether only quote markers (>) and spaces precede i in its line.
 func startsLine(text string, i int) bool {
 	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 	return strings.Trim(line, "> ") == ""

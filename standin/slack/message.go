@@ -181,7 +181,7 @@ func (s *Server) addThread(c *channel, m *Message, w object) {
 	w["reply_users"], w["reply_users_count"] = users, len(users)
 }
 
-// replies returns the replies in a thread. It leaves out deleted replies, and replies that only one person sees.
+// replies returns the replies in a thread. replies leaves out deleted replies, and replies that only one person sees.
 func (c *channel) replies(thread string) []*Message {
 	var list []*Message
 	for _, m := range c.messages {

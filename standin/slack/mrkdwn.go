@@ -116,7 +116,7 @@ func linkedURLs(text string) []string {
 }
 
 // shownText returns a mrkdwn text as a person reads it, with names in place of mentions, labels in place of links, and
-// characters in place of entities. The marks of bold, italic and code stay.
+// characters in place of entities. The delimiters of bold, italic and code stay.
 func (s *Server) shownText(text string) string {
 	var b strings.Builder
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -113,7 +113,7 @@ func TestFaultChoice(t *testing.T) {
 	cases := []struct {
 		name  string
 		fault slack.Fault
-		want  string // "x" for each of eight calls that the fault hits
+		want  string // a character for each of eight calls: "x" if the fault hits the call
 	}{
 		{"all", slack.Fault{}, "xxxxxxxx"},
 		{"nth", slack.Fault{Nth: 3}, "..x....."},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Incoming is a message of a person or of another bot.
+// Incoming is a message that a person or another bot sends.
 type Incoming struct {
 	// Channel is the id of the channel: D… is a direct message, G… is a group message, and C… is a public channel. Say
 	// creates the channel if necessary. Empty means the direct message with User.
@@ -27,13 +27,13 @@ type Incoming struct {
 	Share string `json:"share"`
 }
 
-// Attachment is a file of a person.
+// Attachment is a file that a person sends.
 type Attachment struct {
 	Name    string `json:"name"`
 	Mime    string `json:"mimetype"` // empty: derived from the name
 	Content []byte `json:"content"`
-	// Size is the size in bytes that the app is told; 0 means the true size. If Size is negative, the app is told the size
-	// 0.
+	// Size is the size in bytes that the stand-in reports to the app; 0 means the true size. If Size is negative, the
+	// stand-in reports the size 0.
 	Size int `json:"size"`
 }
 

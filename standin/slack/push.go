@@ -111,7 +111,7 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 	return appAnswer{status: res.StatusCode, noRetry: res.Header.Get("X-Slack-No-Retry") == "1", body: data}, nil
 }
 
-// push makes one attempt of a delivery over HTTP.
+// push makes one attempt to deliver p over HTTP.
 func (s *Server) push(ctx context.Context, p *pendingDelivery, target string, retry int, reason string, rule *Fault) outcome {
 	contentType, body := "application/json", rig.Encode(p.payload)
 	switch p.Kind {

@@ -158,7 +158,8 @@ func TestNoRetry(t *testing.T) {
 	})
 }
 
-// The stand-in sends forged requests, so that tests can check an app's signature check.
+// Faults make the stand-in sign a request with a wrong secret or an old time. With such requests, tests can check
+// whether an app verifies signatures.
 func TestForgedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, nil)

@@ -14,15 +14,15 @@ import (
 	"telex/standin/rig"
 )
 
-// Tokens and the signing secret of an app for which Options sets none.
+// These are the defaults if Options sets no token or no signing secret.
 const (
 	DefaultBotToken      = "xoxb-standin-local-use-only"
 	DefaultAppToken      = "xapp-standin-local-use-only"
 	DefaultSigningSecret = "standin-signing-secret-local-use-only"
 )
 
-// Options configures a Server. The zero value is an app in Socket Mode with the
-// default tokens under the published limits, without latency.
+// Options configures a Server. The zero value configures an app in Socket Mode with the default tokens, under the
+// published limits, without latency.
 type Options struct {
 	// BotToken is the app's token in the workspace, xoxb-…; DefaultBotToken if empty.
 	BotToken string
@@ -50,7 +50,7 @@ type Options struct {
 	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them gets 429,
 	// but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of it.
+	// Latency is the duration of each call. The call takes effect after half of this time.
 	Latency time.Duration
 	// StreamLife is how long a message may stream; 0 means 5 minutes.
 	StreamLife time.Duration

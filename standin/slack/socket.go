@@ -46,7 +46,7 @@ const (
 	reasonTooMany      = "too_many_websockets"
 )
 
-// socketTicket is the right to open one socket with a URL of apps.connections.open.
+// socketTicket is the right to open one socket with a URL that apps.connections.open returned.
 type socketTicket struct{ until time.Time }
 
 // socket is one open WebSocket connection of the app. Server.mu guards the fields.
@@ -221,8 +221,8 @@ func (s *Server) acknowledge(k *socket, data []byte) {
 	}
 }
 
-// writeSocket sends the messages in the socket's queue. When the time life is over, writeSocket asks the client to
-// reconnect.
+// writeSocket sends the messages in the socket's queue. When the duration life has passed, writeSocket asks the client
+// to reconnect.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, life time.Duration, cut <-chan struct{}) {
 	warn, refresh := time.NewTimer(max(0, life-warnTime)), time.NewTimer(life)
 	defer warn.Stop()
@@ -362,7 +362,7 @@ func (s *Server) CutSockets() int {
 }
 
 // StallSockets makes every socket half-open: the server transmits nothing any more, not even pings, and only the client
-// can notice this. It returns the number of sockets.
+// can notice this. StallSockets returns the number of sockets.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -140,8 +140,8 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// Over an old socket, the server sends a warning and then a request to reconnect. Then it closes the socket. Over the
-// next socket, the server delivers the events that the app has not acknowledged.
+// Over an old socket, the server sends a warning and then a request to reconnect. Then the server closes the socket.
+// Over the next socket, the server delivers the events that the app has not acknowledged.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})
@@ -175,7 +175,8 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// A cut socket ends. A stalled socket looks alive to a client that does not ping.
+// After CutSockets, the client must see that the connection has ended. After StallSockets, the connection stays open,
+// but nothing arrives over it.
 func TestBrokenSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -205,7 +206,7 @@ func TestBrokenSockets(t *testing.T) {
 	})
 }
 
-// While no socket is open, the stand-in tries to deliver an event for six minutes.
+// While no socket is open, the stand-in must keep trying for six minutes to deliver an event.
 func TestNoSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})

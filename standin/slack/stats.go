@@ -17,7 +17,7 @@ const (
 	// LateAck is an acknowledgement that arrives more than three seconds after its envelope, over the socket of the
 	// envelope.
 	LateAck = "late_ack"
-	// BadAck is a message of the client on a socket that acknowledges no envelope.
+	// BadAck is a message that the client sends over a socket, and that acknowledges no envelope.
 	BadAck = "bad_ack"
 	// Truncated is a text that was cut because it was too long.
 	Truncated = "truncated"
@@ -56,8 +56,9 @@ type Stats struct {
 	Appends  int `json:"appends"`
 	// NotModified counts edits that changed nothing.
 	NotModified int `json:"not_modified"`
-	// Deliveries counts the attempts of deliveries to the app. Redelivered counts the attempts that repeat an earlier one.
-	// Lost counts the deliveries that the server gave up, and Pending is the number of deliveries in progress.
+	// Deliveries counts the attempts to deliver to the app. Redelivered counts the attempts that repeat an earlier
+	// attempt. Lost counts the deliveries that the server stopped trying without success. Pending is the number of
+	// deliveries in progress.
 	Deliveries  int `json:"deliveries"`
 	Redelivered int `json:"redelivered"`
 	Lost        int `json:"lost"`
