@@ -49,9 +49,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan str
 	s.Answer(w, r, call, cut, s.checkAccess(req, aerr), func() rig.Answer { return s.invoke(req) })
 }
 
-// checkAccess returns the response to a call that is refused before its method runs, because the call is invalid or its
-// address is banned. If the path contains an interaction's token, checkAccess finds the interaction's channel, so that
-// faults can select the call by channel.
+// checkAccess returns the response to a call that is refused before its method runs, because the call is invalid or the
+// client's address is banned. If the path contains an interaction's token, checkAccess finds the interaction's channel,
+// so that faults can select the call by channel.
 func (s *Server) checkAccess(r *request, aerr *apiError) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Server) bucket(call *Call) *quota.Scope {
 	return s.limiter.scope(call.bucket, call.resource)
 }
 
-// finish counts the end of a call.
+// finish counts a finished call, and returns attributes for the log.
 func (s *Server) finish(call *Call, a rig.Answer) []slog.Attr {
 	s.countInvalid(call.Done, a)
 	return []slog.Attr{slog.String("channel", call.Channel), slog.String("description", call.Description)}

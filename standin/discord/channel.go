@@ -41,7 +41,7 @@ type User struct {
 	Bot           bool    `json:"bot,omitempty"`
 }
 
-// Access lists what the bot is forbidden to do in a channel. The zero value forbids nothing.
+// Access contains the restrictions on the bot in a channel. The zero value restricts nothing.
 type Access struct {
 	Hidden    bool `json:"hidden"`     // the bot does not see the channel: error 50001
 	ReadOnly  bool `json:"read_only"`  // the bot may not write: error 50013
@@ -54,7 +54,7 @@ type Access struct {
 type Channel struct {
 	ID   string `json:"id"`
 	Type int    `json:"type"`
-	// Guild is the channel's guild, or "" for a DM. Person is the member of a DM besides the bot, or "" for other
+	// Guild is the channel's guild, or "" for a DM. Person is the person who shares a DM with the bot, or "" for other
 	// channels.
 	Guild  string `json:"guild,omitempty"`
 	Person string `json:"person,omitempty"`
@@ -147,8 +147,7 @@ func (s *Server) person(id string) User {
 	return u
 }
 
-// access returns what the bot is forbidden to do in a channel. A thread also has the restrictions of its parent
-// channel.
+// access returns the restrictions on the bot in a channel. A thread also has the restrictions of its parent channel.
 func (s *Server) access(c *channel) Access {
 	a := c.info.Access
 	if g := s.guilds[c.info.Guild]; g != nil && !g.member {

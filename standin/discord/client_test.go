@@ -33,14 +33,14 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends. It also works inside a synctest bubble.
+// start serves a stand-in until the test ends. start also works inside a synctest bubble.
 func start(t *testing.T, opts discord.Options) *client {
 	t.Helper()
 	s := discord.New(opts)
 	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
-// free starts a stand-in without limits. Its heartbeat interval is so long that short tests send none.
+// free starts a stand-in without limits. The heartbeat interval is so long that short tests send no heartbeat.
 func free(t *testing.T) *client {
 	t.Helper()
 	return start(t, discord.Options{Limits: discord.NoLimits(), Heartbeat: time.Hour})
@@ -184,7 +184,7 @@ type event struct {
 	Data json.RawMessage `json:"d"`
 }
 
-// gateway is a connection to the gateway.
+// gateway is the client's end of a connection to the gateway.
 type gateway struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -332,7 +332,7 @@ func newStream(t *testing.T) (in func([]byte), out *json.Decoder) {
 	return func(data []byte) { fed.Write(data) }, json.NewDecoder(s)
 }
 
-// inflater opens the zlib stream at the first read, because opening it blocks until it has input.
+// inflater opens the zlib stream at the first read, because opening the stream blocks until input arrives.
 type inflater struct {
 	fed  *bytes.Buffer
 	zlib io.Reader

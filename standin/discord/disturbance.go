@@ -30,7 +30,7 @@ const (
 	GatewayBeat = "heartbeat"
 )
 
-// Disturbance is a disturbance of the gateway.
+// Disturbance is a problem that a test causes on the gateway, such as the loss of all connections.
 type Disturbance struct {
 	Kind      string `json:"kind"`
 	Resumable bool   `json:"resumable"`

@@ -18,8 +18,8 @@
 //	bad := s.Stats().Violations.Total()
 //
 // The only source of time is package time, so the server runs in virtual time inside a testing/synctest bubble. The
-// clock of a bubble starts before Discord's epoch, so in a bubble the ids are made as if the server had started in
-// 2026.
+// clock of a bubble starts before Discord's epoch. In a bubble, the server therefore creates ids as if it had started
+// in 2026.
 //
 // # People, channels and calls
 //
@@ -67,7 +67,7 @@
 //	POST   /control/thread         {"channel":"…","message":"…","name":"a thread"} → {"channel":"…"}
 //	POST   /control/archive        {"channel":"…","archived":true,"locked":false}
 //	POST   /control/delete         {"channel":"…","message":"…"}               a person deletes a message; "messages" deletes several at once
-//	POST   /control/content        {"content":true}                            the switch of the privileged intent for the text of messages
+//	POST   /control/content        {"content":true}                            enables or disables the intent for message texts
 //	POST   /control/delete_channel {"channel":"…"}
 //	POST   /control/block          {"user":"…","blocked":true}                 the person's DM refuses the bot's messages
 //	POST   /control/kick           {"guild":"…"}                               removes the bot; invite adds it again

@@ -166,5 +166,5 @@ func resultAnswer(v any) rig.Answer {
 	return rig.JSON(http.StatusOK, v)
 }
 
-// created marks the result of a method that is sent with status 201.
+// created marks a method's result that the server must send with status 201.
 type created struct{ v any }

@@ -176,7 +176,7 @@ func (f form) snowflake(name string) string {
 	return id
 }
 
-// list decodes a field that is an array of at most most elements.
+// list decodes a field that is an array. The parameter most is the maximum number of elements.
 func (f form) list(name string, most int) []json.RawMessage {
 	if !f.has(name) {
 		return nil
@@ -218,7 +218,7 @@ func (f form) sub(name string) form {
 	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
 }
 
-// forms decodes a field that is an array of at most most objects.
+// forms decodes a field that is an array of objects. The parameter most is the maximum number of objects.
 func (f form) forms(name string, most int) []form {
 	var list []form
 	for i, data := range f.list(name, most) {

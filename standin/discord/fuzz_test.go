@@ -21,8 +21,8 @@ func serve(s *discord.Server, verb, path, kind, body string) *httptest.ResponseR
 	return w
 }
 
-// FuzzMessage checks that any message is either refused with a known error of the platform or shown as the platform
-// shows it.
+// FuzzMessage checks that the stand-in refuses any message with an error code, or shows its text trimmed and within the
+// length limit.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":"x"}`, `{"content":null,"embeds":[{"fields":[{"name":"a","value":"b"}]}]}`, `[]`, `{`, `{"content":{}}`,
@@ -72,7 +72,8 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzCommands checks that any registered command is either refused or returned unchanged.
+// FuzzCommands registers arbitrary commands. Each response must be valid JSON with status 200 or 400. The use of a
+// registered command must return an id or an error.
 func FuzzCommands(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, `[{"name":"ask","description":"x"}]`, `{}`, `[null]`, `[{"name":"é","description":"x","options":[{"type":1,"name":"a","description":"x","options":[{"type":3,"name":"b","description":"x","choices":[{"name":"c","value":1}]}]}]}]`,
@@ -109,7 +110,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, verb, path string) {
 		req, err := http.NewRequestWithContext(t.Context(), verb, "http://standin"+path, strings.NewReader("{}"))
 		if err != nil || req.URL.Host != "standin" || strings.HasPrefix(req.URL.Path, "/control/") {
-			return // the path is not a valid URL, or not one of the platform's
+			return // the path is not a valid URL, or belongs to another host or to the control API
 		}
 		s := discord.New(discord.Options{})
 		defer func() { _ = s.Close() }()

@@ -195,8 +195,8 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	return websocket.MessageBinary, b.Bytes()
 }
 
-// removeConnection removes a connection. For the time Options.ResumeWindow, a client can resume the session of the
-// connection. If the client closed the connection with a code that ends the session, the session ends at once. Source:
+// removeConnection removes a connection. A client can resume the session of the connection within Options.ResumeWindow.
+// If the client closed the connection with a code that ends the session, the session ends at once. Source:
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (s *Server) removeConnection(k *socket, code int) {
 	delete(s.sockets, k)
@@ -209,7 +209,7 @@ func (s *Server) removeConnection(k *socket, code int) {
 }
 
 // detach separates a connection from its session, if the session still uses this connection. From then on, the session
-// collects events and waits, for at most the time wait, until a client resumes it. The caller holds s.mu.
+// collects events until a client resumes the session, but for no longer than the duration wait. The caller holds s.mu.
 func (s *Server) detach(k *socket, wait time.Duration) {
 	k.ended = true
 	if n := k.session; n != nil && n.socket == k {

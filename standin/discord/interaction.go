@@ -44,7 +44,7 @@ type Interaction struct {
 	Guild   string    `json:"guild,omitempty"`
 	// Name is the name of the command, or the custom_id of the button.
 	Name string `json:"name"`
-	// Message is the id of the message below which the button is.
+	// Message is the id of the message that has the button.
 	Message string `json:"message,omitempty"`
 	// Answered is the time of the bot's first response, or zero. Response is the type of this response.
 	Answered time.Time `json:"answered,omitzero"`

@@ -159,7 +159,8 @@ func TestFirstFollowUpReplacesTheDeferredMessage(t *testing.T) {
 	})
 }
 
-// If the bot is not in the channel, it can write there only with the interaction's token.
+// The bot is not a member of the channel. The test checks that the bot can answer an interaction with the interaction's
+// token, but with at most five follow-ups.
 func TestInteractionWithoutMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

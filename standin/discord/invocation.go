@@ -47,7 +47,8 @@ func (s *Server) About(in Invocation) (string, error) {
 	})
 }
 
-// useCommand uses a command of the type kind. useCommand calls with to add the data that only this type has.
+// useCommand uses a command of the type kind. useCommand calls the function "with", which adds the data that only this
+// type has.
 func (s *Server) useCommand(in Invocation, kind int, with func(c *channel, cmd *Command, data map[string]any) error) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

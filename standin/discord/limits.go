@@ -35,11 +35,11 @@ type Limits struct {
 	Webhook int `json:"webhook"`
 	// Global limits all calls per second except those of interactions. Published: 50.
 	Global int `json:"global"`
-	// OldEdits limits edits of messages older than an hour, per hour and channel. No header states it, and the number
-	// is undocumented: https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
+	// OldEdits limits edits of messages older than an hour, per hour and channel. No header states this limit, and its
+	// number is undocumented: https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
 	OldEdits int `json:"old_edits"`
-	// Invalid limits the responses 401, 403 and 429 per 10 minutes. After more of them, all calls are refused. Published:
-	// 10,000.
+	// Invalid is the number of responses with status 401, 403 or 429 that a client may get in 10 minutes. After more such
+	// responses, all calls are refused. Published: 10,000.
 	Invalid int `json:"invalid"`
 	// Sessions limits identifies per 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
@@ -48,7 +48,8 @@ type Limits struct {
 	Jitter time.Duration `json:"jitter"`
 }
 
-// PublishedLimits returns the limits that Discord publishes or is observed to have.
+// PublishedLimits returns the limits that Discord publishes. For each limit without a published number, PublishedLimits
+// returns the observed or assumed number that the comments on Limits give.
 func PublishedLimits() Limits {
 	return Limits{
 		Messages: 5, Deletes: 5, Typing: 5, Reads: 10, Others: 10, Webhook: 5, Global: 50,
@@ -233,7 +234,7 @@ func bucketHash(kind string) string {
 }
 
 // countInvalid counts a response that Discord considers a sign of abuse, such as a 401. Discord bans an address after
-// too many of them. Source:
+// too many such responses. Source:
 // https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 	switch a.Status {

@@ -120,7 +120,7 @@ func TestGatewayAddresses(t *testing.T) {
 	}
 }
 
-// Faults hit gateway connections as they hit calls.
+// Faults must also hit connections to the gateway, in the same way as calls.
 func TestGatewayFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

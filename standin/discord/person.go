@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Incoming is a message of a person.
+// Incoming is a message that a person sends.
 type Incoming struct {
 	// Channel is the id of a channel or a thread, or "" for the DM with User. If the id is unknown, Say creates the
 	// channel in Guild.
@@ -39,7 +39,7 @@ type Incoming struct {
 	Files []File `json:"files"`
 }
 
-// File is a file of a person.
+// File is a file that a person sends.
 type File struct {
 	Name        string `json:"name"`
 	ContentType string `json:"content_type"` // "": detected from the content
@@ -245,7 +245,7 @@ func (s *Server) setMember(id string, member bool) {
 	s.dispatch(intentGuilds, "GUILD_DELETE", map[string]any{"id": g.id})
 }
 
-// Permit sets what the bot is forbidden to do in a channel. Permit fails if the channel does not exist.
+// Permit replaces the restrictions on the bot in a channel. Permit fails if the channel does not exist.
 func (s *Server) Permit(channelID string, a Access) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

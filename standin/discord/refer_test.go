@@ -11,8 +11,8 @@ import (
 
 const otherPerson = "200000000000001002"
 
-// The rules for any message also apply to a referenced one: the bot gets its text with the message content intent, or
-// if it may read the message without the intent.
+// The rules for all messages also apply to a message to which another one refers. The bot gets the text of the
+// referenced message with the message content intent, or if it may read this message without the intent.
 func TestReferencesByIntent(t *testing.T) {
 	for _, tc := range []struct {
 		name          string

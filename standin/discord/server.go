@@ -20,7 +20,7 @@ const (
 	DefaultBot = "100000000000000001"
 )
 
-// Options configures a Server. The zero value is a bot with DefaultToken in DefaultGuild, without the
+// Options configures a Server. The zero value configures a bot with DefaultToken in DefaultGuild, without the
 // privileged intents, under the published limits, without latency.
 type Options struct {
 	// Token is the only valid token, without "Bot "; DefaultToken if empty.
@@ -35,10 +35,10 @@ type Options struct {
 	// Hidden are lower limits that the server enforces although they are not published. A call that exceeds them
 	// gets 429 with the scope shared, but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is the duration of each call. The call takes effect after half of it. The gateway has no latency.
+	// Latency is the duration of each call. The call takes effect after half of this time. The gateway has no latency.
 	Latency time.Duration
-	// MessageContent means that the privileged message content intent is enabled for the application. AllowContent switches
-	// it on and off later.
+	// MessageContent means that the privileged message content intent is enabled for the application. AllowContent can
+	// enable or disable the intent later.
 	MessageContent bool
 	// Heartbeat is the interval that Hello requests; 0 means 41.25 s.
 	Heartbeat time.Duration
@@ -127,8 +127,8 @@ func (s *Server) Bot() User { return s.me }
 func (s *Server) Mention() string { return "<@" + s.me.ID + ">" }
 
 // AllowContent enables or disables the privileged intent for the text of messages, as the application's owner does in
-// the Developer Portal. Existing sessions keep the intents they have. The gateway closes the connection of a client
-// that requests the disabled intent with the code 4014.
+// the Developer Portal. Existing sessions keep their intents. The gateway closes the connection of a client that
+// requests the disabled intent with the code 4014.
 func (s *Server) AllowContent(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +153,8 @@ func (s *Server) reset() {
 	s.textChannel(DefaultChannel, DefaultGuild).info.Name = "general"
 }
 
-// serve answers requests to /api/v10/… and /attachments/…. serve serves the gateway at any path if the request asks for
-// a WebSocket.
+// serve answers requests to /api/v10/… and /attachments/…. If a request at any path asks for a WebSocket, serve treats
+// it as a connection to the gateway.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	s.Locked(func() { s.base = "http://" + hostOf(r) })
 	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
@@ -164,8 +164,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveAPI(w, r, cut)
 }
 
-// hostOf returns the host at which the client reached the server. The Host header alone is not enough: a client may
-// send Discord's name in it while its transport redirects the call to this server.
+// hostOf returns the host at which the client reached the server. The Host header alone is not enough: the header may
+// contain Discord's name, while the client's transport redirects the call to this server.
 func hostOf(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

@@ -68,8 +68,8 @@ type Stats struct {
 	Deduplicated int `json:"deduplicated"`
 	// InvalidRequests counts responses 401, 403 and 429, except those with scope shared.
 	InvalidRequests int `json:"invalid_requests"`
-	// Identifies and Resumes count the identifies and resumes that succeeded. RefusedResumes counts the resumes that the
-	// gateway answered with Invalid Session.
+	// Identifies and Resumes count the payloads Identify and Resume that succeeded. RefusedResumes counts the payloads
+	// Resume that the gateway answered with Invalid Session.
 	Identifies     int `json:"identifies"`
 	Resumes        int `json:"resumes"`
 	RefusedResumes int `json:"refused_resumes"`
