@@ -11,7 +11,7 @@ import (
 // keptResponses is the maximum number of responses that the store keeps for all people together.
 const keptResponses = 1000
 
-// response is a stored response with the person who asked for it.
+// response is a stored response, with the person whose request it answered.
 type response struct {
 	person chat.Person
 	chat.Response

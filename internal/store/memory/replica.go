@@ -9,10 +9,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Several stores may share the data, as if each belonged to a process of its own. Each call is one transaction. All
-// stores use the same clock.
+// Several Stores may share the same data, as if each Store belonged to a process of its own. Each call of a method is
+// one transaction. All Stores use the same clock.
 
-// members contains the data about the replicas that share the data.
+// members contains what the store knows about the replicas that share it.
 type members struct {
 	registered chat.ReplicaID              // the newest id that was assigned
 	replicas   map[chat.ReplicaID]*replica // includes dead replicas, because their claims still count for some time
@@ -41,18 +41,18 @@ type replica struct {
 type ownership struct {
 	owner chat.ReplicaID
 	free  bool  // the owner gave the chat up although it has unfinished work
-	moved bool  // the chat belonged to another replica before, and Take must tell this to its owner, or repeat it
-	told  int64 // number of the call of Take that told the owner so; 0: no call
+	moved bool  // the chat had another owner before, and Take must tell this to the new owner
+	told  int64 // number of the call of Take that told the new owner; 0: no call
 }
 
-// gift says to which replica unfinished work was given, and by which of the replica's calls of Take.
+// gift says which replica has received a piece of unfinished work, and from which of its calls of Take.
 type gift struct {
 	to   chat.ReplicaID
 	call int64
 }
 
-// due reports whether the call of Take with this number must return the work to the replica to. Take must return the
-// work if the replica has not got it yet, or if the replica repeats the call.
+// due reports whether Take must return the work to a replica that makes the call with this number. Take must return
+// the work if the replica has not received it yet, or if the replica repeats the call that returned it.
 func (g gift) due(to chat.ReplicaID, call int64) bool { return g.to != to || g.call == call }
 
 // Register implements gateway.Membership.
@@ -123,7 +123,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	return ctx.Err()
 }
 
-// signal sends a signal to all other replicas.
+// signal sends the signal what to all other replicas.
 func (s *Store) signal(what chat.Signal) {
 	for id, r := range s.replicas {
 		if id != s.self {
@@ -164,7 +164,7 @@ func (s *Store) ownerOf(o *ownership) *replica {
 	return s.alive(o.owner)
 }
 
-// Owner returns the replica with a lease that owns a chat, or 0 if there is none. Owner is for tests.
+// Owner returns the owner of a chat, or 0 if no replica with a lease owns the chat. Owner is for tests.
 func (s *Store) Owner(c chat.Conversation) chat.ReplicaID {
 	defer s.lock()()
 	if r := s.ownerOf(s.chats[s.home(c)]); r != nil {

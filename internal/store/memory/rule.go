@@ -17,7 +17,7 @@ func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) er
 	return nil
 }
 
-// longest removes each block that restricts the same calls as a longer block.
+// longest removes each rate-limit block that forbids the same calls as a block that ends later.
 func longest(blocks []chat.Block) []chat.Block {
 	slices.SortStableFunc(blocks, func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
 	same := make(map[chat.Block]bool)
@@ -53,7 +53,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 	if from == to || s.moved[place{e, from}] == to {
 		return nil
 	}
-	delete(s.moved, place{e, to}) // in case the platform gave the chat back an earlier id
+	delete(s.moved, place{e, to}) // the chat may have had the id to before
 	s.moved[place{e, from}] = to
 	for old, now := range s.moved {
 		if old.endpoint == e && now == from {

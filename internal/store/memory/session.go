@@ -15,7 +15,7 @@ type session struct {
 	history []chat.Entry
 }
 
-// live returns the index of the first entry that is not summarized.
+// live returns the index of the first entry that the summary does not cover.
 func (se *session) live() int {
 	i, _ := slices.BinarySearchFunc(se.history, se.SummaryUpto+1, func(e chat.Entry, id int64) int { return cmp.Compare(e.ID, id) })
 	return i
@@ -120,7 +120,7 @@ func (s *Store) outdate(c chat.Conversation) {
 }
 
 // join merges the session from into the session into. If one of the sessions has a summary, the entries that no
-// summary covers get new ids. The ids must be larger than those of the summarized entries.
+// summary covers get new ids. These ids must be larger than the ids of the summarized entries.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])
@@ -176,7 +176,7 @@ type used struct {
 	chat.Usage
 }
 
-// of reports whether w selects this usage.
+// of reports whether the query w selects this usage.
 func (u used) of(w chat.UsageOf) bool {
 	return (w.Conversation == chat.Conversation{} || w.Conversation == u.conversation) &&
 		(w.Person.Endpoint == "" || w.Person.Endpoint == u.conversation.Endpoint) &&

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// knownIDs is the maximum number of message ids that the store keeps for each conversation. knownIDs is also the
-	// maximum number of ids of ended turns. More are not needed, because platforms deliver only recent messages again.
+	// knownIDs is the maximum number of message ids that the store keeps for each conversation, and of ids of ended
+	// turns. Older ids are not needed, because platforms deliver only recent messages again.
 	knownIDs = 256
 	// keptMessages is the maximum number of history entries that the store keeps for each conversation. No model's
 	// context window is large enough for more. Without a limit, a process that runs for months would use more and more
@@ -21,7 +21,7 @@ const (
 	keptUsage = 10000
 )
 
-// Store keeps all data in memory. Store.Another returns a Store with the same data, as if for another process.
+// Store keeps all data in memory. Store.Another returns another Store with the same data, which plays another process.
 type Store struct {
 	*state
 
@@ -31,7 +31,7 @@ type Store struct {
 // state is the data that several Stores share.
 type state struct {
 	mu       sync.Mutex
-	known    map[chat.Conversation][]chat.MessageID // under the id that the chat had when the message was accepted
+	known    map[chat.Conversation][]chat.MessageID // the key has the chat id at the time of acceptance
 	sessions map[chat.Conversation]*session
 	inbox    []*accepted // unfinished messages, in the order of acceptance
 	turns    []*memoryTurn
@@ -57,7 +57,7 @@ type state struct {
 type accepted struct {
 	chat.Pending
 	turn  string // id of the turn that answers the message
-	once  bool   // the message was forwarded; it is deleted when the chat's owner has got it
+	once  bool   // another replica forwarded the message; it is deleted when the chat's owner has received it
 	given gift
 }
 
@@ -78,7 +78,7 @@ func New() *Store {
 	}}
 }
 
-// Another returns a store that shares the data of s, as if for another process.
+// Another returns another Store that shares the data of s. It plays the store of another process.
 func (s *Store) Another() *Store { return &Store{state: s.state} }
 
 // lock locks the store and returns the function that unlocks it.
@@ -116,7 +116,7 @@ func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 // arrived returns a message whose target is the chat's new id.
 func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	if from != to && m.To.Chat == from {
-		m.To.Chat, m.Reply = to, false // in the new chat, another message has this id
+		m.To.Chat, m.Reply = to, false // in the new chat, this id may belong to another message
 	}
 	return m
 }
@@ -198,9 +198,8 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// find returns an unfinished message with this id that is not in taken. find returns a message that waits, if there is
-// one, rather than a message that belongs to a turn. Two messages can have the same id only if two chats were merged
-// by a move.
+// find returns an unfinished message with this id that is not in taken. If two messages have this id, find prefers a
+// message that belongs to no turn. Two messages can have the same id only if their chats were merged by a move.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {

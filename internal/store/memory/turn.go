@@ -58,7 +58,7 @@ func (s *Store) begin(t chat.Turn) error {
 	}
 	if now := s.now(t.Conversation); now != t.Conversation {
 		if t.To.Chat == t.Conversation.Chat {
-			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, another message has the id in ReplyTo
+			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat, the id in ReplyTo may belong to another message
 		}
 		t.Conversation = now
 	}
@@ -69,7 +69,7 @@ func (s *Store) begin(t chat.Turn) error {
 	return nil
 }
 
-// rerun counts that a turn runs once more.
+// rerun counts one more run of a turn.
 func (s *Store) rerun(t *memoryTurn) error {
 	if t.State != chat.TurnRunning || t.Void {
 		return chat.ErrFenced
@@ -203,7 +203,7 @@ func (s *Store) record(t *memoryTurn) chat.Turn {
 			c.Messages = append(c.Messages, m.Message)
 		}
 	}
-	c.Void = c.Void || len(c.Messages) == 0 // a turn without messages is void: other turns answer its messages
+	c.Void = c.Void || len(c.Messages) == 0 // other turns have taken all messages of this turn
 	return c
 }
 
@@ -216,7 +216,7 @@ func (s *Store) Record(_ context.Context, turn string, parts ...chat.Part) error
 		return err
 	case t == nil && slices.ContainsFunc(parts, func(p chat.Part) bool { return p.State == chat.PartIntended }):
 		return chat.ErrFenced
-	case t == nil: // the turn has ended, so no process will read these parts
+	case t == nil: // the turn has ended, so no process needs these parts
 		return nil
 	}
 	for _, p := range parts {
@@ -225,7 +225,7 @@ func (s *Store) Record(_ context.Context, turn string, parts ...chat.Part) error
 	return nil
 }
 
-// record adds a part to the turn, or replaces it.
+// record adds a part to the turn, or replaces the part with the same index.
 func (t *memoryTurn) record(p chat.Part) {
 	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
 	i, found := slices.BinarySearchFunc(t.Parts, p.Index, func(q chat.Part, i int) int { return cmp.Compare(q.Index, i) })
