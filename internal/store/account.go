@@ -32,10 +32,10 @@ type AccountOptions struct {
 // Account contains the usage of turns, as sums for groups.
 type Account struct {
 	Rows  []AccountRow
-	Total chat.Used // a turn that is in several rows counts once in Turns
+	Total chat.Used // a turn that has usage in several rows counts only once in Total.Turns
 }
 
-// AccountRow is the usage of one group. A field is zero if usage is not grouped by this property.
+// AccountRow is the usage of one group. A field is zero if AccountOptions.By does not contain its property.
 type AccountRow struct {
 	Day          string // as 2006-01-02
 	Person       chat.Person
@@ -44,8 +44,8 @@ type AccountRow struct {
 	chat.Used    // the field Model of Used stays empty, because the row has its own Model
 }
 
-// Account returns the usage of turns, which the store keeps for 400 days. The usage of a deleted person has an
-// endpoint, but no user id. Account fails with ErrOlder if the store's schema is not up to date.
+// Account adds up the token usage of turns. The store keeps usage for 400 days, even after the person is deleted, but
+// then without the person's user id. Account fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
@@ -61,7 +61,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	})
 }
 
-// Sum groups usage and adds it up. The rows of each turn must follow one another.
+// Sum groups usage rows and adds them up. All rows of a turn must be adjacent.
 func (o AccountOptions) Sum(usage iter.Seq[UsageRow]) Account {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -104,7 +104,8 @@ func (u *UsageRow) Columns() []any {
 	}
 }
 
-// sum is the usage of a group so far. sum relies on the rows of each turn following one another.
+// sum is the usage of a group, added up so far. sum counts turns by comparing each row only with the row before, so
+// all rows of a turn must be adjacent.
 type sum struct {
 	chat.Used
 	turn string // id of the turn that was added last
@@ -118,7 +119,7 @@ func (s *sum) add(u UsageRow) {
 	s.turn = u.turn
 }
 
-// key returns the group to which a usage belongs.
+// key returns the group to which a usage row belongs.
 func (o AccountOptions) key(u UsageRow) (k AccountRow) {
 	for _, by := range o.By {
 		switch by {

@@ -79,7 +79,7 @@ func testAccount(t *testing.T, new newKept) {
 	}
 }
 
-// sumUsed returns the usage of calls with 2 completion tokens each.
+// sumUsed returns the expected usage of model calls. Each call used 2 completion tokens.
 func sumUsed(turns, calls, prompt int, estimated bool) chat.Used {
 	return chat.Used{
 		Usage: chat.Usage{Prompt: prompt, Cached: calls, Completion: 2 * calls, Reasoning: calls, Calls: calls, Estimated: estimated},
@@ -87,7 +87,7 @@ func sumUsed(turns, calls, prompt int, estimated bool) chat.Used {
 	}
 }
 
-// For every grouping, the sum of the rows is the total, and no row occurs twice.
+// For every grouping of usage, the rows must add up to the total, and no group may occur twice.
 func TestAccountAddsUp(t *testing.T) {
 	t.Parallel()
 	f, s, clock := newFixture(t)
@@ -108,14 +108,14 @@ func TestAccountAddsUp(t *testing.T) {
 			turn.User = chat.UserID(rapid.SampledFrom([]string{"u", "e"}).Draw(rt, "user"))
 			f.must(f.Begin(t.Context(), turn))
 			f.must(f.Decide(t.Context(), id, chat.Decision{Growth: chat.Growth{Usage: usage}}))
-			f.must(f.End(t.Context(), id, chat.Growth{Usage: usage})) // the second End of the same turn
+			f.must(f.End(t.Context(), id, chat.Growth{Usage: usage})) // Decide already stored this usage, so End must not count it again
 		}
 		by := rapid.SliceOfDistinct(rapid.SampledFrom(dimensions), func(b store.UsageBy) store.UsageBy { return b }).Draw(rt, "by")
 		a, err := s.Account(t.Context(), store.AccountOptions{By: by})
 		f.must(err)
 		whole, err := f.Used(t.Context(), chat.UsageOf{})
 		f.must(err)
-		whole.Last = "" // an account does not contain Last
+		whole.Last = "" // Account does not set the field Last
 		if a.Total != whole {
 			rt.Fatalf("got %+v, want %+v", a.Total, whole)
 		}

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// dump returns all readable data of a store.
+// dump returns as text all data that a store's methods can read.
 func dump(f *fixture, s *store.Store) string {
 	f.Helper()
 	ctx := f.Context()
@@ -51,8 +51,8 @@ func dump(f *fixture, s *store.Store) string {
 	return text
 }
 
-// TestAllOrNothing removes one table at a time before each call. Wherever a call fails, it returns an error and
-// changes nothing.
+// TestAllOrNothing makes each call on stores that lack one table, each time another one. If the call fails, it must
+// return an error and must not have changed anything.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

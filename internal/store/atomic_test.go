@@ -82,7 +82,8 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 	}
 }
 
-// everything returns a growth with all kinds of data that a turn can add to a store that seed has filled.
+// everything returns a chat.Growth with every kind of data that a turn can add to the store. The store must contain
+// the data of seed.
 func everything() chat.Growth {
 	g := growth("q", "a")
 	g.Usage = []chat.Usage{{Model: "m", Prompt: 1, Calls: 1}, {Model: "n", Completion: 2, Calls: 1, Estimated: true}}
@@ -90,7 +91,7 @@ func everything() chat.Growth {
 	return g
 }
 
-// seed stores data that the calls can change.
+// seed stores data that the calls returned by the function calls can change.
 func seed(f *fixture, s *store.Store) {
 	f.Helper()
 	ctx := f.Context()

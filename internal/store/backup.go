@@ -18,8 +18,8 @@ type Report struct {
 	Problems      []string // errors in the data; empty: the data is intact
 	Risks         []string // conditions that may damage the data, or that keep the daemon from using it
 	Conversations int64
-	Entries       int64 // entries of all histories
-	Keys          int64 // ids of all messages that are still stored, including finished messages
+	Entries       int64 // history entries of all conversations
+	Keys          int64 // received messages whose ids are still stored, including finished messages
 	Pending       int64 // unfinished messages
 	Unfinished    int64 // unfinished turns
 }

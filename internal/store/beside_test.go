@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// worstAccept is the maximum duration of an Accept, without the time of the disk's syncs. The maximum is short
-	// because Slack and Discord want a response within 3 s.
+	// worstAccept is the longest time that a call of Accept may take, not counting the time during which the disk
+	// syncs. The limit is short because Slack and Discord want a response within 3 s.
 	worstAccept = 250 * time.Millisecond
-	// worstRacedAccept is the same limit with the race detector, which makes SQLite many times slower. Including the
-	// time of all syncs, this limit is still below 3 s.
+	// worstRacedAccept is used instead of worstAccept with the race detector, which makes SQLite many times slower.
+	// Even if the time of all syncs is added, Accept then takes less than 3 s.
 	worstRacedAccept = 2 * time.Second
-	// maxSyncs is the maximum number of syncs for which an Accept may wait: two of the previous transaction, two of a
-	// checkpoint, and two of its own. The first transaction after the log was emptied also syncs the header of the
-	// log.
+	// maxSyncs is the maximum number of syncs for which a call of Accept may wait: two syncs of the previous
+	// transaction, two of a checkpoint, and two of Accept's own transaction. The first transaction after the log was
+	// emptied also syncs the header of the log.
 	maxSyncs = 6
 )
 
 // leastTurns is the minimum number of turns in each conversation.
 const leastTurns = 4
 
-// talk stores one turn after the other until ctx ends, as the gateway does. talk passes the start and the end of each
-// Accept to told.
+// talk stores one turn after the other until ctx ends, as the gateway would. After each call of Accept, talk calls
+// told with the time span of the call.
 func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	c := private(chat.ChatID(strconv.Itoa(n)))
 	text := strings.Repeat("what the model says ", 100)
@@ -79,9 +79,9 @@ func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measure
 	}
 }
 
-// others measures the delays of the machine: the longest time to sync a small file on another disk, and the longest
-// time until a goroutine runs again. With these delays, the test does not blame the store for other load on the
-// machine.
+// others measures how long this machine, loaded by other programs, delays a test: it sleeps and syncs a small file
+// again and again, and stop returns the longest delay. The test allows Accept this extra time, so that it does not
+// blame the store for the load.
 func others(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "other"))
@@ -173,8 +173,9 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	}
 }
 
-// While a reader, such as a backup, uses an older state, erased data can't be overwritten. No call waits for the
-// reader. If the reader takes long, the log says so. When the reader has ended, the data is overwritten at once.
+// While a reader, such as a backup, uses an older state of the store, erased data can't be overwritten. The test
+// checks that no call waits for the reader and that a long delay is logged. When the reader has ended, the data must
+// be overwritten at once.
 func TestErasedDataBesideAReader(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -209,8 +210,8 @@ func TestErasedDataBesideAReader(t *testing.T) {
 	}
 }
 
-// If a process ends while a reader is active, erased data stays in the write-ahead log. The next process overwrites
-// this data before it does anything else.
+// If the process ends while a reader still uses an older state, erased data stays in the write-ahead log. The next
+// process must overwrite this data before it does anything else.
 func TestErasedDataIsOverwrittenAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -255,7 +256,7 @@ func TestReadsDoNotWaitForTheWriter(t *testing.T) {
 	}
 }
 
-// lines is a log. A test can wait until it contains a certain line.
+// lines collects log lines. With await, a test waits until a line contains a certain text.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// checkpointEvery is the number of calls after which the checkpointer moves the write-ahead log into the file.
-	// After so many calls, the log has about 1000 pages.
+	// checkpointEvery is the number of writing calls after which the checkpointer moves the write-ahead log into the
+	// file. After that many calls, the log has about 1000 pages.
 	checkpointEvery = 256
-	// reuseEvery applies only if the disk is full. reuseEvery is the number of calls after which the writer itself
-	// moves the write-ahead log into the file.
+	// reuseEvery applies only while the disk is full. reuseEvery is the number of writing calls after which the writer
+	// itself moves the write-ahead log into the file.
 	reuseEvery = 32
-	// forceAfter is the number of calls after which the writer pauses for a checkpoint. Without this pause, the
-	// write-ahead log would never become empty while writes follow one another.
+	// forceAfter is the number of writing calls after which the writer pauses for a checkpoint. Without this pause,
+	// the write-ahead log would never become empty while writes follow one another.
 	forceAfter = 4 * checkpointEvery
-	// eraseForce is how long the checkpointer waits for a pause in the writes when deleted data must be erased. After
-	// eraseForce, the checkpointer makes the writer pause.
+	// eraseForce is how long the checkpointer waits for a moment without writes when deleted data must be erased.
+	// After eraseForce, the checkpointer makes the writer pause.
 	eraseForce = 2 * time.Second
 	// eraseWait is the maximum time for which a call that deletes data waits until the deleted data is unreadable.
 	eraseWait = time.Second
@@ -50,7 +50,7 @@ type checkpointer struct {
 	ctx       context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
 	ended     chan struct{}
-	limit     int64 // calls until a pause is forced: forceAfter, doubled each time that the pause does not help
+	limit     int64 // writing calls until a pause is forced; doubled each time that the pause does not help
 
 	mu     sync.Mutex
 	erased uint64        // number of the newest erasure whose deleted data is no longer in the log
@@ -124,8 +124,8 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// runUntilEmpty tries to empty the log, again and again if deleted data must be erased. If nothing must be erased,
-// runUntilEmpty tries once to let SQLite reuse the log from its beginning.
+// If deleted data must be erased, runUntilEmpty tries again and again until the log is empty. Otherwise, runUntilEmpty
+// tries once to make SQLite reuse the log from its beginning.
 func (c *checkpointer) runUntilEmpty() {
 	log := c.writer.reader.log
 	began, pause, late, failed := time.Now(), firstPause, false, false
@@ -183,7 +183,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures, how := w.erasures.Load(), restartCheckpoint // keep the log's size for a full disk, if possible
+		erasures, how := w.erasures.Load(), restartCheckpoint // keeps the log's disk space, in case the disk fills up
 		if erasing {
 			how = truncateCheckpoint
 		}
@@ -205,7 +205,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	return done, err
 }
 
-// finish records that the log contains no deleted data of the erasures up to this number any more.
+// finish records that the log no longer contains the data deleted by the erasures with numbers up to this one.
 func (c *checkpointer) finish(erasures uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,8 +38,8 @@ func (c *connection) control(query string) error {
 	return err
 }
 
-// ExecContext implements statements. ExecContext does not watch ctx: a statement takes only microseconds, and watching
-// a context would take as long.
+// ExecContext implements statements. ExecContext ignores the end of ctx: a statement takes only microseconds, and
+// watching a context would take as long.
 func (c *connection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *connection) ExecContext(ctx context.Context, query string, args ...any)
 	return s.ExecContext(context.WithoutCancel(ctx), args...)
 }
 
-// QueryContext implements statements. Like ExecContext, QueryContext does not watch ctx.
+// QueryContext implements statements. Like ExecContext, QueryContext ignores the end of ctx.
 func (c *connection) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {

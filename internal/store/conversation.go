@@ -26,8 +26,8 @@ func (t *tx) find(c chat.Conversation) (id int64) {
 
 // Move records that the platform gave a chat a new id. The chat's sessions, usage, unfinished messages and unfinished
 // turns move to the new id. If the new id already has data, the data of both is merged. From then on, a call with the
-// old id applies to the new id. Records of messages that were sent to the old chat stay unchanged. Answers no longer
-// refer to the asker's message, because the same message id means another message in the new chat.
+// old id applies to the new id. Records of messages that were sent to the old chat stay unchanged. Answers that are
+// not finished no longer refer to the asker's message, because in the new chat its id may belong to another message.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -44,8 +44,8 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.exec(saveMove, e, from, to)
 		t.exec(shortenMoves, to, e, from)
 		t.exec(outdateChats, e, from, to)
-		// The rate limits of the old id apply to the new id. If both ids have a block for the same calls, the longer
-		// block applies.
+		// The rate-limit blocks of the old id apply to the new id. If both ids have a block for the same calls, the
+		// longer block applies.
 		t.exec(copyBlocks, to, e, from)
 		t.exec(deleteBlocks, e, from)
 		type conversation struct {
@@ -73,8 +73,8 @@ func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (b
 	})
 }
 
-// moveConversation renames the conversation in row id. If another row already has the new name, moveConversation moves
-// all data to that row.
+// moveConversation changes the chat id of the conversation in row id. If another row already contains the conversation
+// to, moveConversation moves all data to that row.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	var owner int64
 	taken := t.first([]any{&owner}, findConversation, to.Endpoint, to.Chat, to.Thread)

@@ -18,8 +18,8 @@ import (
 	"telex/internal/store"
 )
 
-// The first bytes of each page contain the page's type. If the first bytes of any page are damaged, the store can't be
-// opened.
+// The first bytes of each page contain the page's type. TestDamagedPages damages these bytes in one page after the
+// other; the store must then refuse to open.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -36,8 +36,8 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// Damage at any place of the file either causes an error that describes the damage, or does no harm. Damage never
-// causes a panic or an error of the wrong kind.
+// TestRandomDamage damages the file at random places. Each time, the calls must either fail with an error that
+// describes the damage, or work. They must not panic or fail with an error of another kind.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -68,7 +68,7 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// useAll makes all the calls that a daemon makes.
+// useAll opens a store and makes all the calls that a daemon makes.
 func useAll(ctx context.Context, path string) (err error) {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package store keeps what must survive the process: received messages, sessions, turns, the parts of their replies,
-// usage, admissions, permanent approvals, facts that people asked the bot to remember, rate-limit blocks, and new ids
-// of chats.
+// token usage, which people were let in, permanent approvals of tools, facts that people asked the bot to remember,
+// rate-limit blocks, and the new ids of chats that moved.
 //
 // A message goes through these states; each arrow is one transaction:
 //
@@ -17,22 +17,22 @@
 // Record stores which platform message shows which part of a turn's reply. After a restart, Pending returns all
 // messages that are not yet answered, and Unfinished returns all turns that have not ended.
 //
-// With Note, a running turn writes a journal. If a process continues the turn after a crash, the journal tells it what
-// it must not do again. Decide deletes the journal.
+// With Note, a running turn writes a journal. If another process continues the turn after a crash, it reads in the
+// journal which steps it must not repeat. Decide deletes the journal.
 //
 // Several turns of one conversation may run at the same time. Forget and Erase delete history that a running turn may
-// have read, so they fence the turn. From then on, the store refuses the decision of the turn and the turn's additions
-// to the history. Each transaction of a turn checks whether the turn is fenced, whichever process runs it.
+// have read, so they fence the turn. From then on, the store refuses to store the turn's result and the turn's
+// additions to the history. Each transaction of a turn checks whether the turn is fenced, whichever process runs it.
 //
 // A session consists of the entries of its history and a summary of the older entries. The summarized entries stay
-// stored. When a person's entries are erased, the summary is deleted, and the other summarized entries are part of the
-// history again. If undo, erase or the merge of two chats changes a session while a turn runs, the turn is stale. The
-// store refuses the summary of a stale turn, and the next turn makes a new summary.
+// stored. When a person's entries are erased, the summary is deleted, and the entries of other people that it covered
+// are part of the history again. If undo, erase or the merge of two chats changes a session while a turn runs, the
+// turn is stale. The store refuses the summary of a stale turn, and the next turn makes a new summary.
 //
 // The store is an SQLite database in one file. A lock file beside the database ensures that only one daemon uses it.
 // Other processes may read the database at any time, to check it or to back it up. A new database is created under a
-// temporary name and then renamed. So an empty or truncated file means damage. The texts of finished messages and
-// delivered replies are deleted immediately.
+// temporary name and then renamed. So a file that is empty or truncated has been damaged. The texts of finished
+// messages and delivered replies are deleted immediately.
 //
 // One goroutine writes to the database, two goroutines read it, and one goroutine moves the write-ahead log into the
 // file (a checkpoint). Writers never wait for readers. While a backup or another reader uses an older state, the

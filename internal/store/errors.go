@@ -29,6 +29,6 @@ var (
 	ErrAway = errors.New("the database can't be reached")
 	// ErrFenced: the turn may no longer write, because the turn ended or its session was reset.
 	ErrFenced = fmt.Errorf("%w", chat.ErrFenced)
-	// ErrUnknown: the store does not contain such a turn, or no such unfinished message.
+	// ErrUnknown: the store does not contain the turn or the unfinished message that the call names.
 	ErrUnknown = fmt.Errorf("%w", chat.ErrUnknown)
 )

@@ -11,8 +11,8 @@ import (
 const MaxChain = 1000
 
 // SaveExchange stores a turn of the API server after the turn has ended: its usage, its additions to the session and
-// its response. All is stored in one transaction. If the history that the turn read was deleted meanwhile, only the
-// usage and the response are stored.
+// its response. All of this is stored in one transaction. If the history that the turn read has been deleted
+// meanwhile, only the usage and the response are stored.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return s.update(ctx, "store turn "+x.Turn, func(t *tx) {
 		row, grown := TurnRow{Conversation: t.ensure(x.Conversation), User: x.User}, x.Growth

@@ -15,7 +15,7 @@ type Tables struct{ t *tx }
 // Export calls use with the tables of the store and returns the error of use. Export fails with ErrOlder if the
 // store's schema is not up to date.
 func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
-	var refused error // the error that use returned although it could read all rows
+	var refused error // the error of use; the export itself has not failed
 	err := r.viewCurrent(ctx, "read store", func(t *tx) {
 		if err := use(Tables{t}); t.err == nil {
 			refused = err
@@ -59,7 +59,7 @@ func (ts Tables) Count(table string) (n int64) {
 	return n
 }
 
-// NewestID returns the last number that a table has assigned to a row, even if this row has been deleted.
+// NewestID returns the row id that a table has assigned last, even if this row has been deleted.
 func (ts Tables) NewestID(table string) (n int64) {
 	ts.t.first([]any{&n}, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
 	return n

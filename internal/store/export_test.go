@@ -28,8 +28,8 @@ func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.
 // Writer returns the connection that writes. A test may use it only while the test makes no other call.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
-// ReserveSize is the size in bytes of the reserve, a file that only occupies space, to be deleted when the disk is
-// full.
+// ReserveSize is the size in bytes of the reserve file, which only occupies space. The store deletes it when the disk
+// is full.
 const ReserveSize = reserveSize
 
 // KeepEvery is the minimum time between two attempts to create the reserve file again.
@@ -60,10 +60,10 @@ func Panic(ctx context.Context, s *Store) error {
 // Commits returns how many write transactions have begun.
 func Commits(s *Store) int { return int(s.by.commits.Load()) }
 
-// Erasures returns how many transactions have erased data, as a sweep does.
+// Erasures returns how many transactions have erased data so far. The transactions of a sweep count too.
 func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
 
-// Append adds entries without a turn to a history, like those that older versions stored.
+// Append adds entries that belong to no turn to a history. Older versions stored such entries.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
 		row := TurnRow{Conversation: t.ensure(c)}

@@ -20,8 +20,8 @@ const (
 )
 
 // open takes the lock and opens the database file. Opening needs disk space for the index of the write-ahead log. If
-// the disk is full, open deletes the reserve file, so that work which an earlier process began can be finished in its
-// space.
+// the disk is full, open deletes the reserve file, so that there is space to finish the work that an earlier process
+// began.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
@@ -114,9 +114,9 @@ func (s *Store) create(ctx context.Context) error {
 	return syncDir(filepath.Dir(s.path))
 }
 
-// rollBack undoes a transaction that a crashed process has left unfinished in a store that is not in WAL mode. Only a
-// restored backup is not in WAL mode, until its first start. The connections of inspect are read-only, so inspect
-// can't undo the transaction. rollBack changes the file only if it belongs to telex.
+// rollBack undoes a transaction that a crashed process has left unfinished in a store that is not in WAL mode. A store
+// is always in WAL mode, except for a restored backup that no daemon has opened yet. The connections of inspect are
+// read-only, so inspect can't undo the transaction. rollBack changes the file only if it belongs to telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -157,7 +157,7 @@ func remove(name string) error {
 	return nil
 }
 
-// restrict takes the permissions of other users away from the files of a store.
+// restrict removes all permissions of other users from the files of a store.
 func restrict(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		st, err := os.Stat(path + suffix)
@@ -206,8 +206,8 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether no process uses the file, so that a reader can ignore the write-ahead log and its index. If a
-// reader did not ignore the two files, SQLite would create them and leave them behind. Only OpenReadOnly uses atRest.
+// atRest reports whether no process uses the file. Then a reader can ignore the write-ahead log and its index. If it
+// did not ignore them, SQLite would create these two files and leave them behind. Only OpenReadOnly uses atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false

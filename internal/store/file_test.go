@@ -60,8 +60,7 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused fails the test if opening the store does not fail with the error want. refused also checks that the file has
-// not changed.
+// refused checks that opening the store fails with the error want, and that the file has not changed.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)
@@ -157,7 +156,7 @@ func TestPermissions(t *testing.T) {
 	mustClose(t, s)
 }
 
-// Each connection of a pool has the settings, not only the first connection.
+// SQLite's settings (pragmas) must be set on each connection of a pool, not only on the first one.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "telex.db"))
@@ -354,8 +353,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// If somebody moves only the database file away, its write-ahead log remains. SQLite would apply this log to any new
-// file with the same name, so the store must not be opened.
+// If somebody moves only the database file away, its write-ahead log remains. SQLite would apply this log to a new
+// file with the same name. So Open must fail instead of creating a new store.
 func TestFileGoneLogLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -365,7 +364,7 @@ func TestFileGoneLogLeft(t *testing.T) {
 	refused(t, path, store.ErrCorrupt, "telex.db-wal")
 }
 
-// If a process was killed while it created the store, the next process completes the creation.
+// If a process was killed while it created the store, the next process must be able to create it.
 func TestInterruptedCreation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -377,7 +376,7 @@ func TestInterruptedCreation(t *testing.T) {
 	mustClose(t, mustOpen(t, path))
 }
 
-// A message that can't be decoded does not prevent other messages from being answered.
+// A stored message that can't be decoded must not prevent other messages from being answered.
 func TestUnreadableMessage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -23,8 +23,8 @@ type disk struct {
 }
 
 // newDisk mounts a file system of the given size, if the user may mount file systems. Without permission to mount,
-// TestFull and TestReserve test the same behaviour. Tests with a disk don't run in parallel with tests that start
-// processes: a child briefly holds all open files, so deleting a file might not free its space in time.
+// TestFull and TestReserve test the same behaviour. Tests that use a disk don't run in parallel with tests that start
+// processes: a child process briefly holds all open files, so deleting a file might not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +47,8 @@ func (d disk) fill(free int) {
 	write(d.T, d.ballast(), make([]byte, max(0, int(d.free())-free)))
 }
 
-// empty deletes what fill wrote. empty returns when the file system reports the free space, which takes a moment on
-// some systems.
+// empty deletes the files that fill wrote. empty waits until the file system reports the free space, which takes a
+// moment on some systems.
 func (d disk) empty() {
 	d.Helper()
 	info, err := os.Stat(d.ballast())
@@ -91,7 +91,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	d.fill(1 << 20)
 	fillUp(t, path, s, func() { d.empty(); clock.advance(store.KeepEvery) })
 
-	// If there is no space when the store is opened, no partial files remain.
+	// If opening a store fails for lack of space, it must leave no partial files.
 	for _, name := range []string{path, path + "-reserve"} {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
@@ -115,8 +115,8 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	mustClose(t, s)
 }
 
-// When another program has used the last byte of the disk, all running turns still end, and the next process does not
-// run these turns again. New messages wait on the platform until the disk has space (F43).
+// Another program has used the last byte of the disk. All running turns must still be able to end, and the next
+// process must not run them again. New messages must wait on the platform until the disk has space (F43).
 func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see newDisk
 	const crowd = 100
 	d, ok := newDisk(t, 32<<20)
@@ -163,8 +163,8 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 	f.close()
 }
 
-// If a process starts while the disk is full, it frees the space of the reserve file, and ends the turns of the
-// previous process in this space. If there is no reserve file, the process can't start (F43).
+// A process starts while the disk is full. It must delete the reserve file, and use the space for ending the turns of
+// the previous process. Without a reserve file, the start must fail (F43).
 func TestFullDiskRestart(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 32<<20)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"telex/internal/store"
 )
 
-// If the file of a store can't grow, the store refuses new messages and keeps the stored ones. When there is space
-// again, the store accepts messages.
+// A limit prevents the store's file from growing. The store must refuse new messages and keep the stored ones. When
+// there is space again, the store must accept messages.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -33,7 +33,7 @@ func TestFull(t *testing.T) {
 	fillUp(t, path, s, func() { limit(1 << 20); clock.advance(store.KeepEvery) })
 }
 
-// openTimed opens a store with a stopped clock.
+// openTimed opens a store with a clock that only the test moves.
 func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	t.Helper()
 	c := &clock{}
@@ -44,8 +44,8 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	return s, c
 }
 
-// The store deletes the reserve file once, so that running turns can end. Until the file exists again, the store
-// accepts no message. When the store accepts messages again, the log says so (F43).
+// When space runs out, the store must delete the reserve file, so that running turns can end. Until the file exists
+// again, the store must accept no message. When it accepts messages again, it must log this (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -77,7 +77,7 @@ func TestReserve(t *testing.T) {
 	part := chat.Part{State: chat.PartStands, Text: strings.Repeat("text ", 5000)}
 	for range 3 {
 		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
-		stands(false) // the store deleted the reserve, although this can't help against the limit of this test
+		stands(false) // the store deleted the reserve file, although this frees no space below the limit of this test
 	}
 	inTheWay := filepath.Join(path+"-reserve", "x") // a directory at this path prevents the reserve file from being created
 	f.must(os.MkdirAll(inTheWay, 0o700))
@@ -95,7 +95,7 @@ func TestReserve(t *testing.T) {
 	if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
 		t.Error("a message was taken before the reserve was tried again")
 	}
-	stands(false) // no attempt within KeepEvery, because each attempt fills the disk
+	stands(false) // within KeepEvery, the store must not try again to create the file, because each attempt fills the disk
 	clock.advance(1)
 	f.accept(c, "2")
 	f.accept(c, "3")
@@ -107,8 +107,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// While there is no space, the writer begins no transaction for new messages. If a transaction began, it would stay
-// open while the messages wait.
+// While there is no space, the writer must refuse new messages before it begins a transaction. Otherwise the
+// transaction would stay open while each message is checked.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +163,7 @@ func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 		t.Fatalf("got %v, want %v, naming the place", err, store.ErrFull)
 	}
 	t.Logf("full after %d messages: %v", accepted, err)
-	for range 5 { // the store refuses further messages, which do no harm
+	for range 5 { // the store refuses more messages; this must do no harm
 		if fresh, err := accept(accepted); fresh || !errors.Is(err, store.ErrFull) {
 			t.Fatalf("got fresh %v, %v, want %v", fresh, err, store.ErrFull)
 		}

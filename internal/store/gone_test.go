@@ -11,7 +11,7 @@ import (
 	"telex/internal/store"
 )
 
-// After data was erased, it can't be read in the store's files any more, even while the store is open.
+// Once data has been erased, the store's files must not contain it any more, even while the store is open.
 func TestErasedDataIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -50,8 +50,8 @@ func TestErasedDataIsOverwritten(t *testing.T) {
 	}
 }
 
-// If a person's data is erased while a turn runs, the turn's data can't be read in the store's files after the turn
-// has ended.
+// A person's data is erased while a turn of this person runs. After the turn has ended, the store's files must not
+// contain the turn's data either.
 func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -80,7 +80,7 @@ func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	}
 }
 
-// After facts were deleted, they can't be read in the store's files any more.
+// Once facts have been deleted, the store's files must not contain them any more.
 func TestDeletedFactsAreOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -116,7 +116,7 @@ func TestDeletedFactsAreOverwritten(t *testing.T) {
 	}
 }
 
-// holding returns the number of the store's files that contain a text.
+// holding returns how many of the store's files contain a text.
 func holding(t *testing.T, s *store.Store, text string) (n int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(store.Path(s)), "*"))

@@ -10,8 +10,9 @@ import (
 	"telex/internal/store"
 )
 
-// If a process dies in a transaction, a store that is not in WAL mode keeps a journal. A restored backup is such a
-// store until its first start. The next process rolls the transaction back.
+// If a process dies during a transaction in a store that is not in WAL mode, it leaves SQLite's rollback journal
+// behind. The next process must roll the transaction back. Only a restored backup that no daemon has opened yet is not
+// in WAL mode.
 func TestHotJournalIsRolledBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +29,7 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // it represents a killed process
+	defer db.Close() //nolint:errcheck // the connection represents a killed process
 	db.SetMaxOpenConns(1)
 	for _, q := range []string{
 		"PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN",
@@ -61,5 +62,5 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	}()
 	f := &fixture{T: t, Store: s}
 	f.accept(private("7"), "1")
-	f.waits("tg:7/1") // an uncommitted change would have moved the message
+	f.waits("tg:7/1") // if the uncommitted change were visible, chat 7 would have another id
 }

@@ -31,8 +31,8 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// MaxPlaces is the maximum number of chats that Resume returns. An endpoint can query so many chats in one or two
-// minutes.
+// MaxPlaces is the maximum number of chats that Resume returns. On some platforms, an endpoint must query each of
+// these chats for missed messages, which takes one or two minutes for MaxPlaces chats.
 const MaxPlaces = 200
 
 // MaxSent is the maximum number of sent messages that Resume returns. An endpoint sends fewer messages during the time
@@ -52,7 +52,7 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, er
 	})
 }
 
-// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. Drop ignores
+// Drop marks messages that belong to no turn as finished: commands, and messages that /stop drops. Drop ignores
 // messages that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) {
@@ -66,8 +66,8 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 }
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
-// deletes the journal of that turn, except for the usage, and the source text of the turn's parts. The journal and the
-// source text belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
+// deletes that turn's journal, except for the usage in it. Revise then deletes the source text of the turn's parts,
+// too. Both belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -91,8 +91,8 @@ func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
-// pending returns the messages of the query listPending or listTaken. pending leaves out messages that can't be
-// decoded.
+// pending returns the messages that a query returns, which is listPending or listTaken. pending leaves out messages
+// that can't be decoded.
 func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	columns := func(m *MessageRow) []any {
 		c := &m.Conversation
@@ -126,12 +126,12 @@ func (m *MessageRow) Decode(log *slog.Logger) bool {
 	m.Message.At = m.Message.At.UTC()
 	if m.Origin != m.Conversation.Chat && m.Message.To.Chat == m.Origin {
 		m.Message.To.Chat = m.Conversation.Chat
-		m.Message.Reply = false // in the new chat, another message has this id
+		m.Message.Reply = false // in the new chat, this id may belong to another message, so the answer must not refer to it
 	}
 	return true
 }
 
-// candidate is a row of an unfinished message.
+// candidate is the row of an unfinished message that may be the one that a caller names by its id.
 type candidate struct {
 	id         int64
 	state      string

@@ -19,7 +19,8 @@ import (
 )
 
 // work runs in the process that the test kills. work first finishes the turns of the previous process. After that,
-// work accepts and answers messages, numbered from first on. work prints each step when the step is on the disk.
+// work accepts and answers messages, whose ids are the numbers from first on. As soon as a step is on the disk, work
+// prints it.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -71,7 +72,8 @@ func work(ctx context.Context, path string, first int) error {
 	}
 }
 
-// said contains the steps that the killed processes have printed, by message.
+// said contains the steps that the killed processes have printed. The first key is a message id, the second one a
+// step.
 type said map[string]map[string]bool
 
 func (s said) add(line string) {
@@ -85,8 +87,8 @@ func (s said) add(line string) {
 	s[id][what] = true
 }
 
-// If a process is killed at any moment, the store has lost nothing that it acknowledged, and contains nothing twice
-// (F43).
+// Processes that use a store are killed at any moment. Afterwards, the store must contain everything that it
+// acknowledged, and nothing twice (F43).
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 30
@@ -96,8 +98,8 @@ func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "telex.db")
 	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
 	for range kills {
-		// Half of the processes die some steps after the first step. The other processes die at any time, even while
-		// they start.
+		// The test kills half of the processes after a random number of steps. It kills the other processes after a
+		// random time, perhaps while they start.
 		wait, steps := 2*time.Minute, 1+random.IntN(60)
 		if random.IntN(2) == 0 {
 			wait, steps = time.Duration(random.IntN(120))*time.Millisecond, 1<<30

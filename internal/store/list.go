@@ -15,7 +15,7 @@ type SessionInfo struct {
 	Newest       time.Time // when the newest entry was stored; zero: there is no entry
 	Summary      bool      // a summary exists
 	Model        string    // name of the chosen model
-	Tokens       int       // prompt and completion tokens of all turns, including turns whose entries were deleted
+	Tokens       int       // prompt and completion tokens of all turns, even of turns whose entries were deleted
 }
 
 // Sessions returns the conversations that have entries, a summary or a chosen model, ordered by their newest entry.

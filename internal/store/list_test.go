@@ -38,7 +38,7 @@ func testSessionsAndTranscript(t *testing.T, new newKept) {
 	}
 }
 
-// Listing the sessions of a store with an older schema fails with ErrOlder, not with an error of SQLite.
+// Listing the sessions of a store with an older schema must fail with ErrOlder, not with an error of SQLite.
 func TestOlderStoreIsNotListed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -136,8 +136,8 @@ func testDeletePerson(t *testing.T, new newKept) {
 	}
 }
 
-// Entries that older versions stored have no turn. In a history of such entries, each message of a user counts as the
-// beginning of a turn.
+// Older versions stored entries without a turn. To undo a turn in a history of such entries, the store must treat each
+// message of a user as the beginning of a turn.
 func TestUndoOfOldEntries(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -190,8 +190,8 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// The usage of a deleted person stays in the totals for 400 days. The usage of a deleted person does not contain the
-// ids of chats that only this person used.
+// The test deletes a person. The person's usage must stay in the totals, but must not contain the ids of chats that
+// only this person used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)

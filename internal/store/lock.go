@@ -20,8 +20,8 @@ var errHeld = errors.New("lock is held")
 // https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
-// takeLock locks the store at path. Errors show held as the name of the store. The kernel releases the lock when the
-// process ends, for whatever reason.
+// takeLock locks the store at path. held is the name of the store in error messages. The kernel releases the lock when
+// the process ends, for whatever reason.
 func takeLock(path, held string) (*lock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
@@ -50,8 +50,9 @@ func takeLock(path, held string) (*lock, error) {
 	return l, nil
 }
 
-// Reserve locks a state directory whose store is not in a file, so that two daemons can't use the same directory.
-// Reserve fails with ErrLocked if another daemon uses the directory, even if that daemon has another kind of store.
+// Reserve locks a state directory if the store is not a file in it but, for example, a PostgreSQL database. So two
+// daemons can't use the same directory. Reserve fails with ErrLocked if another daemon uses the directory, even if
+// that daemon has another kind of store.
 func Reserve(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
@@ -63,7 +64,8 @@ func Reserve(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// explainLock returns an error that explains why the lock file f can't be locked. held names what the lock protects.
+// explainLock returns an error that explains why the lock file f can't be locked. held is the name of the locked store
+// or directory.
 func explainLock(held, name string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
@@ -90,7 +92,7 @@ func CheckLock(path string) error {
 	return nil
 }
 
-// readHolder returns the process id in the lock file as " (pid N)", or "" if the file contains none.
+// readHolder returns the process id in the lock file as " (pid N)", or "" if the file contains no process id.
 func readHolder(f *os.File) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
@@ -103,9 +105,9 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release releases the lock. release unlocks the file before closing it, because a child process that is just starting
-// shares the file and the lock until it runs its own program. The lock file is not deleted, because the next process
-// may already have locked it.
+// release releases the lock. release unlocks the file before closing it: a child process that is just starting has the
+// file open too, and would keep the lock until it runs its own program. The lock file is not deleted, because the next
+// process may already have locked it.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }

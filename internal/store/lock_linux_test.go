@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// A child process that is just starting shares the lock file until it runs its own program. After Close, another
-// process can lock the store nevertheless.
+// A child process that is just starting keeps the parent's lock file open until it runs its own program. Even then,
+// another process must be able to lock the store after Close.
 func TestLockWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -13,8 +13,8 @@ import (
 	"telex/internal/store"
 )
 
-// If roleVariable is set, the test binary runs as a second process. The value of the variable says what this process
-// does.
+// Some tests start the test binary as a second process and set the environment variable roleVariable. The variable's
+// value says what the second process does.
 const (
 	roleVariable  = "TELEX_TEST_ROLE"
 	pathVariable  = "TELEX_TEST_PATH"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		if err = installDisk(); err != nil {
 			break
 		}
-		if raced { // with the race detector, TestModel runs fewer times
+		if raced { // with the race detector, rapid makes fewer runs of TestModel
 			if err = flag.Set("rapid.checks", "10"); err != nil {
 				break
 			}

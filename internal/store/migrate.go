@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrations contains the numbered changes of the schema. A migration that was released must never be edited.
+// migrations contains the numbered changes of the schema. Never edit a migration that has been released.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -45,7 +45,7 @@ func migrateTo(ctx context.Context, db *sql.DB, log *slog.Logger, target int64) 
 		return err
 	}
 	if has == target {
-		return nil // goose would do nothing either, but it is slower
+		return nil // goose would find nothing to do, too, but would take longer
 	}
 	files, err := fs.Sub(migrations, migrationsDir)
 	if err != nil {

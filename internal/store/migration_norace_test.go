@@ -41,7 +41,7 @@ func schema(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// A store with the schema of any release can be migrated to the newest schema, and keeps all its data.
+// Opening a store with the schema of any release must migrate the store to the newest schema and keep all its data.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	fresh := filepath.Join(t.TempDir(), "telex.db")

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// modelPeople is the part of the model with data about people, except their messages.
+// modelPeople is the part of the model that contains data about people, except for their messages.
 type modelPeople struct {
 	consents []modelConsent
 	facts    map[chat.Person][]chat.Fact

@@ -78,7 +78,7 @@ func (m *model) moveSessions(moved func(*chat.Conversation) bool) {
 	}
 }
 
-// undo deletes the newest turn that is not summarized, and returns its entries.
+// undo deletes the entries of the newest turn, unless a summary covers them, and returns these entries.
 func (m *model) undo(c chat.Conversation) (undone []string) {
 	c = m.now(c)
 	turn := ""
@@ -133,7 +133,7 @@ func (p *player) user() chat.UserID {
 }
 
 // growth draws the data that a turn adds to its session. If growth draws a summary, the summary covers all entries
-// that no earlier summary covers.
+// that the history contains at this time.
 func (p *player) growth(id string) (g chat.Growth) {
 	for range rapid.IntRange(0, 2).Draw(p.T, "entries") {
 		p.count++

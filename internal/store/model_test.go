@@ -18,22 +18,22 @@ import (
 	"telex/internal/store"
 )
 
-// model is the simplest implementation of a store: it searches lists. Each store must return the same results as the
-// model.
+// model is the simplest possible implementation of a store: it searches lists. The tests check that each store returns
+// the same results as the model.
 type model struct {
 	inbox  []*modelMessage
 	turns  []*modelTurn
 	said   []modelEntry
 	resume map[chat.EndpointID]string
-	moves  map[chat.ChatID]chat.ChatID // new ids of chats of the endpoint tg; other chats don't move
+	moves  map[chat.ChatID]chat.ChatID // by old id: the new ids of chats of the endpoint tg; other chats don't move
 	blocks map[chat.Block]time.Time    // when each block ends; the key contains all other fields of the block
 	kept   map[chat.Conversation]modelSession
 	usage  []modelUsage
 	modelPeople
 }
 
-// modelSession is a session. A modelSession needs no entry ids, because each entry records whether a summary covers
-// it.
+// modelSession is a session. A modelSession needs no entry ids, because each modelEntry records whether a summary
+// covers it.
 type modelSession struct {
 	model, summary string
 	folds          int
@@ -99,8 +99,7 @@ func (m *model) accept(c chat.Conversation, id chat.MessageID, resume string, at
 	return true
 }
 
-// find returns the unfinished message with an id. find prefers a message that waits to a message that belongs to a
-// turn.
+// find returns the unfinished message with this id. If there are two, find prefers a message that belongs to no turn.
 func (m *model) find(c chat.Conversation, id chat.MessageID) *modelMessage {
 	for _, state := range []string{"pending", "running"} {
 		for _, x := range m.inbox {
@@ -240,7 +239,7 @@ func (m *model) record(id string, p chat.Part) bool {
 	}
 	p.Steps = len(t.record.Steps)
 	if i := slices.IndexFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index && x.Source == p.Source }); i >= 0 {
-		p.Steps = t.record.Parts[i].Steps // the text of the part has not changed, so its number of steps stays
+		p.Steps = t.record.Parts[i].Steps // the part's text has not changed, so it still contains the same steps
 	}
 	parts := slices.DeleteFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index })
 	t.record.Parts = append(parts, p)
@@ -321,7 +320,7 @@ func (m *model) sweep(now time.Time, retention time.Duration) {
 	}
 }
 
-// pending, unfinished and history return what a store must return.
+// pending, unfinished and history return the results that a store must return.
 func (m *model) pending() (list []string) {
 	for _, x := range m.inbox {
 		if x.state == "pending" {
@@ -379,7 +378,7 @@ func checkModel(t *testing.T, place func(*testing.T, *rapid.T) opener) {
 		open := place(t, rt)
 		var failure any
 		synctest.Test(t, func(t *testing.T) {
-			defer func() { failure = recover() }() // rapid must get the panic outside of synctest's bubble
+			defer func() { failure = recover() }() // pass a panic on to rapid outside of synctest's bubble
 			play(t, rt, open)
 		})
 		if failure != nil {
@@ -413,7 +412,7 @@ type player struct {
 	s     gateway.Store
 	open  opener
 	m     *model
-	count int // number in each text, which makes all texts different
+	count int // the number that is added to each text, so that all texts differ
 	steps int
 }
 
@@ -441,7 +440,7 @@ func (p *player) turn() string {
 	return fmt.Sprintf("t%02d", rapid.IntRange(0, 9).Draw(p.T, "turn"))
 }
 
-// must fails the test unless the call succeeded or failed as the model says.
+// must fails the test if a call of the store succeeded but should fail, or failed but should succeed.
 func (p *player) must(err error, succeeds bool) {
 	if (err == nil) != succeeds {
 		p.Fatalf("got error %v, want success %v", err, succeeds)
@@ -466,7 +465,8 @@ func (p *player) drop(*rapid.T) {
 	p.m.drop(c, id, time.Now())
 }
 
-// begin starts a turn with some of the waiting messages. rapid draws it most often, so that there are enough turns.
+// begin starts a turn with some of the waiting messages. begin is in rapid's list of calls twice, so that there are
+// enough turns.
 func (p *player) begin(*rapid.T) {
 	c, ids := p.conversation(), []chat.MessageID{}
 	for range rapid.IntRange(1, 2).Draw(p.T, "messages") {
@@ -522,7 +522,7 @@ func (p *player) forget(*rapid.T) {
 func (p *player) move(*rapid.T) {
 	from, to := p.conversation().Chat, p.conversation().Chat
 	if rapid.IntRange(0, 2).Draw(p.T, "rare") > 0 {
-		return // if chats moved all the time, nothing else would be tested
+		return // move chats only rarely, so that other calls are tested too
 	}
 	p.must(p.s.Move(p.t.Context(), "tg", from, to), true)
 	p.m.move(from, to)
@@ -586,7 +586,7 @@ func (p *player) compareAll() {
 	p.must(err, true)
 	for i := range turns {
 		turns[i] = plain(turns[i])
-		for k := range turns[i].Messages { // the model's messages have no Resume
+		for k := range turns[i].Messages { // ignore Resume, because the model's messages have none
 			if m := &turns[i].Messages[k]; m.ID != "" {
 				m.Resume = ""
 			}

@@ -28,7 +28,7 @@ func testMove(f *fixture) {
 	ref := chat.MessageRef{ID: "55", Target: chat.Target{Chat: "-1"}}
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Ref: ref}))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
-	f.must(f.Move(ctx, "tg", "-1", "-1001")) // called again, because both the failed call and the update report the move
+	f.must(f.Move(ctx, "tg", "-1", "-1001")) // again, because both a failed call and an update report the move
 	f.must(f.Move(ctx, "other", "-1", "-2"))
 	f.reopen()
 
@@ -47,7 +47,7 @@ func testMove(f *fixture) {
 	}
 	f.remembers(supergroup(), "said")
 
-	// A call with the old id applies to the new chat.
+	// Calls with the old id must apply to the new chat.
 	f.must(f.Decide(ctx, "t", decision("x", "answered")))
 	f.remember(group(), "more")
 	f.remembers(group(), "said", "answered", "more")
@@ -70,7 +70,7 @@ func testMove(f *fixture) {
 }
 
 // testBlocksMove checks that the rate-limit block of a chat also applies under the chat's new id. If both ids have a
-// block for the same calls, the longer one remains.
+// block for the same calls, the block that ends later must remain.
 func testBlocksMove(f *fixture) {
 	ctx := f.Context()
 	now := time.Now().Truncate(time.Millisecond).UTC()
@@ -91,7 +91,8 @@ func testBlocksMove(f *fixture) {
 	}
 }
 
-// Storing the same move again changes nothing: the store still accepts summaries of running turns in the new chat.
+// Storing the same move again must change nothing: the store must still accept the summaries of turns that run in the
+// new chat.
 func testMoveAgain(f *fixture) {
 	ctx := f.Context()
 	f.remember(group(), "said")
@@ -121,7 +122,7 @@ func testMoveMerges(f *fixture) {
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.waits("tg:-1001/11", "tg:-1001/10!", "tg:-1001/20!")
 	f.remembers(supergroup(), "1", "2", "3")
-	f.must(f.Decide(ctx, "old", decision("x", "4"))) // each turn was current in the chat in which it began
+	f.must(f.Decide(ctx, "old", decision("x", "4"))) // neither turn is fenced, so both may add to the merged history
 	f.must(f.Decide(ctx, "new", decision("x", "5")))
 	f.remembers(group(), "1", "2", "3", "4", "5")
 	f.begin("next", group(), "11")
@@ -139,7 +140,7 @@ func testMoveChain(f *fixture) {
 	f.remember(private("b"), "by b")
 	f.reopen()
 	f.remembers(private("c"), "by a", "by b")
-	f.must(f.Move(ctx, "tg", "c", "a")) // the platform uses the id a again
+	f.must(f.Move(ctx, "tg", "c", "a")) // the chat gets its first id again
 	f.waits("tg:a/1")
 	for _, old := range []chat.ChatID{"a", "b", "c"} {
 		f.remembers(private(old), "by a", "by b")
@@ -148,7 +149,8 @@ func testMoveChain(f *fixture) {
 	f.waits("tg:a/1", "tg:a/2")
 }
 
-// A supergroup has its own message ids, so the same id means different messages in the old and the new chat.
+// When a group becomes a supergroup, its messages are numbered anew. So the same id means different messages in the
+// old and the new chat.
 func testMoveEqualIDs(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -167,8 +169,8 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1")
 }
 
-// If a message was accepted under the old id of a chat, a turn under the new id can answer the message. Then the
-// message is not pending any more.
+// A message is accepted under the old id of a chat. A turn under the new id must be able to answer the message.
+// Afterwards the message must not be pending any more.
 func testMoveWaiting(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1")
@@ -182,8 +184,8 @@ func testMoveWaiting(f *fixture) {
 	f.remembers(supergroup(), "answered")
 }
 
-// A turn that may not decide any more may not decide under the new id of its chat either. Other turns may still
-// decide.
+// Forget fences a running turn, and then its chat moves. Under the new id, too, the store must refuse the turn's
+// result. The store must accept the results of other turns.
 func testMoveFences(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -197,7 +199,7 @@ func testMoveFences(f *fixture) {
 	f.remembers(supergroup(), "current")
 }
 
-// Users' files contain the values of these constants, so the values must not change.
+// The databases of users contain the values of these constants, so the values must never change.
 func TestStoredNumbers(t *testing.T) {
 	t.Parallel()
 	got := []int{

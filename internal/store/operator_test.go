@@ -8,7 +8,7 @@ import (
 	"telex/internal/store"
 )
 
-// operable is a store with the methods that operators' commands use.
+// operable is a store with the methods that the operator's commands use.
 type operable interface {
 	durable
 	Sessions(ctx context.Context) ([]store.SessionInfo, error)
@@ -18,8 +18,8 @@ type operable interface {
 	Check(ctx context.Context) (store.Report, error)
 }
 
-// kept is a persistent store. old adds entries without a turn and a person to a history, like those that older
-// versions stored.
+// kept is a persistent store. old adds entries without a turn and without a person to a history. Older versions stored
+// such entries.
 type kept struct {
 	operable
 	old func(c chat.Conversation, entries ...string) error
@@ -28,8 +28,8 @@ type kept struct {
 // newKept creates an empty store with a clock.
 type newKept func(*testing.T) (*fixture, kept, *clock)
 
-// operatorTests returns the tests of the methods that operators' commands use. Each persistent store must pass these
-// tests.
+// operatorTests returns the tests of the methods that the operator's commands use. Each persistent store must pass
+// these tests.
 func operatorTests() map[string]func(*testing.T, newKept) {
 	return map[string]func(*testing.T, newKept){
 		"SessionsAndTranscript": testSessionsAndTranscript, "DeletePerson": testDeletePerson, "Account": testAccount,

@@ -8,10 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Record stores the states of messages of a turn's reply, all of them or none. The gateway calls Record before it
-// creates or changes a message, after a create returned the message's id, and after it deleted a message. Record also
-// accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended, Record stores only the reference
-// and the state, and it refuses a new create with ErrFenced.
+// Record stores the states of parts, which are the messages of a turn's reply. Record stores all of them or none. The
+// gateway calls Record before it sends or edits a message, after it has received a sent message's id, and after it has
+// deleted a message. Record also accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended,
+// Record stores only the message's reference and state, and refuses with ErrFenced to store that a new message will be
+// sent.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.mustFindTurn(turn).Ended()
@@ -70,7 +71,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 			}
 		}
 		if len(p.tried) > 0 {
-			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then the platform can't be searched for the message
+			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // without it, telex can't search the platform for the message
 				t.log.Error("create of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Create = nil
 			}
@@ -80,7 +81,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	return parts
 }
 
-// boolToInt returns a boolean in the form in which the store contains it.
+// boolToInt converts a boolean to a column value.
 func boolToInt(b bool) int64 {
 	if b {
 		return 1

@@ -17,7 +17,7 @@ import (
 // Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
 // acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
 // stored. If the message has no cursor, the endpoint's cursor does not change. If an earlier call stored the message
-// but lost the response, fresh is true. If the chat of a new message has no live owner, Accept gives the chat to a
+// but the response was lost, fresh is true. If the chat of a new message has no live owner, Accept gives the chat to a
 // replica that runs the endpoint. Accept signals the owner.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
@@ -83,15 +83,15 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 	})
 }
 
-// Drop marks messages as finished that belong to no turn: commands, and messages that /stop drops. Drop ignores
+// Drop marks messages that belong to no turn as finished: commands, and messages that /stop drops. Drop ignores
 // messages that the store does not know, and messages that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
 
 // Revise replaces an unfinished message by its edited version. If a turn already answers the message, Revise also
-// deletes the journal of that turn, except for the usage, and the source text of the turn's parts. The journal and the
-// source text belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
+// deletes that turn's journal, except for the usage in it. Revise then deletes the source text of the turn's parts,
+// too. Both belong to the old question. Revise fails with ErrUnknown if the store has no such unfinished message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
 	})
 }
 
-// messages returns the messages of the query listWaiting or listTaken. messages leaves out messages that can't be
-// decoded.
+// messages returns the messages that a query returns, which is listWaiting or listTaken. messages leaves out messages
+// that can't be decoded.
 func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	list := rows(t, func(m *store.MessageRow) []any {
 		c := &m.Conversation
@@ -136,7 +136,7 @@ func (t *tx) messages(query string, args ...any) []store.MessageRow {
 	return readable
 }
 
-// candidate is a row of an unfinished message.
+// candidate is the row of an unfinished message that may be the one that a caller names by its id.
 type candidate struct {
 	id         int64
 	waits      bool

@@ -17,7 +17,7 @@ import (
 	"telex/internal/store"
 )
 
-// migrations contains the numbered changes of the schema. A migration that was released must never be edited.
+// migrations contains the numbered changes of the schema. Never edit a migration that has been released.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS

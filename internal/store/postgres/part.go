@@ -10,10 +10,11 @@ import (
 	"telex/internal/store"
 )
 
-// Record stores the states of messages of a turn's reply, all of them or none. The gateway calls Record before it
-// creates or changes a message, after a create returned the message's id, and after it deleted a message. Record also
-// accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended, Record stores only the reference
-// and the state, and it refuses a new create with ErrFenced.
+// Record stores the states of parts, which are the messages of a turn's reply. Record stores all of them or none. The
+// gateway calls Record before it sends or edits a message, after it has received a sent message's id, and after it has
+// deleted a message. Record also accepts parts of a turn that Forget or Erase has fenced. For a turn that has ended,
+// Record stores only the message's reference and state, and refuses with ErrFenced to store that a new message will be
+// sent.
 func (s *Store) Record(ctx context.Context, turn string, parts ...chat.Part) error {
 	return s.update(ctx, "record parts", func(t *tx) {
 		ended := t.existing(turn).Ended()
@@ -73,8 +74,8 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 
 // Note appends steps to the journal of a running turn. Note appends all of the steps or none. If the process crashes
 // later, the process that continues the turn reads the appended steps. Note fails with ErrFenced if the turn is not
-// running. If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when its turn is
-// decided, ended or released.
+// running. If Forget or Erase has fenced the turn, Note accepts only usage. The journal is deleted when the turn's
+// result is stored, or when the turn ends or is released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)

@@ -112,15 +112,15 @@ func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 	})
 }
 
-// Consent stores a permanent approval: from now on, the tool may run without a question when this person asks in this
-// conversation. Forget deletes the approvals of everybody in the conversation. Erase and DeletePerson delete the
-// approvals of a person.
+// Consent stores a permanent approval: from now on, when this person asks something in this conversation, the tool may
+// run without a question for approval. Forget deletes the approvals of everybody in the conversation. Erase and
+// DeletePerson delete the approvals of a person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	return s.update(ctx, "store consent", func(t *tx) { t.queue(saveConsent, t.take(c), u, tool) })
 }
 
-// Consented reports whether a permanent approval is stored: whether the tool may run without a question when this
-// person asks in this conversation.
+// Consented reports whether a permanent approval is stored. If so, the tool may run without a question for approval
+// when this person asks something in this conversation.
 func (s *Store) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
 	return resultOf(ctx, s.view, "read consent", func(t *tx) (may bool) {
 		t.first([]any{&may}, findConsent, c.Endpoint, c.Chat, c.Thread, u, tool)
@@ -150,9 +150,9 @@ func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
 }
 
 // Remember stores a fact for a person, with an id and the time. Remember stores nothing if the person already has a
-// fact with this text, or the maximum number of facts. The sweep never deletes facts. The ids of a person's facts are
-// increasing numbers. An id is never reused. Remember first locks the row with the person's last number, so that no
-// other transaction can add a fact of this person at the same time.
+// fact with this text, or already has most facts. Facts do not expire. The ids of a person's facts are increasing
+// numbers. An id is never reused. Remember first locks the row with the person's last number, so that no other
+// transaction can add a fact of this person at the same time.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
 		t.queue(holdFacts, p.Endpoint, p.User)

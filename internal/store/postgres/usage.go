@@ -47,8 +47,8 @@ func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Acco
 }
 
 // SaveExchange stores a turn of the API server after the turn has ended: its usage, its additions to the session and
-// its response. All is stored in one transaction. If the history that the turn read was deleted meanwhile, only the
-// usage and the response are stored.
+// its response. All of this is stored in one transaction. If the history that the turn read has been deleted
+// meanwhile, only the usage and the response are stored.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
