@@ -17,19 +17,19 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// persistent repeats a call until it succeeds or fails permanently, as the gateway does.
+// persistent repeats a call until it succeeds or fails with a permanent error, as the gateway does.
 func persistent(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		if err == nil || errors.Is(err, chat.ErrFenced) || errors.Is(err, chat.ErrUnknown) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond) // a real pause, because the server is a process
+		time.Sleep(10 * time.Millisecond) // real time must pass, because the server is a real process
 	}
 }
 
-// PostgreSQL is killed with SIGKILL at random moments and restarted. Then all acknowledged data is stored once, even
-// the data of calls that were repeated after an unknown outcome.
+// The test kills PostgreSQL with SIGKILL at random moments and restarts it. All acknowledged data must then be stored
+// exactly once, even the data of calls that were repeated because their outcome was unknown.
 func TestPostgreSQLKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills = 8, 60, 5
@@ -87,7 +87,7 @@ func TestPostgreSQLKilled(t *testing.T) {
 	}
 }
 
-// exchange stores a message and its answer.
+// exchange stores a question and its answer.
 func exchange(ctx context.Context, s *postgres.Store, c chat.Conversation, id string) error {
 	in := message(c, chat.MessageID(id))
 	fresh := false

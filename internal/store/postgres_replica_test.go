@@ -27,14 +27,14 @@ func TestPostgreSQLReplicas(t *testing.T) {
 }
 
 // databaseCluster returns a cluster of processes that share a database. The cluster's function sleep moves all times
-// in the database into the past, so no test has to wait.
+// in the database into the past, so that no test has to wait.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,
 		open: func(ctx context.Context) (shared, error) {
 			s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 			if err != nil {
-				return nil, err // avoid a shared store that contains a nil store
+				return nil, err // a nil *Store in the interface would not be nil
 			}
 			t.Cleanup(func() { mustClose(t, s) })
 			return s, nil
@@ -47,7 +47,8 @@ func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *clu
 	}
 }
 
-// The clocks of two processes differ by a minute. Each process reads stored times in the time of its own clock.
+// The clocks of two processes differ by a minute. Each process must convert the stored times that it reads to its own
+// clock.
 func TestPostgreSQLClocks(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -66,7 +67,7 @@ func TestPostgreSQLClocks(t *testing.T) {
 	right, ahead := open(0), open(time.Minute)
 	near := func(what string, got, want time.Time) {
 		t.Helper()
-		if off := got.Sub(want).Abs(); off > 20*time.Second { // on a slow machine, the test must not fail
+		if off := got.Sub(want).Abs(); off > 20*time.Second { // generous, so that the test does not fail on a slow machine
 			t.Errorf("%s is off by %v", what, off)
 		}
 	}
@@ -85,7 +86,8 @@ func TestPostgreSQLClocks(t *testing.T) {
 	}
 }
 
-// If a newer program has only added something to the database, this program can still use the database.
+// If a newer program has only added something to the database's schema, this program must still be able to use the
+// database.
 func TestPostgreSQLOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

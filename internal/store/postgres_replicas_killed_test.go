@@ -17,7 +17,8 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// worker is a process that answers messages in the simplest way: while it has a lease, it takes work and completes it.
+// worker plays a process that answers messages in the simplest way: while it has a lease, it takes unfinished work and
+// completes it.
 type worker struct {
 	*testing.T
 	store *postgres.Store
@@ -25,12 +26,13 @@ type worker struct {
 	done  *atomic.Int64 // number of answered messages
 }
 
-// work registers again after each lost lease, until ctx ends.
+// work registers the process and answers messages until ctx ends. When the lease is lost, work registers the process
+// again.
 func (w worker) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		id, err := w.store.Register(ctx, w.self())
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // a real pause, because the server is a process
+			time.Sleep(10 * time.Millisecond) // real time must pass, because the server is a real process
 			continue
 		}
 		w.live(ctx, id)
@@ -41,7 +43,7 @@ func (worker) self() chat.Replica {
 	return chat.Replica{Name: "worker", Endpoints: []chat.EndpointID{"tg"}}
 }
 
-// live takes and completes work until the lease is lost or ctx ends.
+// live takes and completes unfinished work until the lease is lost or ctx ends.
 func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	ctx, lose := context.WithCancel(ctx)
 	var loops sync.WaitGroup
@@ -50,7 +52,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	heard := make(chan chat.Signal, 1)
 	loops.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.store.Listen(ctx, func(s chat.Signal) { // if Listen fails, the ticks replace the signals
+			_ = w.store.Listen(ctx, func(s chat.Signal) { // if Listen fails, the ticker replaces the signals
 				select {
 				case heard <- s:
 				default:
@@ -88,7 +90,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 		for _, answers := range w.plan(ctx, taken) {
 			answering.Go(func() {
 				for _, answer := range answers {
-					if answer() != nil { // after a failure, the next owner of the chat does the remaining work
+					if answer() != nil { // after a failure, the chat's next owner does the remaining work
 						return
 					}
 				}
@@ -98,7 +100,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	}
 }
 
-// plan returns the work for each chat, in order.
+// plan returns for each chat the functions that do the work which a call of Take returned, in order.
 func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversation][]func() error {
 	plan := make(map[chat.Conversation][]func() error)
 	for _, t := range taken.Turns {
@@ -137,8 +139,8 @@ func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	return nil
 }
 
-// Three processes share a database that is killed again and again. One of the processes is also replaced. Each message
-// is answered once and in order, regardless of which process accepted it.
+// Three processes share a database server that is killed again and again. One of the processes is also replaced. Each
+// message must be answered once and in order, regardless of which process accepted it.
 func TestPostgreSQLReplicasKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills, replicas = 8, 40, 4, 3
@@ -196,7 +198,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 		server.Kill(t)
 		server.Restart(t)
 	}
-	ends[0]() // end a process without releasing anything, as a kill does
+	ends[0]() // like a kill: the process ends without giving up its lease
 	start(open())
 	talking.Wait()
 

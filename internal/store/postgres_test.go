@@ -22,12 +22,12 @@ import (
 
 var _ gateway.Store = (*postgres.Store)(nil)
 
-// postgresOpener returns an opener of a store in a database.
+// postgresOpener returns an opener for the store in a PostgreSQL database.
 func postgresOpener(dsn string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 		if err != nil {
-			return nil, err // avoid a gateway.Store that contains a nil store
+			return nil, err // a nil *Store in the interface would not be nil
 		}
 		return s, nil
 	}
@@ -94,7 +94,7 @@ func TestPostgreSQLForOperators(t *testing.T) {
 	})
 }
 
-// A copy of an SQLite store returns the same data as the original store.
+// The test copies an SQLite store into PostgreSQL. The copy must return the same data as the original.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -132,7 +132,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, postgres.ErrNotEmpty) {
 		t.Errorf("a second copy: got %v, want %v", err, postgres.ErrNotEmpty)
 	}
-	// Data that is stored after the copy comes after the copied data.
+	// Data that is stored later must come after the copied data.
 	g := &fixture{T: t, Store: to}
 	g.ask("new", private("old"), "u", growth("new"))
 	for _, want := range []int{1, 1, 2, 0} {
@@ -144,7 +144,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	}
 }
 
-// answers returns all data that a copy must contain.
+// answers returns what the store's methods return for the data that a copy must contain.
 func answers(f *fixture, s operable) map[string]string {
 	f.Helper()
 	ctx, list := f.Context(), make(map[string]string)
@@ -167,7 +167,7 @@ func answers(f *fixture, s operable) map[string]string {
 	for _, i := range sessions {
 		session, entries, err := s.Transcript(ctx, i.Conversation)
 		for k := range entries {
-			entries[k].Turn = "" // copying gives old entries a turn
+			entries[k].Turn = "" // a copied entry without a turn gets a turn
 		}
 		note("transcript of "+i.Conversation.String(), err, session, entries)
 	}
@@ -180,7 +180,7 @@ func answers(f *fixture, s operable) map[string]string {
 	moves, err := s.Moves(ctx)
 	note("moves", err, moves)
 	resume, err := s.Resume(ctx, "tg")
-	resume.Received = nil // an SQLite store is not shared, so it returns no received messages
+	resume.Received = nil // only a store for several processes returns received messages
 	note("resume", err, resume)
 	facts, err := s.Facts(ctx, ada())
 	note("facts", err, facts)
@@ -205,8 +205,8 @@ func BenchmarkPostgreSQLRecord(b *testing.B) {
 	})
 }
 
-// benchmarkPostgres calls do first in 1 conversation, then in 50 conversations at the same time. The server syncs to
-// the disk.
+// benchmarkPostgres measures the function do, first in 1 conversation, then in 50 conversations at the same time. The
+// server syncs to the disk.
 func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
 	server := pgtest.Start(b, true)
 	_, dsn := server.Create(b, "")

@@ -2,7 +2,7 @@ package store
 
 // This file and query_turn.go contain all queries of the SQLite store.
 
-// Conversations.
+// Queries about conversations.
 const (
 	// ensureConversation returns the conversation's id, and creates its row if that is missing. The UPDATE changes
 	// nothing, but without it SQLite would not return the id of an existing row.
@@ -13,14 +13,14 @@ RETURNING id`
 
 	findConversation = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? AND thread = ?`
 
-	// threadsOf lists the conversations of one chat, one for each thread.
+	// threadsOf lists the conversations of one chat, which has one conversation for each thread.
 	threadsOf = `SELECT id, thread FROM conversation WHERE endpoint = ? AND chat = ? ORDER BY id`
 
 	endpointOf         = `SELECT endpoint FROM conversation WHERE id = ?`
 	renameConversation = `UPDATE conversation SET chat = ? WHERE id = ?`
 	deleteConversation = `DELETE FROM conversation WHERE id = ?`
 
-	// conversationsOf lists the conversations that have, or may have, data of a person.
+	// conversationsOf lists the conversations that contain, or may contain, data of a person.
 	conversationsOf = `
 SELECT c.id FROM conversation c
 WHERE c.endpoint = ? AND (c.chat = ?
@@ -30,8 +30,9 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id`
 
-	// findOwn returns the conversation if only one person used it. A chat whose id is the person's id is used by this
-	// person only. The same holds for a chat in which nobody else asked, unless the chat is known to be a group.
+	// findOwn returns the conversation if only one person used it. Only this person used a chat whose id is the
+	// person's id. The same holds for a chat in which nobody else asked anything, unless the chat is known to be a
+	// group.
 	findOwn = `
 SELECT c.id FROM conversation c
 WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
@@ -41,7 +42,7 @@ WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
     UNION ALL SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person <> ?))`
 )
 
-// New ids of chats.
+// Queries about the new ids of chats that moved.
 const (
 	findMove = `SELECT new_chat FROM moved WHERE endpoint = ? AND old_chat = ?`
 
@@ -49,8 +50,8 @@ const (
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves updates earlier moves to a chat that moves again, so that each move leads directly to the newest
-	// id.
+	// When a chat moves again, shortenMoves updates its earlier moves, so that each of its old ids leads directly to
+	// the newest id.
 	shortenMoves = `UPDATE moved SET new_chat = ? WHERE endpoint = ? AND new_chat = ?`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
@@ -72,14 +73,14 @@ INSERT INTO consent (conversation, person, tool)
 SELECT ?, person, tool FROM consent WHERE conversation = ?
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns also removes the id of the asker's message, because the same id means another message in the new
-	// chat.
+	// retargetTurns makes unfinished turns answer in the new chat. It also removes the id of the asker's message,
+	// because in the new chat this id may belong to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = ?, reply_to = ''
 WHERE conversation = ? AND to_chat = ? AND state IN ('running', 'decided')`
 )
 
-// Sessions.
+// Queries about sessions.
 const (
 	findSession = `SELECT model, summary, folded, folds, at FROM session WHERE conversation = ?`
 
@@ -92,7 +93,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
 ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction replaces the summary, but not by a summary that covers fewer entries.
+	// saveCompaction replaces the summary, unless the new one covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
@@ -109,7 +110,7 @@ WHERE excluded.folded >= session.folded`
 	newestEntry = `SELECT COALESCE(MAX(id), 0) FROM entry`
 
 	// repeatEntries copies the entries that are not summarized, in their order, so that they get new ids.
-	// deleteRepeated deletes the old rows.
+	// deleteRepeated deletes the rows with the old ids.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT ?, turn, person, at, body FROM entry
@@ -134,14 +135,14 @@ WHERE e.entries > 0 OR s.folded > 0 OR s.model <> ''
 ORDER BY COALESCE(e.newest, 0) DESC, c.id DESC`
 )
 
-// Usage of turns.
+// Queries about the token usage of turns.
 const (
 	addUsage = `
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// sumUsage and lastUsage can be followed by one of the conditions usageOfConversation, usageOfEndpoint and
-	// usageOfPerson. In lastUsage, newestUsage follows at the end.
+	// One of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson may be appended to sumUsage and
+	// lastUsage. newestUsage is appended to lastUsage at the very end.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
@@ -153,7 +154,7 @@ FROM usage WHERE at >= ? AND at < ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
 
-	// listUsage returns all rows of a turn one after the other.
+	// listUsage returns the rows of each turn next to each other.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -163,7 +164,7 @@ WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
 )
 
-// Responses of the API server.
+// Queries about responses of the API server.
 const (
 	findEntry = `SELECT id FROM entry WHERE id = ? AND conversation = ?`
 
@@ -177,7 +178,7 @@ const (
 	sweepResponses    = `DELETE FROM response WHERE at < ? AND id = ?`
 )
 
-// Permanent approvals and facts.
+// Queries about permanent approvals of tools, and about facts that people asked the bot to remember.
 const (
 	saveConsent = `
 INSERT INTO consent (conversation, person, tool) VALUES (?, ?, ?)
@@ -201,7 +202,7 @@ RETURNING newest`
 	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = ? AND person = ?`
 )
 
-// Admissions and pairing requests.
+// Queries about admitted people and pairing requests.
 const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
 
@@ -222,7 +223,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 	deleteAdmission = `DELETE FROM admitted WHERE endpoint = ? AND person = ?`
 )
 
-// Rate-limit blocks.
+// Queries about rate-limit blocks.
 const (
 	saveBlock = `
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -242,7 +243,7 @@ ORDER BY scope, ops, chat, thread, message`
 )
 
 // The queries of a sweep. A query whose name begins with list returns expired rows, at most as many as its last
-// argument says. The query below each list query deletes one of the listed rows if the row is still expired.
+// argument says. Below it is the query that deletes one of these rows, if the row is still expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`
@@ -260,8 +261,8 @@ const (
 	sweepSummaries    = `
 UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ? AND conversation = ?`
 
-	// The time is 0 in the row of a session without a summary, so this query returns all sessions without a summary
-	// and without a chosen model.
+	// If a session has no summary, the time in its row is 0. So this query returns all sessions that have neither a
+	// summary nor a chosen model.
 	listOverSessions = `SELECT conversation FROM session WHERE model = '' AND folded = 0 AND at < ? LIMIT ?`
 	sweepSessions    = `DELETE FROM session WHERE model = '' AND folded = 0 AND at < ? AND conversation = ?`
 
@@ -278,7 +279,7 @@ UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 
 	sweepBlocks = `DELETE FROM block WHERE until <= ?`
 )
 
-// Counts for `telex store check`.
+// Queries that count rows for `telex store check`.
 const (
 	countConversations = `SELECT COUNT(*) FROM conversation`
 	countEntries       = `SELECT COUNT(*) FROM entry`

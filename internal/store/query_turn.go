@@ -2,7 +2,7 @@ package store
 
 // This file contains the queries about received messages, and about the turns that answer them.
 
-// Received messages.
+// Queries about received messages.
 const (
 	acceptMessage = `
 INSERT INTO inbox (endpoint, origin, thread, message, conversation, state, body, attempts, accepted_at, done_at)
@@ -25,7 +25,7 @@ SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
 FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
 WHERE c.endpoint = ? AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT ?`
 
-	// findUnfinished returns messages that belong to no turn before messages that belong to a turn.
+	// findUnfinished returns the unfinished messages with an id, first those that belong to no turn.
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
 WHERE conversation = ? AND message = ? AND state <> 'done'
@@ -64,7 +64,7 @@ SELECT i.id, i.body FROM inbox i JOIN conversation c ON c.id = i.conversation
 WHERE c.endpoint = ? AND i.state = 'pending' ORDER BY i.id`
 )
 
-// Turns and parts.
+// Queries about turns and the parts of their replies.
 const (
 	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = ?`
 
@@ -75,7 +75,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, ?, ?, ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
-	// fenceTurns takes from running turns the right to decide and to add to the history.
+	// After fenceTurns, the store refuses the results of the turns that are running now, and their additions to the
+	// history.
 	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
 	fencePersonTurns = `
@@ -98,7 +99,7 @@ WHERE state IN ('running', 'decided')
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ? WHERE id = ?`
 
-	// endTurn and endParts delete the contents of a reply, but keep the ids of the sent messages.
+	// endTurn and endParts delete the texts of a reply, but keep the ids of its sent messages.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
 	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '', tried = '' WHERE turn = ?`
 

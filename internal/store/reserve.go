@@ -10,26 +10,27 @@ import (
 	"time"
 )
 
-// reserveSize is the size of the reserve file in bytes. Many simultaneous answers need less space than reserveSize
-// until they end, because SQLite reuses the space of the write-ahead log.
+// reserveSize is the size of the reserve file in bytes. This is enough to finish many simultaneous answers, because
+// SQLite reuses the space of the write-ahead log.
 const reserveSize = 8 << 20
 
-// keepEvery is the time between two attempts to create the reserve file again. Each attempt on a full disk uses the
-// last space and delays all writers.
+// keepEvery is the time between two attempts to create the reserve file again. On a full disk, each attempt fills the
+// space that is left and delays all writers.
 const keepEvery = 5 * time.Second
 
-// reserve is a file that only occupies disk space. When the disk is full, the store deletes the file, so that running
-// turns can end in the freed space. Until the file exists again, the store refuses new messages. Without the reserve,
-// the store could not record an answer that people have already seen, and would send it again after a restart. First
-// the function that opens the store uses a reserve, and then only the goroutine of the writer.
+// reserve manages the reserve file, which only occupies disk space. When the disk is full, the store deletes the file,
+// so that running turns can end in the freed space. Until it can create the file again, the store refuses new
+// messages. Without the reserve, the store could not record an answer that people have already seen, and would send it
+// again after a restart. Only the function that opens the store and then the writer's goroutine use a reserve, so it
+// needs no lock.
 type reserve struct {
 	name    string
 	log     *slog.Logger
 	now     func() time.Time
 	exists  bool
 	missing error     // why the file is missing
-	tried   time.Time // when the file was removed, or could not be created
-	short   bool      // since the last accepted message, a message was refused or the file was removed
+	tried   time.Time // when the file was deleted, or when creating it failed
+	short   bool      // since the last accepted message, a message was refused or the file was deleted
 }
 
 // newReserve returns the reserve of the store at path. The reserve file may be missing.
@@ -56,13 +57,14 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep creates the reserve file if it is missing. keep returns an error if the disk has no space for the file. keep
-// makes at most one attempt in keepEvery. Between two attempts, keep returns the last error.
+// keep creates the reserve file if it is missing. keep returns an error if the disk has no space for the file. For
+// keepEvery after the file was deleted or could not be created, keep does not try to create it, and returns the last
+// error.
 func (r *reserve) keep() error {
 	switch {
 	case r.exists:
 		return nil
-	case r.missing == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // the clock may have been set back
+	case r.missing == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // Abs, because the clock may have been set back
 		r.missing = r.write()
 		r.tried = r.now()
 	}
@@ -74,8 +76,8 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// record records whether a message was accepted, or refused because the disk is full. The caller logs each refusal.
-// record logs the first message that is accepted after a refusal.
+// record is called after a message was accepted (taken), or refused because the disk is full. The caller logs each
+// refusal. record logs when a message is accepted again after a refusal.
 func (r *reserve) record(taken, full bool) {
 	if taken && r.short {
 		r.log.Info("the disk has space again; new messages are accepted")

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// keptTimeFormat is the format of the time in the name of a kept store.
+// keptTimeFormat is the format of the time in the name under which Restore keeps the previous store.
 const keptTimeFormat = "20060102T150405Z"
 
 // Restored describes a finished restore.
@@ -22,8 +22,8 @@ type Restored struct {
 
 // Restore replaces the store by a backup and keeps the previous store beside the new one. Restore first checks the
 // backup, which stays unchanged. Restore fails without changes if another process has locked the store (ErrLocked).
-// Restore also fails without changes if the backup is damaged, was written by a newer telex, or is not a store. The
-// path holds either the old or the new store at each moment, even if the machine stops.
+// Restore also fails without changes if the backup is damaged, was written by a newer telex, or is not a store. At
+// each moment, even if the machine stops, the store's path refers either to the old or to the new store.
 func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	}
 	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
 	switch {
-	case errors.Is(err, ErrCorrupt): // err describes the remedy for a damaged store, which is wrong for a backup
+	case errors.Is(err, ErrCorrupt): // leave out err, whose remedy is only right for a damaged store
 		return fmt.Errorf("check backup: %s is %w: use another backup", file, ErrCorrupt)
 	case err != nil:
 		return fmt.Errorf("check backup: %w", err)
@@ -91,7 +91,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	case !errors.Is(err, fs.ErrNotExist):
 		return Restored{}, errors.Join(err, remove(name))
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // files of the old store; keep has saved what it needs
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // files of the old store; keep has kept the ones that matter
 		if err := remove(r.path + suffix); err != nil {
 			return Restored{}, err
 		}
@@ -102,8 +102,9 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	return done, syncDir(filepath.Dir(r.path))
 }
 
-// keep gives the old store a second name. keep first moves the write-ahead log into the database file. If the store is
-// too damaged to move the log, keep keeps the log beside the file, under the name that SQLite expects.
+// keep gives the old store a second name, under which it stays. keep first moves the write-ahead log into the database
+// file. If moving the log fails because of damage, keep also gives the log a second name, so that SQLite finds the log
+// beside the kept file.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// backedUp returns a backup of a store with one waiting message.
+// backedUp makes a backup of a store that contains one waiting message, and returns the path of the backup.
 func backedUp(t *testing.T) string {
 	t.Helper()
 	f, s, _ := newFixture(t)
@@ -27,8 +27,8 @@ func restoreAt() store.Options {
 	return store.Options{Now: func() time.Time { return now }}
 }
 
-// A backup replaces the store. The replaced store is kept with its write-ahead log. A second restore does not
-// overwrite the kept store.
+// Restore must replace the store by the backup, and keep the replaced store with the content of its write-ahead log. A
+// second restore must not overwrite the kept store.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t), t.TempDir()
@@ -64,7 +64,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// crashed leaves a message in the store's write-ahead log, as a killed process does.
+// crashed leaves a store whose write-ahead log contains a message, as a killed process does.
 func crashed(t *testing.T, path string) {
 	t.Helper()
 	s := mustOpen(t, path)
@@ -82,7 +82,7 @@ func crashed(t *testing.T, path string) {
 	}
 }
 
-// A failed restore changes nothing.
+// A restore that fails must change nothing.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	backup := backedUp(t)
@@ -151,7 +151,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// Reading a store creates no files beside it, whether the store was closed or its process was killed.
+// Reading a store must create no files beside it, whether the store was closed or its process was killed.
 func TestReadingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// missingElements describes the tables, columns and indexes that db lacks although the migrations up to version create
-// them.
+// missingElements describes the tables, columns and indexes that the migrations up to version create but that db
+// lacks.
 func missingElements(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

@@ -24,9 +24,10 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 }
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
-// such turn, the list is empty. Schema 4 and older stored no turn with an entry. Among such entries, each message of a
-// user begins a turn. Running turns may have read the deleted entries, so the store no longer accepts their summaries.
-// In the same transaction, Undo begins the turn says, unless the id of says is empty.
+// such turn, the list is empty. In entries that schema 4 or older stored, the turn is missing. Undo then treats each
+// message of a user as the beginning of a turn. Running turns may have read the deleted entries, so the store no
+// longer accepts their summaries. Unless the id of says is empty, Undo also begins the turn says in the same
+// transaction. This turn tells the person what was undone.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
@@ -46,8 +47,8 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	})
 }
 
-// newestTurn returns the entries of the turn that added the last entry. Entries of another turn may be between the
-// returned entries, because several turns of a conversation may run at the same time.
+// newestTurn returns the entries of the turn that added the last entry. In the history, entries of other turns may be
+// between them, because several turns of a conversation may run at the same time.
 func newestTurn(entries []chat.Entry) []chat.Entry {
 	turn := entries[len(entries)-1].Turn
 	if turn != "" {
@@ -76,7 +77,7 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns those entries of a conversation whose ids are greater than behind.
+// entries returns the entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, func(e *chat.Entry) []any {
 		return []any{&e.ID, &e.Turn, &e.User, (*storedTime)(&e.At), &e.Body}
@@ -99,7 +100,7 @@ func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 }
 
 // join merges the session of the conversation id into that of owner. If one of the sessions has a summary, the entries
-// that no summary covers get new ids. The ids must be larger than those of the summarized entries.
+// that no summary covers get new ids. These ids must be larger than the ids of the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

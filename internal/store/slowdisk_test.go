@@ -12,15 +12,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// slowDisk replaces SQLite's access to files: syncing the files in some directories takes longer.
-// https://www.sqlite.org/vfs.html
+// slowDisk replaces the part of SQLite that accesses files (its VFS), so that syncing files in certain directories
+// takes longer. https://www.sqlite.org/vfs.html
 type slowDisk struct {
 	open uintptr // SQLite's own xOpen
 
 	mu     sync.Mutex
 	dirs   map[string]*slowDir
-	files  map[uintptr]slowFile // by SQLite's file handle
-	tables map[uintptr]uintptr  // SQLite's method tables of files, with the slow version of each
+	files  map[uintptr]slowFile // the key is SQLite's file handle
+	tables map[uintptr]uintptr  // from each of SQLite's method tables for files to its slow version
 }
 
 // slowFile is an open file in a slow directory.
@@ -29,17 +29,17 @@ type slowFile struct {
 	sync uintptr // SQLite's own xSync for the file
 }
 
-// slowDir is a directory whose files take long to sync.
+// slowDir is a directory in which syncing a file takes a long time.
 type slowDir struct {
 	takes time.Duration
 	mu    sync.Mutex
 	done  []span
 }
 
-// span is the time from the beginning to the end of something.
+// span is a period of time.
 type span struct{ from, to time.Time }
 
-// slowed is the access to files that all stores in these tests use. Only installDisk sets it, before the tests run.
+// slowed is the slowDisk that all stores in these tests use. installDisk makes SQLite use it before the tests run.
 var slowed = &slowDisk{
 	dirs: map[string]*slowDir{}, files: map[uintptr]slowFile{}, tables: map[uintptr]uintptr{},
 }
@@ -66,7 +66,8 @@ func installDisk() error {
 	return nil
 }
 
-// pointer converts an address in SQLite's memory to a pointer. The garbage collector does not move this memory.
+// pointer converts an address in SQLite's memory to a pointer. The conversion is safe because Go's garbage collector
+// does not manage this memory.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
 // address returns the address under which SQLite can call f. The SQLite in these tests is C code that was translated
@@ -130,18 +131,18 @@ func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 }
 
 func (d *slowDir) wait(began time.Time) {
-	time.Sleep(time.Until(began.Add(d.takes))) // simulates the disk
+	time.Sleep(time.Until(began.Add(d.takes))) // the slow disk is still working
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = append(d.done, span{began, time.Now()})
 }
 
-// beside returns for how long a call took while no sync was running.
+// beside returns how much of the duration of a call was outside of syncs.
 func (d *slowDir) beside(call span) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rest, at := call.to.Sub(call.from), call.from
-	for _, s := range d.done { // ordered by the end of the syncs
+	for _, s := range d.done { // ordered by when the syncs ended
 		from, to := later(s.from, at), s.to
 		if call.to.Before(to) {
 			to = call.to

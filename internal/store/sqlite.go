@@ -22,7 +22,7 @@ const (
 	applicationID = 0x74656c78
 	// readers is the maximum number of concurrent checks and backups.
 	readers = 4
-	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check of
+	// busyTimeout is how long a write waits while another process holds SQLite's lock. Only a backup or a check in
 	// another process can hold this lock.
 	busyTimeout = "busy_timeout(10000)"
 	// fullSync makes SQLite sync the write-ahead log at each commit, and the file at each checkpoint.
@@ -31,8 +31,8 @@ const (
 	logLimit = "journal_size_limit(16777216)"
 )
 
-// openWriter returns a pool of one connection, because SQLite allows only one writer at a time. A canceled context
-// ends the wait for the connection, but not the wait for SQLite's lock.
+// openWriter returns a pool of one connection, because SQLite allows only one writer at a time. Canceling a context
+// ends the wait for this connection, but not the wait for SQLite's lock.
 //
 // The data source name sets every pragma, so that the pragmas apply to each connection of the pool. With
 // synchronous=FULL, SQLite syncs the log at each commit, so acknowledged messages survive a power loss. With
@@ -44,7 +44,7 @@ func openWriter(path, journal string) (*sql.DB, error) {
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
 }
 
-// openCheckpointer returns a pool of one connection for moving the write-ahead log into the file. If another
+// openCheckpointer returns a pool of one connection, which moves the write-ahead log into the file. If another
 // connection holds a lock, a call on this connection fails at once.
 func openCheckpointer(path string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
@@ -81,7 +81,7 @@ func address(path, mode string, pragmas ...string) string {
 	return u.String()
 }
 
-// errDamage describes damage that a check of the file has found.
+// errDamage is the description of damage that a check of the file has found.
 type errDamage string
 
 func (e errDamage) Error() string { return string(e) }
@@ -121,14 +121,14 @@ func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// full reports whether err occurred because the disk is full.
+// full reports whether a full disk caused err.
 func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
 // isFull reports whether a call failed because the disk is full. SQLite sometimes reports a full disk as a read or
 // write error. This happens if the index of the write-ahead log or a temporary file can't grow. It also happens if the
-// system detects the full disk only at the sync.
+// operating system detects only during a sync that the disk is full.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:

@@ -36,8 +36,8 @@ type Reader struct {
 	now      func() time.Time
 	observe  func(kind string, took time.Duration) // never nil
 	read     *sql.DB
-	readOnly bool   // the Reader writes nothing and creates no file
-	views    *views // the goroutines that read for an open Store; nil: the Reader uses the pool read
+	readOnly bool   // the Reader was opened by OpenReadOnly: it writes nothing and creates no file
+	views    *views // goroutines that read for an open Store; nil: OpenReadOnly opened the Reader, which uses the pool read
 }
 
 // Open opens the store. Open creates a missing store and migrates an older schema. The error of Open may wrap
@@ -83,7 +83,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close waits for running calls and closes the store. The data of all earlier calls is already on disk.
 func (s *Store) Close() error {
-	err := s.Reader.Close() // first: if the writer's connection closes last, SQLite moves the log into the file
+	err := s.Reader.Close() // before the writer: when the writer's connection closes last, SQLite moves the log into the file
 	if s.by != nil {
 		err = errors.Join(err, s.by.close())
 	}
@@ -126,7 +126,7 @@ func newReader(o Options) (*Reader, error) {
 	return r, nil
 }
 
-// resolve follows symbolic links, so that a file has one lock under all its names.
+// resolve follows symbolic links, so that a file with several names has only one lock.
 func resolve(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("no path")

@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// The store deletes texts that are no longer needed. Only the history keeps texts.
+// The store must delete texts that it no longer needs. Only the history may keep texts.
 func TestTextsAreRemoved(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -89,7 +89,7 @@ func TestSweep(t *testing.T) {
 	f.must(store.Append(ctx, s, c, "new"))
 	sweep(24*time.Hour, store.Swept{Messages: 1, Turns: 1, Entries: 2})
 	f.remembers(c, "new")
-	f.waits("tg:1/2") // unfinished turns stay, regardless of their age
+	f.waits("tg:1/2") // the sweep has kept the waiting message, however old it is
 	rep, err := s.Check(ctx)
 	f.must(err)
 	if rep.Conversations != 1 || rep.Keys != 1 || rep.Pending != 1 || rep.Entries != 1 || rep.Unfinished != 0 || len(rep.Problems) > 0 {
@@ -114,7 +114,8 @@ func TestBackupIsAStore(t *testing.T) {
 	f.fails(s.Backup(t.Context(), filepath.Join(file, "no directory")))
 }
 
-// Backup overwrites no file. Only the owner can read the copy. If the backup fails, the copy is deleted.
+// Backup must not overwrite a file. Only the file's owner may be able to read the copy. If the backup fails, Backup
+// must delete the copy.
 func TestBackupBesideOthers(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -158,7 +159,7 @@ func TestCancelledContext(t *testing.T) {
 	f.waits()
 }
 
-// Calls that wait for the disk share one sync. A call that fails or is canceled does not affect the other calls.
+// Calls that wait for the disk must share one sync. A call that fails or is canceled must not affect the others.
 func TestCallsThatWaitShareASync(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,7 +207,7 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 	})
 }
 
-// If one call makes a shared transaction fail, the other calls in this transaction succeed nevertheless.
+// One call makes the transaction fail that it shares with other calls. The other calls must succeed nevertheless.
 func TestBrokenCallAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)

@@ -7,14 +7,14 @@ import (
 	"telex/internal/chat"
 )
 
-// exchanges contains the methods of a store that the API server uses.
+// exchanges contains the methods of a store for the turns of the API server.
 type exchanges interface {
 	SaveExchange(ctx context.Context, x chat.Exchange) error
 	Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error)
 	DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error)
 }
 
-// exchanges returns the store as the API server uses it.
+// exchanges returns the store with its methods for the API server.
 func (f *fixture) exchanges() exchanges {
 	x, ok := f.Store.(exchanges)
 	if !ok {
@@ -42,7 +42,7 @@ func testExchanges(f *fixture) {
 	newest := entries[1].ID
 	save("b", newest, "three")
 	f.keeps(c, "", "a laptop: one", "a laptop: two", "b laptop: three")
-	// If the history is erased while a turn runs, the turn's entries are not stored. The turn's usage is counted.
+	// The history is erased while a turn runs. The store must not store the turn's entries, but must count its usage.
 	f.must(f.Forget(f.Context(), c))
 	save("c", newest, "four")
 	f.keeps(c, "")

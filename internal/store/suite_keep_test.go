@@ -48,7 +48,7 @@ func testParts(f *fixture) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
 	f.must(f.Note(f.Context(), "t", step(chat.StepAnswered, "d", "z")))
-	first.Cursor = false // the text of the part has not changed, so its number of steps stays
+	first.Cursor = false // the part's text has not changed, so its number of steps must not change
 	f.must(f.Record(f.Context(), "t", first))
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
@@ -60,8 +60,8 @@ func testParts(f *fixture) {
 	}
 }
 
-// An edited message either waits or belongs to a turn. The steps and the source of the parts of this turn are about
-// the old text, so they are deleted.
+// A person edits a message, once while it waits and once while a turn answers it. The turn's steps and the source of
+// its parts are based on the old text, so Revise must delete them.
 func testRevise(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -114,7 +114,7 @@ func testBlocks(f *fixture) {
 	}
 	save("tg", chat.ScopeChat, "1", "", time.Second)
 	save("tg", chat.ScopeChat, "1", "", time.Minute)
-	save("tg", chat.ScopeChat, "1", "", time.Second) // does not shorten the block
+	save("tg", chat.ScopeChat, "1", "", time.Second) // must not shorten the block
 	save("tg", chat.ScopeMessage, "1", "7", time.Second)
 	save("tg", chat.ScopeEndpoint, "", "", time.Hour)
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpTyping, Until: now.Add(time.Minute)}))
@@ -141,7 +141,7 @@ func testBlocks(f *fixture) {
 	}
 }
 
-// After a call, the caller may change the arguments and the results without changing the store.
+// If a caller changes the arguments or the results of a call after the call, this must not change the stored data.
 func testCopies(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.accept(c, "1")

@@ -30,23 +30,23 @@ func testPairingRequests(f *fixture) {
 	}
 	check(other, same, first)
 	first.Code, first.Name, first.At = "A4", "Ada L.", start.Add(-time.Hour)
-	f.must(f.SavePairingRequest(ctx, first)) // replaces the earlier request
+	f.must(f.SavePairingRequest(ctx, first)) // must replace the earlier request of the same person
 	check(first, other, same)
 	f.must(f.Admit(ctx, chat.Admission{Person: chat.Person{Endpoint: "slack", User: "u"}, At: start}))
 	check(first, same)
 	f.must(f.Admit(ctx, chat.Admission{Person: ada(), At: start}))
 	check(same)
 
-	// The number of people with valid codes is limited for each endpoint.
+	// The number of people who have a valid pairing code is limited for each endpoint.
 	late := func(n int) chat.PairingRequest {
 		user := chat.UserID(fmt.Sprint("late", n))
 		return chat.PairingRequest{Person: chat.Person{Endpoint: "tg", User: user}, Code: string(user), At: start.Add(chat.PairingLife + time.Duration(n)*time.Second)}
 	}
 	for n := range chat.MaxPairingRequests {
-		f.must(f.SavePairingRequest(ctx, late(n))) // the request above has expired
+		f.must(f.SavePairingRequest(ctx, late(n))) // the earlier request has expired, so it must not count
 	}
 	f.is(f.SavePairingRequest(ctx, late(3)), chat.ErrManyRequests)
-	f.must(f.SavePairingRequest(ctx, late(1))) // the same request again
+	f.must(f.SavePairingRequest(ctx, late(1))) // must replace the same person's request, so the limit does not apply
 	elsewhere := late(4)
 	elsewhere.Endpoint = "slack"
 	f.must(f.SavePairingRequest(ctx, elsewhere))
@@ -77,7 +77,7 @@ func testAdmitted(f *fixture) {
 	f.must(f.Admit(ctx, second))
 	admits(second, first)
 	second.By, second.At = "operator", start.Add(2*time.Hour)
-	f.must(f.Admit(ctx, second)) // replaces the stored admission
+	f.must(f.Admit(ctx, second)) // must replace the earlier admission of the same person
 	admits(first, second)
 	revoke(chat.Person{Endpoint: "slack", User: "u"}, false)
 	revoke(ada(), true)

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// plainSteps returns a journal in which an empty body and a missing body are equal.
+// plainSteps returns journal steps in which an empty body and a missing body look the same.
 func plainSteps(steps []chat.Step) (list []chat.Step) {
 	for _, s := range steps {
 		if len(s.Body) == 0 {
@@ -22,7 +22,7 @@ func plainSteps(steps []chat.Step) (list []chat.Step) {
 	return list
 }
 
-// notes checks the journal of the only unfinished turn.
+// notes checks that the journal of the only unfinished turn contains these steps.
 func (f *fixture) notes(want ...chat.Step) {
 	f.Helper()
 	if got := plainSteps(f.unfinished().Steps); !reflect.DeepEqual(got, want) {
@@ -48,10 +48,10 @@ func testNotes(f *fixture) {
 	f.must(f.Note(ctx, "t", said))
 	f.must(f.Note(ctx, "t", begun, answered))
 	f.must(f.Note(ctx, "t"))
-	f.must(f.Note(ctx, "t", begun)) // the same step may be stored twice
+	f.must(f.Note(ctx, "t", begun)) // a journal may contain the same step twice
 	f.reopen()
 	f.notes(said, begun, answered, begun)
-	f.begin("t", c, "1") // the next run finds the steps of the previous run
+	f.begin("t", c, "1") // the turn begins again and must find the earlier steps
 	asked := step(chat.StepAsked, "call 2", "may I?")
 	body := []byte("may I?")
 	f.must(f.Note(ctx, "t", chat.Step{Kind: asked.Kind, Call: asked.Call, Body: body}))
@@ -61,7 +61,7 @@ func testNotes(f *fixture) {
 	f.notes(said, begun, answered, begun, asked, step(chat.StepDecided, "call 2", "yes"))
 
 	time.Sleep(time.Second)
-	f.begin("beside", c, "2") // each turn has its own journal
+	f.begin("beside", c, "2") // this turn must have a journal of its own
 	f.must(f.Note(ctx, "beside", said))
 	f.must(f.End(ctx, "t", chat.Growth{}))
 	f.notes(said)
@@ -79,7 +79,7 @@ func testNotesEnd(f *fixture) {
 	f.notes()
 	f.must(f.Note(ctx, "decided", said))
 	f.must(f.Decide(ctx, "decided", decision("x")))
-	f.notes() // the journal was deleted, because the turn will not run again
+	f.notes() // Decide must delete the journal, because the turn will not run again
 	f.fails(f.Note(ctx, "decided", said))
 	f.reopen()
 	f.notes()
@@ -108,7 +108,7 @@ func testNotesFenced(f *fixture) {
 	f.fails(f.Note(ctx, "2"))
 	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
-	f.must(f.Note(ctx, "2", used)) // usage is accepted nevertheless
+	f.must(f.Note(ctx, "2", used)) // usage must be accepted even now
 	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }
@@ -125,7 +125,7 @@ func testNotesMove(f *fixture) {
 	f.notes(said, said)
 }
 
-// consents checks who has permanently approved the tool "buy" in a conversation.
+// consents checks that exactly these people have permanently approved the tool "buy" in a conversation.
 func (f *fixture) consents(c chat.Conversation, want ...chat.UserID) {
 	f.Helper()
 	got := []chat.UserID{}
@@ -145,7 +145,7 @@ func testConsents(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	thread := chat.Conversation{Endpoint: "tg", Chat: "1", Thread: "t"}
 	f.consents(c)
-	for range 2 { // a call with an unknown outcome is repeated
+	for range 2 { // a caller repeats a call if its outcome is unknown
 		f.must(f.Consent(ctx, c, "ada", "buy"))
 	}
 	f.must(f.Consent(ctx, c, "eve", "sell"))
@@ -160,8 +160,8 @@ func testConsents(f *fixture) {
 	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
 		f.Errorf("got %v, %v, want no other tool", may, err)
 	}
-	// A permanent approval does not expire. The approval prevents its conversation from being deleted, even if nothing
-	// else is stored there.
+	// A permanent approval must not expire. The sweep must not delete its conversation, even if nothing else is stored
+	// there.
 	time.Sleep(1000 * 24 * time.Hour)
 	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
@@ -199,13 +199,13 @@ func testConsentsMove(f *fixture) {
 	ctx := f.Context()
 	thread := chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "t"}
 	f.must(f.Consent(ctx, group(), "ada", "buy"))
-	f.must(f.Consent(ctx, thread, "eve", "buy")) // the other conversation has no such approval
+	f.must(f.Consent(ctx, thread, "eve", "buy")) // the new chat has no approval in this thread yet
 	f.must(f.Consent(ctx, supergroup(), "ada", "buy"))
 	f.must(f.Consent(ctx, supergroup(), "eve", "buy"))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.reopen()
 	f.consents(supergroup(), "ada", "eve")
-	f.consents(group(), "ada", "eve") // the old id refers to the new chat
+	f.consents(group(), "ada", "eve") // the old id must refer to the new chat
 	thread.Chat = "-1001"
 	f.consents(thread, "eve")
 	f.must(f.Consent(ctx, group(), "", "buy"))
@@ -214,7 +214,7 @@ func testConsentsMove(f *fixture) {
 	f.consents(thread, "eve")
 }
 
-// knows checks the facts of a person, given as "ID text".
+// knows checks that the store has exactly these facts of a person. Each fact is given as "ID text".
 func (f *fixture) knows(p chat.Person, want ...string) {
 	f.Helper()
 	facts, err := f.Facts(f.Context(), p)
@@ -240,8 +240,8 @@ func (f *fixture) rememberAll(p chat.Person, texts ...string) {
 	}
 }
 
-// A fact is stored once, even if it is added again, or with other upper-case and lower-case letters. The number of
-// facts of a person is limited, even if calls run at the same time.
+// Somebody adds the same fact again, also with other upper-case and lower-case letters. The store must contain it only
+// once. The limit for the facts of a person must also hold if several calls add facts at the same time.
 func testFactsOnce(f *fixture) {
 	ctx := f.Context()
 	remembers := func(text string, want chat.Remembered) {
@@ -255,7 +255,7 @@ func testFactsOnce(f *fixture) {
 	tides := chat.Fact{ID: "1", Text: "Likes TIDES and Ümläute"}
 	remembers(tides.Text, chat.Remembered{Fact: tides})
 	remembers("likes tides and ÜMLÄUTE", chat.Remembered{Fact: tides, Known: true})
-	f.rememberAll(eve(), tides.Text) // a fact of another person
+	f.rememberAll(eve(), tides.Text) // the facts of another person must not count
 	f.rememberAll(ada(), "b", "c")
 	remembers("d", chat.Remembered{Full: true})
 	remembers(tides.Text, chat.Remembered{Fact: tides, Known: true})
@@ -269,8 +269,8 @@ func testFactsOnce(f *fixture) {
 	f.rememberAtOnce(f.Store)
 }
 
-// rememberAtOnce makes several stores add the same facts at the same time. These are more facts than a person may
-// have.
+// rememberAtOnce makes several stores add the same facts at the same time, more facts than a person may have. The
+// stores must contain each fact only once, and no more facts than the limit.
 func (f *fixture) rememberAtOnce(stores ...gateway.Facts) {
 	f.Helper()
 	const most, told = 4, 6
@@ -343,7 +343,7 @@ func testFacts(f *fixture) {
 func testFactNumbers(f *fixture) {
 	ctx := f.Context()
 	f.rememberAll(ada(), "a", "b")
-	_, err := f.ForgetFact(ctx, ada(), "2") // forget the newest fact
+	_, err := f.ForgetFact(ctx, ada(), "2") // the newest fact; its id must not be used again
 	f.must(err)
 	f.reopen()
 	f.rememberAll(ada(), "c")
@@ -360,14 +360,14 @@ func testFactNumbers(f *fixture) {
 	f.rememberAll(ada(), "d")
 	f.knows(ada(), "4 d")
 	var want []string
-	for i := range 12 { // ordered by number, not alphabetically
+	for i := range 12 { // enough facts to show that ids are ordered as numbers, not as text
 		f.rememberAll(eve(), fmt.Sprint("x", i))
 		want = append(want, fmt.Sprint(i+1, " x", i))
 	}
 	f.knows(eve(), want...)
 }
 
-// The facts of a person apply in all conversations, and they do not expire.
+// The facts of a person must be the same in all conversations, and must not expire.
 func testFactsStay(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, ada().User, growth("said"))

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// personal makes all writes that need a lease but concern no conversation, and returns their results. Each of these
-// writes would change something.
+// personal makes all writes that need a lease but concern no conversation, and returns their errors. If the store
+// accepts these writes, each of them changes something.
 func personal(p *process) map[string]error {
 	ctx := p.Context()
 	stranger := chat.Person{Endpoint: "tg", User: "stranger"}
@@ -48,12 +48,12 @@ func testReplicaExpiredPeople(c *cluster) {
 		c.Errorf("got %v, %v, %v, want no trace of what was refused", admitted, requests, moves)
 	}
 
-	// Some writes succeed even without a lease, because they record something that has already happened: a rate limit
-	// that the platform has reported, and a response that a client of the API server has received.
+	// Some writes must succeed even without a lease, because they record something that has already happened: a rate
+	// limit that the platform has reported, and a response that a client of the API server has received.
 	a.must(a.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Until: time.Now().Add(time.Hour)}))
 	a.must(a.exchanges().SaveExchange(ctx, chat.Exchange{Turn: "x", Conversation: to, User: "u", Growth: growth("said")}))
 
-	// The commands of an operator need no lease.
+	// A process that never registered, such as an operator's command, needs no lease.
 	s, err := c.open(ctx)
 	a.must(err)
 	command := &process{fixture: &fixture{T: c.T, Store: s}, shared: s}

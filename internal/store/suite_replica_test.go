@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// shared is a store that several processes share, as one of these processes uses it.
+// shared contains the methods that a process uses if it shares its store with other processes.
 type shared interface {
 	gateway.Store
 	gateway.Replicas
@@ -24,11 +24,11 @@ type shared interface {
 
 var _ shared = (*memory.Store)(nil)
 
-// cluster is a store of a test in which several processes share the store.
+// cluster is a store that several processes of a test share.
 type cluster struct {
 	*testing.T
 	open  func(context.Context) (shared, error) // opens the store for another process
-	sleep func(time.Duration)                   // lets time pass on the store's clock
+	sleep func(time.Duration)                   // makes time pass for the store
 }
 
 // TestMemoryReplicas runs the suite of tests for processes that share a store in memory.
@@ -42,7 +42,7 @@ func TestMemoryReplicas(t *testing.T) {
 	})
 }
 
-// replicaSuite runs the tests for stores that several processes can share. place runs a test with an empty store.
+// replicaSuite runs the tests for stores that several processes can share. place calls run with an empty store.
 func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 	for _, test := range []struct {
 		name string
@@ -73,7 +73,7 @@ func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 	}
 }
 
-// process is one registered process.
+// process plays one process that has registered as a replica.
 type process struct {
 	*fixture
 	shared
@@ -82,7 +82,7 @@ type process struct {
 	call int64
 }
 
-// process opens the store for another process and registers it.
+// process opens the store once more, as another process would, and registers this process as a replica.
 func (c *cluster) process(endpoints ...chat.EndpointID) *process {
 	c.Helper()
 	s, err := c.open(c.Context())
@@ -105,7 +105,7 @@ func (p *process) renew() []chat.Replica {
 	return list
 }
 
-// take takes all work, and returns the ids of the taken messages and turns.
+// take calls Take, and returns the ids of the messages and turns that the process must now handle.
 func (p *process) take() (messages, turns []string) {
 	p.Helper()
 	p.call++
@@ -126,7 +126,7 @@ func (p *process) taken(orphans int) chat.Taken {
 	return taken
 }
 
-// takes takes all work and checks it.
+// takes calls Take, and checks that it returns exactly these messages and turns.
 func (p *process) takes(messages, turns []string) {
 	p.Helper()
 	if m, t := p.take(); !slices.Equal(m, messages) || !slices.Equal(t, turns) {
@@ -143,7 +143,8 @@ func (p *process) receives(want bool) {
 	}
 }
 
-// hears starts listening for signals. hears returns a function, which returns the signals since its last call.
+// hears starts listening for signals. The function that hears returns waits for signals and returns those that arrived
+// since its last call.
 func (p *process) hears() func() chat.Signal {
 	p.Helper()
 	heard := make(chan chat.Signal, 100)
@@ -160,7 +161,7 @@ func (p *process) hears() func() chat.Signal {
 		}
 	})
 	return func() (all chat.Signal) {
-		for wait := time.Second; ; wait = 50 * time.Millisecond { // a store may send signals some time after its commit
+		for wait := time.Second; ; wait = 50 * time.Millisecond { // a signal may arrive some time after the commit
 			select {
 			case s := <-heard:
 				all |= s
@@ -237,7 +238,7 @@ func testReplicaChats(c *cluster) {
 		a.accept(private(id), "m"+chat.MessageID(id))
 	}
 	b.takes([]string{"m5", "m6", "m7"}, nil)
-	a.accept(private(chat.ChatID(mine[0][1:])), "more") // the owner of this chat is alive
+	a.accept(private(chat.ChatID(mine[0][1:])), "more") // a still owns this chat, although it is leaving
 	a.takes([]string{"more"}, nil)
 }
 
@@ -254,7 +255,7 @@ func testReplicaTake(c *cluster) {
 	a.takes(nil, nil)
 	a.accept(to, "3")
 	a.begin("t", to, "1")
-	a.takes([]string{"3"}, nil) // the process itself began that turn
+	a.takes([]string{"3"}, nil) // not the turn, which this process began itself
 	a.must(a.Release(a.Context(), "t"))
 	a.takes(nil, nil)
 	if pending, err := a.Pending(a.Context()); err != nil || len(pending) != 3 {
@@ -270,7 +271,7 @@ func testReplicaOrphans(c *cluster) {
 	a.begin("t", to, "1")
 	a.must(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")))
 	a.must(a.Record(a.Context(), "t", chat.Part{State: chat.PartStands, Ref: chat.MessageRef{ID: "9"}, Key: "t-0", Text: "x"}))
-	b.accept(waits, "2") // b owns this chat, because a already owns one
+	b.accept(waits, "2") // b becomes the owner, because a already owns a chat
 	b.takes([]string{"2"}, nil)
 	for range 2 {
 		c.sleep(chat.LeaseTime - time.Second)
@@ -291,12 +292,12 @@ func testReplicaOrphans(c *cluster) {
 	}
 	b.takes(nil, nil)
 	b.must(b.Release(b.Context(), "t"))
-	b.takes(nil, nil) // Take has already returned these messages, as part of the turn
+	b.takes(nil, nil) // b already got this message, as part of the turn
 	b.waits("tg:1/1", "tg:2/2")
 }
 
-// writes makes all writes that only the owner of a conversation may make, and returns their results. The conversation
-// has the unfinished turn t and the waiting message 2.
+// writes makes all writes that only the owner of a conversation's chat may make, and returns their errors. The
+// conversation must have the unfinished turn t and the waiting message 2.
 func writes(p *process, to chat.Conversation) map[string]error {
 	ctx := p.Context()
 	out := map[string]error{
@@ -375,7 +376,7 @@ func testReplicaFree(c *cluster) {
 	}
 	b.accept(to, "2")
 	b.takes([]string{"2"}, nil)
-	a.must(a.Free(a.Context(), true, to)) // changes nothing, because a does not own the chat
+	a.must(a.Free(a.Context(), true, to)) // must change nothing, because a does not own the chat
 	b.begin("u", to, "2")
 	b.must(b.Free(b.Context(), true, to))
 	a.call++
@@ -411,7 +412,7 @@ func testReplicaForward(c *cluster) {
 	a.must(a.Drop(a.Context(), to, "1"))
 	forward(true)
 	a.waits("tg:1/2")
-	for range 2 { // the next owner gets the message
+	for range 2 { // a's lease ends, so b must get the messages
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -421,7 +422,8 @@ func testReplicaForward(c *cluster) {
 	b.must(b.Free(b.Context(), false, to))
 	forward(false)
 
-	// If no replica runs the endpoint of a chat, Forward refuses the message, because no replica would handle it.
+	// If no live replica runs the endpoint of a chat, Forward must refuse the message, because no replica would handle
+	// it.
 	b.accept(to, "3")
 	forward(true)
 	other := c.process("dc")
@@ -451,10 +453,10 @@ func testReplicaReceive(c *cluster) {
 	if err != nil || from.Cursor != "c1" {
 		c.Fatalf("got %+v, %v", from, err)
 	}
-	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // another replica needs these messages for its search
+	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // the next receiver needs them for its search
 		c.Fatalf("got %+v", got)
 	}
-	b.must(b.Yield(b.Context(), "tg")) // b is not the receiver
+	b.must(b.Yield(b.Context(), "tg")) // must change nothing, because b is not the receiver
 	b.receives(false)
 	ofB := b.hears()
 	a.must(a.Yield(a.Context(), "tg"))
@@ -526,7 +528,7 @@ func testReplicaSignals(c *cluster) {
 	}
 }
 
-// Many people send pairing requests to different replicas at the same time. The number of waiting requests does not
+// Many people send pairing requests to different replicas at the same time. The number of waiting requests must not
 // exceed the endpoint's limit.
 func testReplicaPairing(c *cluster) {
 	replicas := []*process{c.process("tg"), c.process("tg"), c.process("tg")}
@@ -583,7 +585,7 @@ func testReplicaClaims(c *cluster) {
 	a.must(a.Unregister(a.Context()))
 	want[0].Dead, want[1].Dead = true, true
 	sees(want...)
-	for range 3 { // longer than the window of the limit second, but not of minute
+	for range 3 { // longer than the window of want[0], shorter than that of want[1]
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -601,14 +603,15 @@ func testReplicaMove(c *cluster) {
 	b.is(b.Note(b.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 	b.accept(moved, "5")
 	a.takes([]string{"5"}, nil)
-	b.accept(private("3"), "3") // b owns chat 3
+	b.accept(private("3"), "3") // b becomes the owner of chat 3
 	b.takes([]string{"3"}, nil)
 	b.must(b.Move(b.Context(), "tg", "2", "3"))
 	b.takes([]string{"5"}, []string{"t"})
 	a.is(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 }
 
-// The turns of a person within a minute are counted across all replicas.
+// Different replicas answer the same person. The store must count the person's turns within a minute across all
+// replicas.
 func testReplicaTurns(c *cluster) {
 	a, b := c.process(), c.process()
 	ann, ben := chat.Person{Endpoint: "tg", User: "ann"}, chat.Person{Endpoint: "tg", User: "ben"}
@@ -622,7 +625,7 @@ func testReplicaTurns(c *cluster) {
 	counts(b, ann, 2, true)
 	counts(a, ann, 2, false)
 	counts(b, ann, 2, false)
-	counts(a, ann, 3, true) // the limit was raised
+	counts(a, ann, 3, true) // a higher limit allows one more turn
 	counts(b, ben, 2, true)
 	counted := make(chan bool, 20)
 	for i := range cap(counted) {
@@ -641,7 +644,7 @@ func testReplicaTurns(c *cluster) {
 		c.Errorf("%d of 20 turns at once were counted, want 7", n)
 	}
 	c.sleep(time.Minute)
-	for _, p := range []*process{a, b} { // both register again, because their leases have ended
+	for _, p := range []*process{a, b} { // register both again, because their leases have ended
 		_, err := p.Register(p.Context(), p.self)
 		p.must(err)
 	}

@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// ask runs a turn that a person asked, and adds a growth to its session.
+// ask stores a whole turn that answers a person, and adds g to the session.
 func (f *fixture) ask(id string, c chat.Conversation, u chat.UserID, g chat.Growth) {
 	f.Helper()
 	f.run(id, c, u, "")
 	f.must(f.End(f.Context(), id, g))
 }
 
-// run begins a turn for a message of its own.
+// run begins a turn that answers a new message.
 func (f *fixture) run(id string, c chat.Conversation, u chat.UserID, replaces string) {
 	f.Helper()
 	m := chat.MessageID("of " + id)
@@ -27,7 +27,7 @@ func (f *fixture) run(id string, c chat.Conversation, u chat.UserID, replaces st
 	f.must(f.Begin(f.Context(), turn))
 }
 
-// session returns a session, and its entries as "turn user: body".
+// session returns a session, and its entries in the format "turn user: body".
 func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 	f.Helper()
 	s, entries, err := f.Session(f.Context(), c)
@@ -42,7 +42,7 @@ func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 	return s, list
 }
 
-// keeps checks the summary and the entries of a session.
+// keeps checks that a session has this summary and exactly these entries.
 func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	f.Helper()
 	s, got := f.session(c)
@@ -51,8 +51,8 @@ func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	}
 }
 
-// upto returns a summary that covers all entries except the newest ones. but is the number of entries that it does not
-// cover.
+// upto returns a compaction whose summary covers all entries except the newest ones. but is the number of entries that
+// it does not cover.
 func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Compaction {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -106,7 +106,7 @@ func testJoin(f *fixture) {
 	f.waits("tg:1/5", "tg:2/2", "tg:1/3!", "tg:1/1!", "tg:1/2!")
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
-	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // the usage is counted once, although the turn was released
+	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // the usage of a released turn must be counted, but only once
 	pending, err := f.Pending(ctx)
 	f.must(err)
 	if len(pending) != 4 || pending[1].Message.ID != "2" || pending[1].Begun != 0 {
@@ -139,7 +139,7 @@ func testChoose(f *fixture) {
 	model(c, "large")
 	model(private("2"), "")
 	f.ask("t", c, "u", chat.Growth{Compaction: &chat.Compaction{Summary: "s", Upto: 1}})
-	f.must(f.Forget(ctx, c)) // the chosen model stays
+	f.must(f.Forget(ctx, c)) // must not delete the chosen model
 	model(c, "large")
 	f.must(f.Choose(ctx, c, ""))
 	model(c, "")
@@ -154,7 +154,7 @@ func testCompaction(f *fixture) {
 	time.Sleep(time.Second)
 	f.run("3", c, "u", "")
 	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g}))
-	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // the same decision again
+	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // a caller repeats a call if its outcome is unknown
 	f.reopen()
 	f.keeps(c, "ab", "2 u: c", "3 u: d")
 	less := g.Compaction
@@ -163,7 +163,7 @@ func testCompaction(f *fixture) {
 	if s, _ := f.session(c); s.Compactions != 2 || !s.At.Equal(start.Add(time.Second)) {
 		f.Errorf("got %+v, want two compactions", s)
 	}
-	f.ask("4", c, "u", chat.Growth{Compaction: less}) // this summary covers fewer entries than the stored one
+	f.ask("4", c, "u", chat.Growth{Compaction: less}) // must be ignored: this summary covers fewer entries than the stored one
 	f.keeps(c, "abc", "3 u: d")
 	f.ask("5", c, "u", chat.Growth{Compaction: f.upto(c, "all", 0)})
 	f.keeps(c, "all")
@@ -198,19 +198,19 @@ func testUndo(f *fixture) {
 	f.must(f.End(ctx, "beside", growth("f")))
 	f.run("late", c, "u", "")
 	undoes("beside: d", "beside: f")
-	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // this summary contains messages that were undone
+	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // must be ignored: this summary covers entries that were undone
 	undoes("3: e")
 	f.reopen()
 	undoes("2: c")
 	f.keeps(c, "a", "1 u: b")
-	undoes("1: b") // a turn that is summarized can't be undone
+	undoes("1: b") // entry a is summarized, so it can't be undone
 	undoes()
 	f.keeps(c, "a")
 	f.keeps(private("2"), "", "other u: x")
 }
 
-// testUndoSays checks that an undo and the answer to its command are stored in one transaction. So the command can't
-// be executed twice.
+// testUndoSays checks that Undo deletes the entries and begins the turn that answers the command /undo in one
+// transaction. So a crash can't cause the command to be executed twice.
 func testUndoSays(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, "u", growth("a"))
@@ -244,7 +244,7 @@ func testReplaces(f *fixture) {
 	f.run("nothing", c, "u", "first")
 	f.must(f.Decide(ctx, "nothing", decision("x")))
 	f.must(f.End(ctx, "nothing", chat.Growth{}))
-	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // no turn replaced this turn
+	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // the turn that should replace "first" added no entries
 	f.run("not here", c, "u", "elsewhere")
 	f.must(f.End(ctx, "not here", growth("d")))
 	f.run("again", c, "u", "first")
@@ -283,20 +283,20 @@ func testErase(f *fixture) {
 	late := growth("late")
 	late.Usage, late.Compaction = used, f.upto(c, "late", 0)
 	erases("ada", 3)
-	f.keeps(c, "", "2 eve: c") // the entry is part of the history again
+	f.keeps(c, "", "2 eve: c") // the summary is deleted, so eve's entry is part of the history again
 	f.keeps(private("2"), "", "4 ada: x")
 	f.fails(f.Decide(ctx, "hers", chat.Decision{Growth: late}))
 	f.must(f.End(ctx, "hers", late))
 	f.must(f.End(ctx, "eve's", late))
-	f.keeps(c, "", "2 eve: c", "eve's eve: late") // this summary may mention the erased entries
+	f.keeps(c, "", "2 eve: c", "eve's eve: late") // the summary was refused, because it could mention erased entries
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
-	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // an erasure does not delete usage
+	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // Erase must keep usage
 	if s, _ := f.session(c); s.Model != "m" || s.Compactions != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}
 }
 
-// uses checks the numbers of prompt tokens and of turns.
+// uses checks the number of prompt tokens and the number of turns in the selected usage.
 func (f *fixture) uses(of chat.UsageOf, prompt, turns int) {
 	f.Helper()
 	u, err := f.Used(f.Context(), of)
@@ -326,17 +326,17 @@ func testUsed(f *fixture) {
 	time.Sleep(24 * time.Hour)
 	ten := []chat.Usage{{Prompt: 10, Calls: 1}}
 	f.run("2", c, "ada", "")
-	for range 2 { // the repeated calls are not counted again
+	for range 2 { // a repeated call must not be counted again
 		f.must(f.Decide(ctx, "2", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	}
-	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // the turn's decision already contained this usage
+	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // Decide already stored this usage
 	f.must(f.End(ctx, "2", chat.Growth{Usage: ten, Undecided: ten}))
 	f.ask("3", private("2"), "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 100}}})
 	f.ask("4", c, "eve", chat.Growth{Usage: []chat.Usage{{Prompt: 5}}})
 	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
 	f.ask("5", slack, "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("6", c, "ada", "")
-	f.must(f.Forget(ctx, c)) // the tokens are counted nevertheless
+	f.must(f.Forget(ctx, c)) // the turn's usage must be counted nevertheless
 	f.fails(f.Decide(ctx, "6", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	f.must(f.End(ctx, "6", chat.Growth{Undecided: ten}))
 	f.reopen()
@@ -355,7 +355,8 @@ func testUsed(f *fixture) {
 	f.uses(chat.UsageOf{From: today.Add(time.Millisecond)}, 0, 0)
 }
 
-// If two sessions with summaries are merged, each entry is either in the history or covered by a summary.
+// Chats move, so their sessions are merged, first one with a summary into one without, then two with summaries. Each
+// entry must afterwards be either in the history or covered by a summary.
 func testMoveSessions(f *fixture) {
 	ctx := f.Context()
 	f.ask("a1", group(), "u", growth("1"))
@@ -376,7 +377,7 @@ func testMoveSessions(f *fixture) {
 	f.keeps(supergroup(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5")
 	f.must(f.End(ctx, "knows a", chat.Growth{Compaction: fold}))
 	f.must(f.End(ctx, "knows b", chat.Growth{Compaction: f.upto(group(), "to 5", 0)}))
-	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // neither of the two summaries covers both chats
+	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // both summaries were ignored, because neither covers both chats
 	f.ask("c1", group(), "u", chat.Growth{Compaction: f.upto(group(), "to 4", 1), Usage: used})
 	f.keeps(group(), "to 4", "a4 u: 5")
 	f.uses(chat.UsageOf{Conversation: group()}, 2, 2)
@@ -391,7 +392,7 @@ func testMoveSessions(f *fixture) {
 	if s, _ := f.session(private("3")); s.Model != "mine" || s.Compactions != 3 {
 		f.Errorf("got %+v, want the model of the chat that was there, and all compactions", s)
 	}
-	// The summarized entries are part of the history again, each of them once.
+	// Without the summary, all summarized entries must be part of the history again, each of them once.
 	_, err := f.Erase(ctx, private("3"), "nobody")
 	f.must(err)
 	_, got := f.session(private("3"))

@@ -21,7 +21,7 @@ var (
 	_ gateway.Store = (*memory.Store)(nil)
 )
 
-// opener opens the same store each time that it is called.
+// opener opens a store. It opens the same store each time.
 type opener func(context.Context) (gateway.Store, error)
 
 // sqliteOpener returns an opener of the store in the directory dir.
@@ -29,20 +29,20 @@ func sqliteOpener(dir string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
 		if err != nil {
-			return nil, err // avoid a gateway.Store that contains a nil store
+			return nil, err // a nil *Store in the interface would not be nil
 		}
 		return s, nil
 	}
 }
 
-// memoryOpener returns an opener that returns the same store in memory each time, as if the store had survived a
+// memoryOpener returns an opener that returns the same store in memory each time, as if its data had survived a
 // restart.
 func memoryOpener() opener {
 	m := memory.New()
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 
-// The SQLite store and the store in memory must behave equally, because the simulation uses the store in memory.
+// The SQLite store and the one in memory must behave in the same way: the simulations in gateway/sim use the latter.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -58,14 +58,14 @@ func TestMemory(t *testing.T) {
 	suite(t, func(*testing.T) opener { return memoryOpener() })
 }
 
-// fixture is the store of a test, with methods that check it.
+// fixture is the store that a test uses, with methods that check it.
 type fixture struct {
 	*testing.T
 	gateway.Store
 	open opener // nil: the store can't be reopened
 }
 
-// reopen closes the store and opens it again, as a restart does.
+// reopen closes the store and opens it again, as a restart of the daemon does.
 func (f *fixture) reopen() {
 	f.Helper()
 	f.close()
@@ -95,7 +95,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// fails checks that a call has failed. fails accepts any error, because the stores return different errors.
+// fails checks that a call has failed. It accepts any error, because the stores return different errors.
 func (f *fixture) fails(err error) {
 	f.Helper()
 	if err == nil {
@@ -122,8 +122,8 @@ func (f *fixture) accept(c chat.Conversation, ids ...chat.MessageID) {
 	}
 }
 
-// waiting returns the ids of all unfinished messages as "conversation/message". A "!" follows if the message belongs
-// to an unfinished turn.
+// waiting returns the ids of all unfinished messages as "conversation/message", or "conversation/message!" if the
+// message belongs to an unfinished turn.
 func (f *fixture) waiting() []string {
 	f.Helper()
 	list := []string{}
@@ -156,7 +156,7 @@ func (f *fixture) begin(id string, c chat.Conversation, ids ...chat.MessageID) {
 	f.must(f.Begin(f.Context(), turnOf(id, c, ids...)))
 }
 
-// remember adds entries to a history, in a turn of their own.
+// remember stores a turn that adds these entries to a history.
 func (f *fixture) remember(c chat.Conversation, entries ...string) {
 	f.Helper()
 	id := chat.MessageID("remember " + entries[0])
@@ -194,7 +194,7 @@ func message(c chat.Conversation, id chat.MessageID) chat.Inbound {
 	return chat.Inbound{ID: id, To: chat.Target{Chat: c.Chat, Thread: c.Thread}, Text: "text of " + string(id)}
 }
 
-// turnOf returns a turn as its caller passes it to Begin.
+// turnOf returns a turn in the form in which Begin expects it.
 func turnOf(id string, c chat.Conversation, ids ...chat.MessageID) chat.Turn {
 	t := chat.Turn{ID: id, Conversation: c, To: chat.Target{Chat: c.Chat, Thread: c.Thread}, ReplyTo: "r"}
 	for _, m := range ids {
@@ -216,7 +216,7 @@ func growth(history ...string) (g chat.Growth) {
 
 func private(id chat.ChatID) chat.Conversation { return chat.Conversation{Endpoint: "tg", Chat: id} }
 
-// plain returns a turn in which empty and missing values are equal, and times are comparable.
+// plain returns a turn in which empty and missing values look the same, and times have the stored precision.
 func plain(t chat.Turn) chat.Turn {
 	t.Began = t.Began.UTC().Truncate(time.Millisecond)
 	if len(t.Ending) == 0 {
@@ -229,8 +229,7 @@ func plain(t chat.Turn) chat.Turn {
 	return t
 }
 
-// suite runs the tests that every store must pass, in virtual time. place returns a function that opens a test's
-// store.
+// suite runs the tests that every store must pass, in virtual time. place returns the opener of a new store.
 func suite(t *testing.T, place func(*testing.T) opener) {
 	for _, test := range []struct {
 		name string
@@ -382,7 +381,7 @@ func testResume(f *fixture) {
 		{"2", "102", "102"},
 		{"3", "", "102"},
 		{"4", "104", "104"},
-		{"2", "105", "105"}, // a duplicate advances the cursor
+		{"2", "105", "105"}, // a duplicate must also advance the cursor
 	} {
 		in := message(c, step.id)
 		in.Resume = step.resume
@@ -400,8 +399,8 @@ func testResume(f *fixture) {
 	}
 }
 
-// testPlaces checks the list of places in which turns began. Each place is listed once, the newest first, even after
-// the turns have ended.
+// testPlaces checks the list of places in which turns began. Each place must be listed once, the newest first, even
+// after the turns have ended.
 func testPlaces(f *fixture) {
 	one, two := private("1"), chat.Conversation{Endpoint: "tg", Chat: "2", Thread: "t"}
 	for i, c := range []chat.Conversation{one, two, one, {Endpoint: "other", Chat: "3"}} {
@@ -409,7 +408,7 @@ func testPlaces(f *fixture) {
 		f.accept(c, chat.MessageID(id))
 		f.begin(id, c, chat.MessageID(id))
 		f.must(f.End(f.Context(), id, chat.Growth{}))
-		time.Sleep(2 * time.Millisecond) // a virtual pause, so that the stored milliseconds differ
+		time.Sleep(2 * time.Millisecond) // virtual time, so that the stored milliseconds differ
 	}
 	f.reopen()
 	from, err := f.Resume(f.Context(), "tg")
@@ -458,7 +457,7 @@ func testTurn(f *fixture) {
 	}
 }
 
-// When the turn for a command begins, the answer is already known, so the model is not called for this turn.
+// The answer to a command is known before its turn begins. Begin must store it, because no model call follows.
 func testDecidedFromTheStart(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -479,7 +478,7 @@ func testDecidedFromTheStart(f *fixture) {
 	f.waits()
 }
 
-// A message during whose turn the process has crashed three times is not answered again.
+// The store must count how often processes crashed during a message's turns: after three times, it is not answered.
 func testRerun(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -493,7 +492,7 @@ func testRerun(f *fixture) {
 	f.must(f.Release(f.Context(), "t"))
 	pending, err := f.Pending(f.Context())
 	f.must(err)
-	if len(pending) != 1 || pending[0].Begun != 2 { // 2, not 3, because a release does not count as a crash
+	if len(pending) != 1 || pending[0].Begun != 2 { // 2, not 3, because the third run was released, so it did not crash
 		f.Fatalf("got %+v, want message 1, begun twice", pending)
 	}
 	f.begin("t2", c, "1")
@@ -508,7 +507,7 @@ func testBeginUnknown(f *fixture) {
 	f.accept(c, "1", "2")
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "9")))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "1")))
-	f.waits("tg:1/1", "tg:1/2") // nothing of the turn was stored
+	f.waits("tg:1/1", "tg:1/2") // no turn may have been stored
 	f.must(f.Drop(f.Context(), c, "2"))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "2")))
 	f.fails(f.Decide(f.Context(), "t", decision("x")))
@@ -519,14 +518,14 @@ func testBeginUnknown(f *fixture) {
 	f.waits("tg:1/1")
 }
 
-// A command is answered while a turn of the model runs. Neither of the two turns takes messages from the other.
+// A turn answers a command while another turn calls the model. Neither turn may take messages from the other.
 func testSideBySide(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2")
 	f.begin("model", c, "1")
 	time.Sleep(time.Second)
 	f.begin("command", c, "2")
-	f.begin("model", c) // the turn runs again beside the command
+	f.begin("model", c) // the turn begins again while the command's turn runs
 	f.reopen()
 	turns, err := f.Unfinished(f.Context())
 	f.must(err)
@@ -541,17 +540,17 @@ func testSideBySide(f *fixture) {
 	f.remembers(c, "command", "model")
 }
 
-// testTaken checks a new turn that answers the messages of a running turn together with other messages. The messages
-// then belong to the new turn. The old turn may still decide.
+// testTaken begins a turn that answers a message of a running turn together with a newer message. The message must
+// then belong to the new turn. The old turn must still be able to end.
 func testTaken(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2", "3")
 	f.begin("old", c, "1", "2")
 	time.Sleep(time.Second)
-	f.begin("new", c, "1", "3") // "new" answers message 1 together with a newer one
+	f.begin("new", c, "1", "3") // takes message 1 from "old"
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
 	f.must(f.End(f.Context(), "old", growth("begun")))
-	f.waits("tg:1/1!", "tg:1/3!") // the other messages of "old" are finished; "new" has taken this one
+	f.waits("tg:1/1!", "tg:1/3!") // "old" has ended, and message 2 with it; message 1 belongs to "new"
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
 	}
@@ -560,8 +559,8 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// If other turns have taken all messages of a turn, the turn answers nothing. Such a turn only cleans up the messages
-// that it has shown.
+// Another turn has taken all messages of a turn. The old turn must then be void: it answers nothing, and only cleans
+// up the messages that it has sent.
 func testRobbed(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -591,7 +590,7 @@ func testEndHistory(f *fixture) {
 	f.accept(c, "1", "2", "3", "4")
 	for _, end := range []struct {
 		message chat.MessageID
-		forget  bool // the history is deleted while the turn runs
+		forget  bool // delete the history while the turn runs
 		decide  bool
 		history []string
 		want    []string // the whole history afterwards
@@ -609,7 +608,7 @@ func testEndHistory(f *fixture) {
 		if end.forget {
 			f.must(f.Forget(f.Context(), c))
 		}
-		for range 2 { // call again, as after an unknown outcome
+		for range 2 { // a caller repeats a call if its outcome is unknown
 			f.must(f.End(f.Context(), turn, growth(end.history...)))
 		}
 		f.reopen()
@@ -644,7 +643,7 @@ func testDecideTwice(f *fixture) {
 	for range 2 {
 		f.must(f.Decide(f.Context(), "t", decision("x", "once")))
 	}
-	f.must(f.Forget(f.Context(), c)) // Forget does not affect a decided turn
+	f.must(f.Forget(f.Context(), c)) // must not affect the turn, whose result is already stored
 	f.must(f.Decide(f.Context(), "t", decision("y", "twice")))
 	f.remembers(c)
 	if got := f.unfinished(); string(got.Ending) != "x" || got.Void {

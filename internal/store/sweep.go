@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// KeyLife is how long the ids of finished messages, and of the messages that answered them, stay stored. By the ids of
-// finished messages, the store recognizes messages that a platform delivers again. Telegram repeats updates for 24
-// hours (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
+// KeyLife is how long the store keeps the ids of finished messages and of the bot's answers. By the ids of finished
+// messages, the store recognizes messages that a platform delivers again. Telegram repeats updates for 24 hours
+// (https://core.telegram.org/bots/api#getting-updates), WhatsApp for 7 days, and no other platform for longer.
 const KeyLife = 7*24*time.Hour + time.Hour
 
-// UsageLife is how long usage is kept. UsageLife is long enough for the sum of a full year.
+// UsageLife is how long the store keeps usage: long enough for the sum of a full year.
 const UsageLife = 400 * 24 * time.Hour
 
-// ResponseLife is how long clients can refer to a response of the API server. OpenAI keeps responses for the same time
+// ResponseLife is how long clients can refer to a response of the API server. OpenAI keeps responses equally long
 // (https://platform.openai.com/docs/guides/conversation-state).
 const ResponseLife = 30 * 24 * time.Hour
 
@@ -32,11 +32,11 @@ type Swept struct {
 // retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
 // conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
-// Sweep uses small transactions, so that other calls can write between them. After each transaction, Sweep waits until
-// the write-ahead log is empty, but at most eraseWait, and then pauses for as long as the transaction took. If a
-// transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
+// Sweep uses small transactions, so that other calls can write to the store between them. After each transaction,
+// Sweep waits until the write-ahead log is empty, but at most eraseWait, and then pauses for as long as the
+// transaction took. If a transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
-	var others int64 // numbers of sessions and conversations, which the result does not contain
+	var others int64 // number of deleted sessions and conversations, which the result does not contain
 	steps := sweepSteps(&done, &others, now, retention)
 	for first := true; ; first = false {
 		rows, found, err := s.listExpired(ctx, steps)
@@ -61,8 +61,8 @@ type sweepStep struct {
 	at           int64
 }
 
-// sweepSteps returns the steps in the order in which they must run: a step may delete rows that an earlier step has
-// made unused.
+// sweepSteps returns the steps in the order in which they must run: a step may delete rows that became unused by an
+// earlier step.
 func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	steps := []sweepStep{
@@ -101,8 +101,8 @@ func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any
 	return ids, found, err
 }
 
-// sweepRows deletes the listed rows in one transaction. In the same transaction, sweepRows runs the steps that need no
-// list.
+// sweepRows deletes the listed rows in one transaction. In the same transaction, sweepRows runs the steps that have no
+// list query.
 func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (deleted int64, err error) {
 	counts := make([]int64, len(steps))
 	err = s.erase(ctx, "sweep", func(t *tx) {

@@ -11,8 +11,8 @@ import (
 	"telex/internal/store"
 )
 
-// A sweep deletes thousands of expired rows in many transactions. Between these transactions, other writes run. Each
-// of them waits for at most one transaction of the sweep.
+// A sweep deletes thousands of expired rows. It must do so in many transactions, so that other writes can run between
+// them.
 func TestSweepOfMuch(t *testing.T) {
 	t.Parallel()
 	messages := 3000
@@ -21,7 +21,7 @@ func TestSweepOfMuch(t *testing.T) {
 	}
 	f, s, clock := newFixture(t)
 	var writing sync.WaitGroup
-	for n := range 30 { // in parallel, because each write alone would need a sync
+	for n := range 30 { // in parallel, so that several writes share a sync
 		writing.Go(func() {
 			c := private(chat.ChatID(strconv.Itoa(n)))
 			for i := range messages / 30 {

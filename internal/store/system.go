@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveToOwner changes the owner of a file that root has created to the owner of its directory. If root remained the
-// owner, the service's user could not open the file. For other users than root, giveToOwner does nothing.
+// giveToOwner gives a file that root has created to the owner of its directory. Otherwise the user as whom the service
+// runs could not open the file. If the process does not run as root, giveToOwner does nothing.
 func giveToOwner(name string) error {
 	if os.Geteuid() != 0 {
 		return nil

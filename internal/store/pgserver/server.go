@@ -28,7 +28,7 @@ const (
 	// Password is the password of the database user telex. The server accepts connections without a password, too.
 	Password  = "pg-pass-not-shown"
 	superuser = "telex"
-	// patience is the maximum time that a server may take to start or to stop.
+	// patience is the longest time that a server may take to start or to stop.
 	patience = 60 * time.Second
 	// again is the pause between two checks of whether a server has started.
 	again = 20 * time.Millisecond
@@ -39,7 +39,7 @@ type Server struct {
 	o        Options
 	bin, dir string
 	address  string              // host and port
-	cred     *syscall.Credential // nil: this process's user
+	cred     *syscall.Credential // the user as whom the server runs; nil: this process's user
 	cmd      *exec.Cmd
 	log      bytes.Buffer
 	count    atomic.Int64 // number of databases that Create has made
@@ -47,7 +47,7 @@ type Server struct {
 
 // Options configures a server.
 type Options struct {
-	Durable  bool     // the server syncs to the disk, so that it may be killed; without it, the server is faster
+	Durable  bool     // the server syncs to the disk, so that its data survives a kill; without syncs, the server is faster
 	Settings []string // further server parameters, such as shared_preload_libraries=pg_stat_statements
 }
 
@@ -72,10 +72,10 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.bin, err = programs(); err != nil {
 		return err
 	}
-	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's directory, which another user can't enter
+	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // another user can't enter a test's directory
 		return err
 	}
-	if os.Geteuid() == 0 { // initdb refuses root
+	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
 		if err := s.dropRoot(); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *Server) Restart(ctx context.Context) error {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("PostgreSQL does not start: %w\n%s", errors.Join(err, s.Kill()), s.log.String())
 		}
-		select { // the server does not report when it accepts connections
+		select { // try to connect again and again, because the server does not report when it is ready
 		case <-time.After(again):
 		case <-ctx.Done():
 		}
@@ -185,7 +185,7 @@ func (s *Server) Kill() error {
 	return errors.Join(errs...)
 }
 
-// Stop stops the server in the way in which an administrator does: the server first closes all connections.
+// Stop stops the server as an administrator would: the server first closes all connections.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // SIGINT requests a fast shutdown
 		return fmt.Errorf("stop PostgreSQL: %w", err)
@@ -231,7 +231,7 @@ func (s *Server) CPU() (time.Duration, error) {
 	var ticks int64
 	for i, pid := range append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...) {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if errors.Is(err, fs.ErrNotExist) { // the process has ended, so the time of the first process now includes its time
+		if errors.Is(err, fs.ErrNotExist) { // the process has ended, so the first process's time now includes its time
 			continue
 		}
 		if err != nil {
@@ -240,7 +240,7 @@ func (s *Server) CPU() (time.Duration, error) {
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		last := 13 // the fields utime and stime
 		if i == 0 {
-			last = 15 // and the fields cutime and cstime: times of children that have ended
+			last = 15 // also the fields cutime and cstime: times of child processes that have ended
 		}
 		for _, f := range fields[11:last] {
 			n, err := strconv.ParseInt(f, 10, 64)
@@ -285,7 +285,7 @@ func (s *Server) Exec(ctx context.Context, database string, statements ...string
 	})
 }
 
-// Query returns the first column of a query's rows, as texts.
+// Query runs a query and returns the first column of each row as a string.
 func (s *Server) Query(ctx context.Context, database, query string) (values []string, err error) {
 	err = s.do(ctx, database, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, query)

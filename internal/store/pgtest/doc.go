@@ -1,3 +1,3 @@
-// Package pgtest runs PostgreSQL servers that end when a test ends. If a server can't be started or used, the test
-// fails.
+// Package pgtest runs PostgreSQL servers for tests. Each server is stopped when its test ends. If a server can't be
+// started or used, the test fails.
 package pgtest

@@ -13,8 +13,8 @@ const Password = pgserver.Password
 // Server is a PostgreSQL server that runs until its test ends.
 type Server struct{ server *pgserver.Server }
 
-// Start starts a server, which runs until the test ends. A durable server syncs to the disk, so that the test may kill
-// it. Other servers are faster.
+// Start starts a server, which runs until the test ends. A durable server syncs to the disk, so that its data survives
+// a kill. Other servers are faster.
 func Start(t testing.TB, durable bool) *Server {
 	t.Helper()
 	s, err := pgserver.Start(t.Context(), pgserver.Options{Durable: durable})
@@ -42,7 +42,7 @@ func (s *Server) Kill(t testing.TB) {
 	must(t, s.server.Kill())
 }
 
-// Stop stops the server in the way in which an administrator does: the server first closes all connections.
+// Stop stops the server as an administrator would: the server first closes all connections.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	must(t, s.server.Stop())
@@ -66,7 +66,7 @@ func (s *Server) Exec(t testing.TB, database string, statements ...string) {
 	must(t, s.server.Exec(context.WithoutCancel(t.Context()), database, statements...))
 }
 
-// Query returns the first column of a query's rows, as texts.
+// Query runs a query and returns the first column of each row as a string.
 func (s *Server) Query(t testing.TB, database, query string) []string {
 	t.Helper()
 	values, err := s.server.Query(context.WithoutCancel(t.Context()), database, query)

@@ -8,11 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes a person's data in a conversation: the entries of turns that the person asked, the summary, and the
-// person's permanent approvals. Erase also deletes entries without a person. Erase fences the person's running turns,
-// so that they can no longer decide. Summarized entries of other people become part of the history again. For running
-// turns of other people, the store no longer accepts a summary. Erase keeps usage, so that nobody can evade a limit by
-// erasing data. Erase returns the number of deleted entries.
+// Erase deletes a person's data in a conversation: the history entries of turns that answered the person, the summary,
+// and the person's permanent approvals. Erase also deletes entries without a person. Erase fences the person's running
+// turns, so that their results can no longer be stored. Summarized entries of other people become part of the history
+// again. For running turns of other people, the store no longer accepts a summary. Erase keeps usage, so that nobody
+// can evade a usage limit by erasing data. Erase returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -24,12 +24,12 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on the person's endpoint. DeletePerson erases the person in every conversation
-// with the person's data. DeletePerson also erases the person in the chat whose id is the person's user id: on some
-// platforms, this is the private chat. DeletePerson finishes the person's waiting messages, and deletes facts, stored
-// responses, the admission and the pairing request. Usage is kept, but without the person's id, and without the id of
-// a chat that only this person used. A decided reply to the person is still delivered. DeletePerson returns the number
-// of deleted entries, messages, facts and responses.
+// DeletePerson deletes a person's data on the person's endpoint. DeletePerson does what Erase does, in every
+// conversation with data of the person. The chat whose id is the person's user id is always included: on some
+// platforms, this is the private chat. DeletePerson drops the person's waiting messages. It deletes the person's
+// facts, stored responses, admission and pairing request. Usage is kept, but without the person's id, and without the
+// id of a chat that only this person used. A reply whose result is already stored is still delivered. DeletePerson
+// returns the number of deleted entries, messages, facts and responses.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
@@ -46,14 +46,14 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is like erase, but also deletes the person's id. If only this person used the conversation, erasePerson
-// deletes the whole conversation, except for the ids of messages, which stay for a week.
+// erasePerson is like erase, but also deletes the person's id from usage and turns. If only this person used the
+// conversation, erasePerson deletes the whole conversation, except for the ids of messages, which stay for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var own bool
 	t.first([]any{&own}, isOwn, conversation, p.User)
 	n := t.erase(conversation, p.User)
-	// A turn that has not ended stores its usage later, under the person's id in its row. So delete the id in the rows
-	// of turns, too.
+	// A turn that has not ended will store its usage later, with the person's id from the row of the turn. So delete
+	// the id in the rows of turns, too.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
 		t.queue(moveUsage, t.nowhere(p.Endpoint), conversation)
@@ -62,7 +62,8 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// nowhere returns the conversation that holds the usage of deleted people whose chats nobody else used.
+// nowhere returns the row id of an artificial conversation. It contains the usage of deleted people in chats that
+// nobody else used.
 func (t *tx) nowhere(e chat.EndpointID) int64 {
 	return t.ensure(&pgx.Batch{}, keepConversation, chat.Conversation{Endpoint: e})
 }
@@ -76,7 +77,7 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 
 // SavePairingRequest stores a request, which replaces an earlier request of the same person. SavePairingRequest fails
 // with chat.ErrManyRequests if the endpoint already has the maximum number of valid requests of other people. An
-// advisory lock ensures that requests which other processes store at the same time are counted too.
+// advisory lock ensures that SavePairingRequest also counts requests that other processes store at the same time.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(lockEndpoint, lockPairing, k.Endpoint)

@@ -2,7 +2,7 @@ package postgres
 
 // These are the queries about received messages, and about the turns that answer them.
 
-// Received messages.
+// Queries about received messages.
 const (
 	acceptMessage = `
 INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at, given)
@@ -33,7 +33,7 @@ WHERE c.endpoint = $1 AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx L
 SELECT c.chat, c.thread, i.message
 FROM inbox i JOIN conversation c ON c.id = i.conversation WHERE c.endpoint = $1 ORDER BY i.id DESC LIMIT $2`
 
-	// findUnfinished returns messages that belong to no turn before messages that belong to a turn.
+	// findUnfinished returns the unfinished messages with an id, first those that belong to no turn.
 	findUnfinished = `
 SELECT id, turn IS NULL, accepted_at FROM inbox
 WHERE conversation = $1 AND message = $2 AND done_at IS NULL ORDER BY turn IS NOT NULL, id`
@@ -75,7 +75,7 @@ WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )
 
-// Turns and parts.
+// Queries about turns and the parts of their replies.
 const (
 	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = $1`
 
@@ -86,7 +86,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	decideTurn = `UPDATE turn SET state = 'decided', ending = $2 WHERE id = $1`
 	cutTurn    = `UPDATE turn SET ending = $2 WHERE id = $1 AND state = 'decided'`
 
-	// fenceTurns takes from running turns the right to decide and to add to the history.
+	// After fenceTurns, the store refuses the results of the turns that are running now, and their additions to the
+	// history.
 	fenceTurns       = `UPDATE turn SET fenced = true WHERE conversation = $1 AND state = 'running'`
 	fencePersonTurns = `
 UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND state = 'running'`
@@ -101,7 +102,7 @@ UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND
 UPDATE turn SET stale = true FROM conversation c
 WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
 
-	// endTurn and endParts delete the contents of a reply, but keep the ids of the sent messages.
+	// endTurn and endParts delete the texts of a reply, but keep the ids of its sent messages.
 	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3, given = NULL WHERE id = $1`
 	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
 

@@ -46,7 +46,8 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. If there is no
 // such turn, the list is empty. Running turns may have read the deleted entries, so the store no longer accepts their
-// summaries. In the same transaction, Undo begins the turn says, unless the id of says is empty.
+// summaries. Unless the id of says is empty, Undo also begins the turn says in the same transaction. This turn tells
+// the person what was undone.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {
@@ -92,7 +93,7 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns those entries of a conversation whose ids are greater than behind.
+// entries returns the entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, entryColumns, listEntries, conversation, behind)
 }
@@ -115,7 +116,8 @@ func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
 }
 
 // join merges the session of the conversation id into that of owner. If at least one of the two sessions has a
-// summary, the entries that no summary covers get new ids. The ids must be larger than those of the summarized entries.
+// summary, the entries that no summary covers get new ids. These ids must be larger than the ids of the summarized
+// entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)
