@@ -32,7 +32,8 @@ type Options struct {
 	HTTP          http.RoundTripper // nil: the bot creates its own transport
 	Log           *slog.Logger      // nil: nothing is logged
 
-	// Listener creates the listener of each Run, which closes it; nil: a TCP listener on Listen.
+	// Listener creates a listener for each Run, and Run closes the listener. If Listener is nil, each Run creates a TCP
+	// listener for the address Listen.
 	Listener webhook.Listener
 }
 
@@ -47,7 +48,7 @@ type Bot struct {
 	clock    *calls.Clock    // tells the time of Slack's servers
 	log      *slog.Logger
 	self     atomic.Pointer[identity]
-	command  atomic.Pointer[string] // the last used slash command, with its slash
+	command  atomic.Pointer[string] // the slash command that was used last, including the slash
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
 
@@ -62,14 +63,14 @@ type Bot struct {
 	blockedUntil *receiving.Recent[time.Time] // by method that reads messages: until when Slack refuses its calls
 	// sentKeys maps the hash of a create's key to the time when this process started the create's stream. The time is
 	// zero if the create made a message or a file. The message of a stream has no key until the stream is stopped.
-	// Before the stream is stopped, only sentKeys shows when the create started the stream.
+	// Until then, only sentKeys tells this process when a create has started a stream.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // capacity 1, so that accept handles one message at a time
 	recent *receiving.Recent[struct{}] // accepted messages
 }
 
-// New returns a bot. New makes no network call, so a wrong token is detected only by the bot's first call of the API.
+// New returns a bot. New makes no network call, so a wrong token is detected only when the bot first calls the API.
 func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
@@ -97,7 +98,7 @@ func New(o Options) *Bot {
 // Screen implements gateway.Screener.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close closes idle connections. Calls of the API after Close open new connections.
+// Close closes idle connections. Later calls of the API open new connections.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.

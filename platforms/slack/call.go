@@ -47,8 +47,8 @@ func (a *response) decode(method string, v any) error {
 	return nil
 }
 
-// outcomeKey is the key under which a context contains a call's outcome. The library passes the context of a call on
-// to its HTTP requests. Only the context tells roundTrip to which call a request belongs.
+// outcomeKey is the context key for the outcome of a call. The library passes the context of a call on to its HTTP
+// requests. Only the context tells roundTrip to which call a request belongs.
 type outcomeKey struct{}
 
 // roundTrip sends a request of the library and records its outcome.
@@ -60,9 +60,9 @@ func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	return o.Response()
 }
 
-// call runs one method of the Web API. run must make the request by the library, with the context that it receives.
-// If there is a response, call decodes the response itself and ignores the library's error. All errors of call are of
-// type *chat.SendError. call blocks until the response arrives or ctx ends.
+// call runs one method of the Web API. run must make the request with the library, and pass the context that run
+// receives. If there is a response, call decodes the response itself and ignores the error that run returns. All
+// errors of call are of type *chat.SendError. call blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*response, error) {
 	var o calls.Outcome
 	err := run(context.WithValue(ctx, outcomeKey{}, &o), b.api)

@@ -56,7 +56,8 @@ func classify(method string, o calls.Outcome, a *response, known bool) *chat.Sen
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf classifies a response of the API by its error name, as listed on the pages of the methods:
+// kindOf derives the kind of error from the error name in a response of the API, as listed on the pages of the
+// methods:
 // https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. An error that kindOf does not list
 // becomes Rejected, because its cause is probably the content of the message.
 //

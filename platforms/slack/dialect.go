@@ -22,7 +22,7 @@ import (
 //	`code`, fenced code           the same byte for byte, but with a joiner in three backticks and in control sequences
 //	| table |                     the same; beyond 20 columns, the last ones are joined
 //	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
-//	https://example.org           the same, or [https://...](https://...) if it touches other characters or contains marks
+//	https://example.org           the same, or [https://...](https://...) if it touches other characters or contains delimiters
 //	> quote                       > quote; a quote in a quote becomes a part of the outer quote
 //	- item, 1. item               the same, nested as far as the text of the item above; "2\. item" where a new list would
 //	                              begin with 2, such as below code. Tasks become text after no-break spaces
@@ -47,8 +47,8 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 }
 
 // Len counts UTF-16 code units. Slack states its limits in "characters"
-// (https://docs.slack.dev/reference/methods/chat.postMessage) but does not define the term. UTF-16 code units are
-// safe, because no text has fewer of them than code points.
+// (https://docs.slack.dev/reference/methods/chat.postMessage) but does not define the term. Counting UTF-16 code
+// units is safe, because a text never has fewer code units than code points.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar describes the Markdown of Slack's markdown blocks.
@@ -59,8 +59,8 @@ func (grammar) Rules() marks.Rules {
 	return marks.Rules{Headings: 6, CommonMark: true, Lists: true, Language: language, Tables: maxColumns}
 }
 
-// controlSequence matches what Slack interprets anywhere in a text: mentions of people, channels, groups and everybody,
-// dates, and links. Other text in angle brackets, such as <!-- or <xs:element>, is plain text.
+// controlSequence matches the sequences that Slack interprets anywhere in a text: mentions of people, channels, groups
+// and everybody, dates, and links. Other text in angle brackets, such as <!-- or <xs:element>, is plain text.
 // https://docs.slack.dev/messaging/formatting-message-text#advanced
 const controlSequence = `<(?:(?:!(?:channel|here|everyone|group)|@[UWB][A-Z0-9]*|#[CG][A-Z0-9]*|` +
 	`(?:https?://|slack://|mailto:|tel:)[^\s<>|]*)[|>]|!(?:subteam|date)\^)`
@@ -100,7 +100,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
 		escaped = at.Start()
-	case '@': // with older parameters, @here notifies people; Slack does not say whether it does in markdown blocks
+	case '@': // in older text formats, @here notifies people; Slack does not say whether it does in markdown blocks
 		if mention.MatchString(at.Rest()) {
 			return append(out, "@"+marks.Joiner...)
 		}
@@ -119,8 +119,8 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 }
 
 // Code appends a character of code. Backslashes and entities would be visible in code
-// (https://spec.commonmark.org/0.31.2/#code-spans), so an invisible character breaks up a control sequence instead.
-// All other code stays the same byte for byte.
+// (https://spec.commonmark.org/0.31.2/#code-spans), so Code inserts an invisible character into each control sequence
+// instead. Code does not change any other byte.
 func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 	if r == '<' && control.MatchString(text[i:]) {
 		return append(out, "<"+marks.Joiner...)

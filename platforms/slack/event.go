@@ -19,7 +19,7 @@ type callback struct {
 	Event     json.RawMessage `json:"event"`
 }
 
-// Subtypes of messages from people and apps. Most other subtypes report events in a channel.
+// Subtypes of messages from people and apps. Most other subtypes report events, such as somebody joining a channel.
 // https://docs.slack.dev/reference/events/message#subtypes
 const (
 	subtypeFile      = "file_share"

@@ -27,7 +27,7 @@ const (
 // SendFile sends a file as a new message, with the text of m above the file. The text is plain, because Slack does
 // not support Markdown in the comment of a file. SendFile makes three calls. Only the last call makes the file
 // visible, so an error of an earlier call is never Uncertain. Because Slack does not return the id of the message,
-// the receipt contains the id of the file, by which Delete can delete the file. The file's download name contains a
+// the receipt contains the id of the file, with which Delete can delete the file. The file's download name contains a
 // mark of m's key, by which [Bot.Find] recognizes the file. The file's visible title is the name of f.
 // https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
@@ -72,8 +72,8 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 // linkLike matches text that Slack may turn into a link.
 var linkLike = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*:/|(?:[\p{L}\p{N}_-]+\.)+\p{L}{2})\S*`)
 
-// disableLinks formats the URLs in a text as code, because Slack makes no links and no previews in code. Slack has no
-// option that disables link previews in the comment of a file.
+// disableLinks formats the URLs in a text as code, because Slack neither links nor previews URLs in code. Slack has
+// no option that disables link previews in the comment of a file.
 func disableLinks(text string) string {
 	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
@@ -117,7 +117,7 @@ func nameWithMark(name, hashed string) string {
 // keyMark returns the mark for a key's hash in a file name.
 func keyMark(hashed string) string { return "-" + hashed[:12] }
 
-// mayFetch reports whether telex may send the bot's token to a URL. mayFetch accepts only URLs of Slack, because a
+// mayFetch reports whether telex may send the bot's token to a URL. mayFetch accepts only Slack's own URLs, because a
 // file that is stored outside Slack may have any URL. See url_private of
 // https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) mayFetch(address string) bool {

@@ -16,8 +16,8 @@ const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
 	findPages = 2
-	// Find may take a message without a key for a stream of another process if the message is at most streamMaxAge
-	// old.
+	// If a message without a key is at most streamMaxAge old, Find may assume that it is a stream that another process
+	// started.
 	streamMaxAge = 10 * time.Minute
 	// clockSkew is the assumed maximum difference between Slack's clock and this machine's clock.
 	clockSkew = time.Minute
@@ -27,7 +27,7 @@ const (
 // for the message of a create of unknown outcome soon after the create.
 const maxSentKeys = 1024
 
-// Newest implements preview.Finder. Newest returns "", because Find needs only the key of a message.
+// Newest implements preview.Finder. Newest returns "", because Find does not need the id of the newest message.
 func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
 // Find searches the bot's messages of the last day for the message that was created with the key of c. The name of a

@@ -21,7 +21,8 @@ import (
 // 	1700000000.000300/4f0c…          a stream of this bot, with the hash of its key
 // 	F123                             a file of this bot; Slack does not tell which message shows it
 
-// questionID returns the id of a received message. Slack sends two events for one mention, and both get the same id.
+// questionID returns the id of a received message. Slack sends two events for a message that mentions the bot, and
+// both events get the same id.
 func questionID(ts, user string) chat.MessageID { return chat.MessageID(ts + "/" + user) }
 
 // asker returns the author's user id from the id of a received message, or "" if the id contains none.

@@ -17,7 +17,7 @@ var (
 	errMissingIDs  = errors.New("the channel, the person or the ts is missing")
 )
 
-// decodedEvent is a decoded message, command or button press. The names of people are added later.
+// decodedEvent is a decoded message, command or button press. complete and addNames add people's names later.
 type decodedEvent struct {
 	in   chat.Inbound
 	raw  string   // the text as received
@@ -97,8 +97,8 @@ func (c *change) decode(self identity) (decodedEvent, bool, error) {
 	return a, true, nil
 }
 
-// decode decides whether m is for the bot, and decodes it. Slack sends two events for one mention, and decode returns
-// the same result for both.
+// decode decides whether m is for the bot, and decodes it. Slack sends two events for a message that mentions the
+// bot, and decode returns the same result for both.
 func (m *message) decode(self identity) (decodedEvent, bool, error) {
 	if !m.isUserMessage() || m.isFrom(self) {
 		return decodedEvent{}, false, nil
@@ -142,9 +142,9 @@ func (a *decodedEvent) readableTS() string {
 	return a.ts
 }
 
-// target returns where the bot answers m. If m is in a thread, the bot answers in this thread. If m is in a channel
-// outside of threads, the bot answers in a new thread that starts at m. If m is a direct message outside of threads,
-// the bot's answer is outside of threads too.
+// target returns the chat and thread in which the bot answers m. If m is in a thread, the bot answers in this thread.
+// If m is in a channel outside of threads, the bot answers in a new thread that starts at m. If m is a direct message
+// outside of threads, the bot's answer is outside of threads too.
 func (m *message) target() chat.Target {
 	to := channelTarget(m.Channel, m.ChannelType)
 	switch {
@@ -157,7 +157,7 @@ func (m *message) target() chat.Target {
 }
 
 // channelTarget returns the target of a channel, outside of its threads. The id of the channel of a direct message
-// begins with D. In some payloads, only the id shows that the channel is one.
+// begins with D. In some payloads, only the id shows that a channel is a direct message.
 func channelTarget(channel, kind string) chat.Target {
 	to := chat.Target{Chat: chat.ChatID(channel), Kind: chat.Group}
 	if kind == "im" || kind == "" && strings.HasPrefix(channel, "D") {

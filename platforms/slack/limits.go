@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content, in UTF-16 code units. Slack's documentation counts characters. UTF-16 code units are
-// safe, because no text has fewer of them than characters.
+// Limits of message content, in UTF-16 code units. Slack's documentation counts characters. Counting UTF-16 code
+// units is safe, because a text never has fewer code units than characters.
 const (
 	// textLimit is the maximum length of a message, which is the sum of its markdown blocks, and of one addition to a
 	// stream. telex uses the same limit for posts and updates, so that every message that telex posts can be edited
@@ -17,7 +17,7 @@ const (
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
 	plainLimit = 4000
 	// totalLimit is the maximum length of a message's text and blocks together. Slack refuses more than about 13,200
-	// units, which is not documented. https://github.com/slackapi/bolt-js/issues/2509
+	// code units, although its documentation does not say so. https://github.com/slackapi/bolt-js/issues/2509
 	totalLimit = 13_000
 
 	// maxActions is the maximum number of buttons in a row, and maxLabel the maximum length of a button's label.
@@ -42,8 +42,8 @@ const (
 // or until the bot's next message. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 const typingEvery = 100 * time.Second
 
-// Slack ends a stream after about five minutes, which Slack does not document. An ended stream can't be extended or
-// stopped, and its message looks broken until an update repairs the message (F48).
+// Slack ends a stream after about five minutes, although its documentation does not say so. An ended stream can't be
+// extended or stopped, and its message looks broken until an update repairs the message (F48).
 // https://github.com/slackapi/python-slack-sdk/issues/1859
 const (
 	// streamLifetime is the age at which the gateway stops a stream. streamLifetime leaves a minute for a call of
@@ -102,7 +102,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		}
 		return p
 	}
-	p.Slash = "/telex " // the name in the documented manifest; used until somebody uses the command
+	p.Slash = "/telex " // the name in the documented manifest; telex learns the real name when somebody uses the command
 	if name := b.command.Load(); name != nil {
 		p.Slash = *name + " "
 	}
@@ -111,7 +111,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 
 // endpointLimit returns a limit for the whole endpoint, from the number of calls per minute that Slack publishes. The
 // limit allows bursts of a tenth of these calls, but at least of three. The limit's Count is smaller than the
-// published number, because an earlier process may have made a burst just before; see chat.Limit.
+// published number, because another process may have made a burst just before this one started; see chat.Limit.
 func endpointLimit(ops chat.Op, published int) chat.Limit {
 	burst := max(3, published/10)
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: published - burst + 1, Window: tierWindow, Burst: burst}

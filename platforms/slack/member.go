@@ -12,7 +12,8 @@ import (
 )
 
 // People can use slash commands in every conversation. If the bot is not a member of the conversation, the bot can't
-// answer there. The acknowledgement of the command then says so, because the person would see no other reaction.
+// answer there. The acknowledgement of the command then tells the person so, because the person would see no other
+// reaction.
 
 const (
 	methodInfo = "conversations.info"
@@ -23,19 +24,19 @@ const (
 	maxInfos = tier3 / 2
 )
 
-// acknowledgement returns the response to a command. With ephemeral, only the person sees the text. With in_channel,
-// everybody sees the used command, and the text if there is one.
+// acknowledgement returns the response to a command. If kind is "ephemeral", only the person who used the command
+// sees the text. If kind is "in_channel", everybody sees the command, and the text if there is one.
 // https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response
 func acknowledgement(kind, text string) json.RawMessage {
 	fields := map[string]string{"response_type": kind}
 	if text != "" {
 		fields["text"] = text
 	}
-	data, _ := json.Marshal(fields) // encoding can't fail, because fields contains only texts
+	data, _ := json.Marshal(fields) // encoding can't fail, because fields contains only strings
 	return data
 }
 
-// isNotMember reports whether the bot is certainly not a member of a's conversation.
+// isNotMember reports whether the bot is certainly not a member of the conversation in which the command a was used.
 func (b *Bot) isNotMember(ctx context.Context, a *decodedEvent) bool {
 	if b.infoPace.tryTake(b.readers.part(maxInfos)) > 0 {
 		return false

@@ -14,7 +14,7 @@ import (
 // only 50 of these calls per minute. To save calls, telex does not read messages that are too old, and limits the
 // number of chats that it reads.
 const (
-	missedMargin = 2 * time.Minute // because messages may arrive in another order than people wrote them
+	missedMargin = 2 * time.Minute // messages may arrive in a different order than people wrote them
 	missedSpan   = 24 * time.Hour
 	missedPage   = 200
 	missedPages  = 3 // per chat
@@ -26,9 +26,9 @@ const (
 )
 
 // readMissed delivers the messages that people wrote while the bot received nothing. readMissed delivers the messages
-// of each chat oldest first. In channels and threads, readMissed delivers only messages for the bot. readMissed
-// starts when Slack delivers new messages again. readMissed fails only if accept fails or ctx ends. If a chat can't
-// be read for an hour, readMissed skips the chat and logs the error.
+// of each chat oldest first. In channels and threads, readMissed delivers only messages for the bot. readMissed first
+// waits until Slack can deliver new messages again. readMissed fails only if accept fails or ctx ends. If a chat
+// can't be read for an hour, readMissed skips the chat and logs the error.
 func (r *receiver) readMissed(ctx context.Context) error {
 	select {
 	case <-r.open:
@@ -54,14 +54,14 @@ func (r *receiver) readMissed(ctx context.Context) error {
 	return nil
 }
 
-// catchUp is the progress of readMissed.
+// catchUp is the state of readMissed.
 type catchUp struct {
 	*receiver
 	oldest string // a ts; older messages are not read
 	seen   map[chat.Target]bool
 	reads  int   // pages of messages that were read
 	places int   // known chats that the bot is a member of
-	failed int   // pieces that could not be read
+	failed int   // pieces of work that failed
 	err    error // the first error
 }
 
@@ -76,8 +76,8 @@ func (m *catchUp) run(ctx context.Context) error {
 	return nil
 }
 
-// noteFailure records an error of reading a chat. noteFailure ignores the error if the bot may not read the chat,
-// because the bot can't answer in an unreadable chat either.
+// noteFailure records an error that occurred while a chat was read. noteFailure ignores the error if the bot may not
+// read the chat, because the bot can't answer in an unreadable chat either.
 func (m *catchUp) noteFailure(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
@@ -121,7 +121,7 @@ func (m *catchUp) pieces(places []chat.Target) []receiving.Piece {
 	return list
 }
 
-// readPlace returns the piece of work that reads the new messages of a chat.
+// readPlace returns the piece of work that reads and delivers the new messages of a chat.
 func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 	var found []message
 	from, pages := page{oldest: m.oldest, size: missedPage}, 0
@@ -141,7 +141,7 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 				}
 				m.reads++
 				for _, one := range list {
-					if isLater(one.TS, m.oldest) { // Slack returns a thread's parent with the replies, even an old parent
+					if isLater(one.TS, m.oldest) { // Slack returns the thread's parent with the replies, even if the parent is older
 						found = append(found, one)
 					}
 				}

@@ -10,7 +10,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// reorderDelay is how long a delivery waits for the deliveries of older messages. Slack uses a connection of its own
+// reorderDelay is how long a delivery waits for the deliveries of older messages. Slack uses a separate connection
 // for each delivery, so an older message may arrive later than a newer one.
 const reorderDelay = 50 * time.Millisecond
 
@@ -25,11 +25,11 @@ type arrivalOrder struct {
 type waiter struct {
 	chat chat.ChatID
 	ts   string
-	left chan struct{} // closed when the delivery leaves
+	left chan struct{} // closed when the delivery has been handled
 }
 
 // enter waits until no delivery of an older message of the chat is waiting, or until ctx ends. The caller must call
-// leave.
+// leave when it has handled its delivery.
 func (l *arrivalOrder) enter(ctx context.Context, in chat.ChatID, ts string) (leave func()) {
 	w := &waiter{in, ts, make(chan struct{})}
 	l.mu.Lock()

@@ -23,8 +23,8 @@ const (
 	// maxPeople limits the names that a Bot remembers.
 	maxPeople = 2000
 	// maxLookups is the maximum number of requests for names per minute by all processes that use the account.
-	// Slack's limit for the method is tier 4. maxLookups is half of that limit, because an earlier process may have
-	// used the other half just before. https://docs.slack.dev/reference/methods/users.info
+	// Slack's limit for the method is tier 4. maxLookups is half of that limit, because another process may have used
+	// the other half just before this one started. https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 

@@ -83,9 +83,10 @@ func readMethod(to chat.Target) string {
 	return methodHistory
 }
 
-// read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at
-// the end. read skips messages that can't be decoded. The gateway and Run both read messages by this function. After
-// Slack has refused a call with a rate limit, read makes no call and fails with RateLimited until the limit ends.
+// read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty after
+// the last page. read skips messages that can't be decoded. Find, ReadThread and Run all read messages through this
+// function. After Slack has refused a call with a rate limit, read makes no call and fails with RateLimited until the
+// limit ends.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := readMethod(to)
 	until, _ := b.blockedUntil.Get(method)
@@ -131,7 +132,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 }
 
 // channels returns a page of the conversations that the bot is a member of, and the cursor of the next page, which is
-// empty at the end.
+// empty after the last page.
 func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, string, error) {
 	a, err := b.call(ctx, methodChannels, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.GetConversationsForUserContext(ctx, &library.GetConversationsForUserParameters{
@@ -163,8 +164,8 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 	return list, a.Metadata.value.Cursor, nil
 }
 
-// readers knows how many processes use the same account, and divides the rate limits of reading among them. The
-// number of processes may change at any time.
+// readers knows how many processes use the same account, and divides the rate limits for reading messages among them.
+// The number of processes may change at any time.
 type readers struct {
 	mu    sync.Mutex
 	from  chat.Resume // from the newest call of Run
@@ -182,8 +183,8 @@ func (r *readers) begin(from chat.Resume) {
 }
 
 // missedLimit returns how many pages of missed messages this process may read in a minute. If an older process also
-// receives messages, missedLimit returns 0 in the first minute, because the older process may have just used the
-// whole limit. The older process also reads the messages that this process has missed.
+// receives messages, missedLimit returns 0 in the first minute of this process, because the older process may have
+// just used the whole limit. The older process also reads the messages that this process has missed.
 func (r *readers) missedLimit() int {
 	from, began := r.now()
 	all, older := from.Others()
@@ -197,7 +198,7 @@ func (r *readers) missedLimit() int {
 // is the sum of missedLimit and this process's part of threadCount.
 func (r *readers) threadLimit() int { return r.missedLimit() + r.part(threadCount) }
 
-// part divides a number of calls among the processes, and returns how many this process may make.
+// part divides a number of calls among all processes, and returns how many of these calls this process may make.
 func (r *readers) part(calls int) int {
 	from, _ := r.now()
 	all, _ := from.Others()
@@ -235,12 +236,12 @@ func (p *pace) tryTake(limit int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	for len(p.calls) > 0 && now.Sub(p.calls[0]) > tierWindow+time.Second { // the extra second allows for network delays
+	for len(p.calls) > 0 && now.Sub(p.calls[0]) > tierWindow+time.Second { // the extra second covers network delays
 		p.calls = p.calls[1:]
 	}
 	switch {
 	case limit == 0:
-		return time.Second // the limit is 0 only for a while, so ask again
+		return time.Second // the limit is 0 only for a while, so try again soon
 	case len(p.calls) >= limit:
 		return p.calls[0].Add(tierWindow + 2*time.Second).Sub(now)
 	}

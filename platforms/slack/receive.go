@@ -20,15 +20,14 @@ const (
 	// https://docs.slack.dev/apis/events-api/#responding
 	ackTimeout = 3 * time.Second
 	// holdTime is how long new messages wait for missed messages, so that telex accepts the messages in order. The
-	// rest of ackTimeout is for storing and acknowledging the new messages.
+	// remaining part of ackTimeout is for storing and acknowledging the new messages.
 	holdTime = 1500 * time.Millisecond
 )
 
 // Run receives messages until ctx ends and passes each to accept, one after the other. Run acknowledges a message
-// only after accept has returned nil. Slack delivers a message again that was not acknowledged. If from has a cursor,
-// Run also reads the messages that the bot has missed since the cursor. Run reads missed messages in the chats of
-// from and in all of the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate
-// limits.
+// only after accept has returned nil. Slack delivers unacknowledged messages again. If from has a cursor, Run also
+// reads the messages that the bot has missed since the cursor. Run reads missed messages in from.Places and in all of
+// the bot's conversations. Run reads only messages of the last day, and keeps to Slack's rate limits.
 //
 // Run returns ctx's error if ctx ended, and accept's error if accept failed. Run returns a *chat.SendError if the bot
 // can receive nothing: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. Run does not return if
@@ -62,8 +61,8 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return receiveError(ctx, context.Cause(run))
 }
 
-// Pulse implements gateway.Pulse. The loop that manages the sockets beats at least once every BeatEvery, except while
-// it opens a socket.
+// Pulse implements gateway.Pulse. The loop that manages the sockets reports that it works at least once every
+// BeatEvery, except while it opens a socket.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
 // receiver is the state of one Run.
@@ -98,8 +97,9 @@ func (r *receiver) markOpen(ctx context.Context) {
 // written later are new, even if Slack delivers them repeatedly.
 func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.bot.clock.At(r.opened)) }
 
-// hold waits until the missed messages are delivered, but at most until holdTime after Slack could deliver first.
-// After a longer wait, Slack would not get the acknowledgement of a new message in time.
+// hold delays a new message until the missed messages are delivered. hold returns at the latest when holdTime has
+// passed since Slack could first deliver messages. After a longer delay, Slack would not get the acknowledgement of
+// the new message in time.
 func (r *receiver) hold(ctx context.Context) {
 	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdTime))
 	defer cancel()
@@ -180,7 +180,7 @@ func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 }
 
 // cursor returns the position from which a later Run continues, if the message with ts is accepted. The position does
-// not advance until all missed messages are accepted.
+// not change until all missed messages are accepted.
 func (r *receiver) cursor(ts string) string {
 	if ts != "" && isLater(ts, r.newest) {
 		r.newest = ts
@@ -195,14 +195,14 @@ func (r *receiver) cursor(ts string) string {
 }
 
 // maxRecent limits the ids of accepted messages that a Bot remembers. The Bot may receive a message twice: because
-// Slack sends two events, because an acknowledgement was lost, or because it reads missed messages. By the remembered
-// ids, the Bot drops most repeated messages without a query to the gateway's store. The store recognizes all repeated
-// messages.
+// Slack sends two events, because an acknowledgement was lost, or because it reads missed messages. With the
+// remembered ids, the Bot drops most repeated messages without a query to the gateway's store. The store recognizes
+// the others.
 const maxRecent = 4096
 
-// receiveError converts the error that ended a call of Run to the error that Run returns. Receiving can be repeated
-// without harm, so every kind of error except Auth and RateLimited becomes Temporary. If only the operator can solve
-// the problem, the error's text says how.
+// receiveError converts the error that ended a call of Run to the error that Run returns. Calling Run again does no
+// harm, so every kind of error except Auth and RateLimited becomes Temporary. If only the operator can solve the
+// problem, the error's text says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -15,15 +15,15 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// metadataType is the type of the metadata of all the bot's messages. keyField is its field with the hash of the
-// create's key. https://docs.slack.dev/messaging/message-metadata
+// metadataType is the type of the metadata of all the bot's messages. keyField is the field of the metadata that
+// contains the hash of the create's key. https://docs.slack.dev/messaging/message-metadata
 const (
 	metadataType = "telex_part"
 	keyField     = "key"
 )
 
 // Send sends a new message to the thread or channel of to. The message's metadata contains the hash of the message's
-// key. By this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies, so Send ignores
+// key. With this hash, [Bot.Find] finds the message after an Uncertain error. Slack has no replies, so Send ignores
 // m.ReplyTo; the thread shows which message the bot answers.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
@@ -55,7 +55,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // a stream gets its key; the metadata of any other message stays as it is
+	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // put a stream's key into the metadata; other messages keep their metadata
 		options = append(options, metadata(hashed))
 	}
 	_, err = b.callForMessage(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)
@@ -134,7 +134,7 @@ func linkPreviews(m chat.Outgoing) []library.MsgOption {
 	return []library.MsgOption{library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl()}
 }
 
-// buttons returns a row of buttons, or nil if there are none.
+// buttons returns a row of buttons, or nil if there are no actions.
 func buttons(actions []chat.Action) library.Block {
 	if len(actions) == 0 {
 		return nil
@@ -152,9 +152,9 @@ func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// escapeControls escapes the control sequences in a text, because they could notify people. Texts in the dialect
-// contain no control sequences. But if Slack refuses the markup of a text, the gateway sends the text without markup,
-// and such a text may contain control sequences (F35).
+// escapeControls escapes the control sequences in a text, because they could notify people. A text that [Dialect] has
+// rendered contains no control sequences. But if Slack refuses the markup of a text, the gateway sends the text
+// without markup, and the text without markup may contain control sequences (F35).
 func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }

@@ -24,8 +24,8 @@ import (
 const methodOpen = "apps.connections.open"
 
 const (
-	// telex sends a ping each pingEvery, and considers a connection dead if the pong does not arrive within
-	// pongTimeout. Slack's own clients use the same values.
+	// telex sends a ping at intervals of pingEvery. If the pong does not arrive within pongTimeout, telex considers the
+	// connection dead. Slack's own clients use the same values.
 	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
 	pingEvery   = 10 * time.Second
 	pongTimeout = 5 * time.Second
@@ -36,7 +36,7 @@ const (
 	minStableLife = 10 * time.Second
 	// If Slack asks to replace a socket less than minLife after the socket was opened, the socket counts as flapping.
 	minLife = 2 * time.Second
-	// The waits between attempts to replace a socket that still works.
+	// The first and the longest wait between attempts to replace a socket that still works.
 	firstRetry = time.Second
 	maxRetry   = 30 * time.Second
 	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit. A message with
@@ -46,7 +46,8 @@ const (
 	maxWaiting = 64
 )
 
-// envelope is a message from a socket: hello, disconnect, or something to acknowledge.
+// envelope is a message that Slack sends over a socket: a hello, a disconnect, or an event that telex must
+// acknowledge.
 type envelope struct {
 	Type        string          `json:"type"`
 	Reason      string          `json:"reason"` // only in a disconnect: why Slack wants to replace the socket
@@ -58,10 +59,10 @@ type envelope struct {
 	arrived time.Time
 }
 
-// socket is one WebSocket connection by which Slack delivers events.
+// socket is one WebSocket connection through which Slack delivers events.
 type socket struct {
 	conn  *websocket.Conn
-	queue chan envelope // separates reading from accepting, because answering pings must not wait for the store
+	queue chan envelope // lets telex answer pings while accept waits for the store
 	born  time.Time
 }
 
@@ -123,7 +124,7 @@ type socketManager struct {
 	events    chan socketEvent
 	retryAt   <-chan time.Time // when to try again; nil: at once
 	delay     time.Duration
-	flapping  int       // how many sockets in a row had to be replaced right after they were opened
+	flapping  int       // how many sockets in a row Slack asked to replace right after they were opened
 	notBefore time.Time // end of a rate limit: no socket may be requested earlier
 }
 
@@ -305,7 +306,7 @@ func (l *socket) ping(socketCtx context.Context) error {
 			return err
 		}
 		if len(l.queue) == cap(l.queue) {
-			continue // send no ping, because the goroutine that would read the pong waits for the queue
+			continue // the goroutine that would read the pong waits for room in the queue
 		}
 		ctx, cancel := context.WithTimeout(socketCtx, pongTimeout)
 		err := l.conn.Ping(ctx)
@@ -363,7 +364,7 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 	case !found:
 		return nil, nil
 	}
-	slash := a.in.Kind == chat.Command // a command that was typed after a mention arrives as a text instead
+	slash := a.in.Kind == chat.Command // a command that is typed after a mention arrives as an ordinary message
 	if slash && r.bot.isNotMember(ctx, &a) {
 		return acknowledgement("ephemeral", textNotMember), nil
 	}
@@ -385,12 +386,12 @@ func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool
 
 // acknowledge acknowledges an envelope. If the acknowledgement does not reach Slack, Slack delivers the envelope
 // again. If handling the envelope took longer than ackTimeout, acknowledge sends nothing, because Slack delivers the
-// envelope again anyway. Slack shows ack to the person who used a command; nil: nothing.
+// envelope again anyway. ack is what Slack shows to the person who used a command; nil: nothing.
 func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTimeout {
 		return
 	}
-	data, _ := json.Marshal(struct { // encoding can't fail: only texts and JSON
+	data, _ := json.Marshal(struct { // encoding can't fail: only strings and JSON
 		ID   string          `json:"envelope_id"`
 		Says json.RawMessage `json:"payload,omitempty"`
 	}{e.ID, ack})

@@ -18,9 +18,9 @@ const (
 	methodStop   = "chat.stopStream"
 )
 
-// Start starts a stream in a thread, with the text of m. In a channel, Slack requires the recipient of a stream, for
-// which Start uses the author of m.Answers. If this author is unknown, Start fails with Rejected, and the gateway
-// shows the reply by edits instead.
+// Start starts a stream in a thread, with the text of m. In a channel, Slack requires a recipient for a stream. Start
+// uses the author of the message m.Answers as the recipient. If this author is unknown, Start fails with Rejected,
+// and the gateway shows the reply with edits instead.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := b.streamTarget(ctx, to, m.Answers)
@@ -59,9 +59,9 @@ func (b *Bot) streamTarget(ctx context.Context, to chat.Target, question chat.Me
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(cmp.Or(team, self.Team))), nil
 }
 
-// notStarted converts the error of an auxiliary call to the error of the main call, which was not made. op is the
-// kind of the main call. After a rate limit of the auxiliary call, the gateway must delay all calls of kind op,
-// because they need the auxiliary call.
+// notStarted converts the error of an auxiliary call to an error of the main call, which was therefore not made. op
+// is the kind of the main call. After a rate limit of the auxiliary call, the gateway must delay all calls of kind
+// op, because they need the auxiliary call.
 func notStarted(op chat.Op, err error) error {
 	failure := calls.AsRepeatable(err)
 	if failure.Kind == chat.RateLimited {
@@ -84,7 +84,7 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 // Stop adds a last text, which may be empty, to a stream and ends the stream. Stop also stores the hash of the
 // stream's key in the message's metadata, which Slack does not allow earlier. If the stream has already ended, Stop
 // without a text succeeds. But if the stream is so old that Slack may have ended it, Stop fails with Rejected. The
-// message then looks broken, and the gateway must repair the message by an edit.
+// message then looks broken, and the gateway must repair the message with an edit.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := messageTS(methodStop, ref)
 	if err != nil {

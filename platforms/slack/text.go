@@ -7,8 +7,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Slack sends text in its format mrkdwn. A text in mrkdwn contains control sequences in <…>, and entities for &, <
-// and >. telex does not remove formatting marks such as *bold*, because models understand them.
+// Slack sends text in its format mrkdwn. A text in mrkdwn may contain control sequences in <…>, and entities for &, <
+// and >. telex does not remove the delimiters of styles, as in *bold*, because models understand them.
 // https://docs.slack.dev/messaging/formatting-message-text#parsing
 
 // controlToken is a control sequence: its target and its label.

@@ -19,9 +19,9 @@ const (
 	// threadNames limits the time to request the names of a thread's authors.
 	threadNames = 3 * time.Second
 
-	maxShared   = 8    // messages shared with one message
-	maxQuoted   = 8000 // UTF-16 units of a quote's text
-	maxNameLen  = 80   // UTF-16 units of an author's name
+	maxShared   = 8    // maximum number of shared messages in one message
+	maxQuoted   = 8000 // UTF-16 code units of a quote's text
+	maxNameLen  = 80   // UTF-16 code units of an author's name
 	maxAttached = 8    // files of one quote
 )
 
@@ -51,8 +51,8 @@ func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.Messag
 	return quotes, nil
 }
 
-// threadMessages returns the first message of a thread and the newest messages before a certain message, oldest
-// first.
+// threadMessages returns the first message of a thread, and the newest messages that are older than before. The
+// result is sorted, oldest first.
 func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]message, error) {
 	end, _, _ := splitMessageID(before)
 	if !isTS(end) {
@@ -116,7 +116,7 @@ func (m *message) quote(self identity, name func(user string) string) chat.Quote
 	return q
 }
 
-// attached returns the first attachments of m.
+// attached returns the attachments of m, but at most maxShared of them.
 func (m *message) attached() []attachment {
 	var list []attachment
 	for _, a := range m.Attachments.value[:min(len(m.Attachments.value), maxShared)] {
@@ -125,7 +125,7 @@ func (m *message) attached() []attachment {
 	return list
 }
 
-// shared returns the messages that m's author shared with m.
+// shared returns the messages that the author of m shared by sending m.
 func (m *message) shared() []attachment {
 	var list []attachment
 	for _, a := range m.attached() {
@@ -148,7 +148,7 @@ func (a attachment) quote(self identity, name func(user string) string) chat.Quo
 	}
 }
 
-// quotedFiles lists the first files of a quoted message.
+// quotedFiles lists the files of a quoted message, but at most maxAttached of them.
 func quotedFiles(files []file) []chat.Attachment {
 	return attachments(files[:min(len(files), maxAttached)])
 }
