@@ -13,7 +13,7 @@ import (
 	"telex/platforms/conformance"
 )
 
-// api is the client with which a call builds its request.
+// api is the client of slack-go, with which a call builds its request.
 type api = library.Client
 
 // roundTripper is an http.RoundTripper that answers each request without a network.

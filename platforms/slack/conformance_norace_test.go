@@ -8,7 +8,7 @@ import (
 	"telex/platforms/conformance"
 )
 
-// Events arrive by HTTP.
+// TestConformanceEvents runs the conformance suite for a bot that receives events over HTTP.
 func TestConformanceEvents(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, eventsWorld)

@@ -20,7 +20,7 @@ func written() markuptest.Written {
 	return markuptest.Written{Dialect: Dialect{}, Limit: 12000, Check: checkMessage}
 }
 
-// F27, F28, F33: each construct as it goes over the wire.
+// F27, F28, F33: for each construct of Markdown, the test compares the text that the bot sends to Slack.
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	written().Constructs(t, []markuptest.Construct{
@@ -87,7 +87,8 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// A style that continues in the next message is not closed in this one (F48, D13).
+// If a style is still open at the end of a text, Render must not write the closing delimiter, because a stream can't
+// remove it later (F48, D13).
 func TestDialectKeepsStyleOpen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -128,8 +129,9 @@ func TestDialectKeepsStyleOpen(t *testing.T) {
 	}
 }
 
-// HTML of a model, a split between messages, or Slack's rules about words can put marks in places where CommonMark
-// would read them as text. There, the dialect adds joiners.
+// HTML in a model's answer, a split between messages, or Slack's rules about words can put Markdown delimiters in
+// places where CommonMark would read them as text. In these places, the dialect must add joiners, so that the
+// delimiters work.
 func TestDialectMarksWorkAnywhere(t *testing.T) {
 	t.Parallel()
 	type formats = []markup.Format
@@ -162,7 +164,7 @@ func TestDialectMarksWorkAnywhere(t *testing.T) {
 	}
 }
 
-// F30: an emoji counts as two units.
+// F30: Len counts UTF-16 code units, so an emoji counts as two.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
@@ -172,7 +174,8 @@ func TestDialectLen(t *testing.T) {
 	}
 }
 
-// checkMessage fails the test unless Slack shows a part as it was laid out and finds no control sequence in it.
+// checkMessage fails the test unless Slack shows the text and styles of a part as package markup intended, and finds
+// no control sequence in it.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -196,7 +199,8 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	markuptest.Same(t, wire, unlinked(read(t, wire)), unlinked(want))
 }
 
-// unlinked removes the link from simple URLs, because Slack links them by itself.
+// unlinked removes the link style from simple URLs, because the dialect writes no link for them: Slack links them by
+// itself.
 func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 	for i, g := range glyphs {
 		if simple.MatchString(g.URL) {

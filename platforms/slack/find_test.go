@@ -13,8 +13,8 @@ import (
 	standin "telex/standin/slack"
 )
 
-// When the message of a create is missing, Find does not return another message that has no key. This holds in the
-// process that made the create and in the next one.
+// A create never made a message. Find must not return another message of the bot in its place, neither in the process
+// that made the create nor in the next process.
 func TestFindReturnsNoOtherMessage(t *testing.T) {
 	text := func(key string) chat.Outgoing { return chat.Outgoing{Text: "text", Plain: "text", Key: key} }
 	document := chat.File{Name: "a.md", MediaType: "text/markdown", Content: []byte("rest")}
@@ -43,7 +43,7 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 			return m
 		}
 
-		// A visible file is not mistaken for a message that was never sent.
+		// Find must not mistake a visible file for a message that was never sent.
 		if _, err := bot.SendFile(t.Context(), to, text("file"), document); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 			t.Errorf("another process: found %+v, %t, %v, want none", got, ok, kind)
 		}
 
-		// A stopped stream has its key, no matter who stopped it.
+		// A stopped stream has its key in the metadata, no matter who stopped the stream.
 		ref, err := bot.Start(t.Context(), to, answer("stream"))
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 			}
 		}
 
-		// A stream that Slack ended by itself gets its key with the edit that repairs it.
+		// Slack ends a stream by itself. The edit that repairs the message must also store the key in the message.
 		if ref, err = bot.Start(t.Context(), to, answer("broken")); err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +114,8 @@ func TestFindReturnsNoOtherMessage(t *testing.T) {
 	})
 }
 
-// An earlier process left a stream running. Slack refuses the first edit of its message, and Edit then stops the
-// stream.
+// An earlier process left a stream running, so Slack refuses the first edit of its message. Edit must stop the stream
+// and fail as Temporary. The next edit must succeed.
 func TestEditStopsAForgottenStream(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		asked := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"})

@@ -56,8 +56,8 @@ func listenTCP(t *testing.T) (address, secret string) {
 	return l.Addr().String(), w.server.SigningSecret()
 }
 
-// untilLingerEnds waits until the server has closed all refused connections. The server keeps each open for half a
-// second, even after Run has ended, so that the client can read the refusal.
+// untilLingerEnds waits until the server has closed all refused connections. The server keeps each refused connection
+// open for half a second, even after Run has ended, so that the client can read the refusal.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
@@ -78,7 +78,8 @@ func dialTCP(t *testing.T, address string) net.Conn {
 	return c
 }
 
-// status reads the status code of a response. It returns 0 if the connection was closed without a response.
+// status returns the status code of the response on a connection, or 0 if the connection was closed without a
+// response.
 func status(c net.Conn) int {
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -102,7 +103,7 @@ func sendChallenge(t *testing.T, address, secret string) int {
 	return status(c)
 }
 
-// A request whose headers are invalid is refused before its body is read.
+// The server must refuse a request with invalid headers before it reads the body.
 func TestHeadersAreCheckedFirst(t *testing.T) {
 	t.Parallel()
 	address, secret := listenTCP(t)
@@ -133,7 +134,8 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Four hundred connections with forged requests cost a few megabytes. Afterwards, Slack's own request is answered.
+// Somebody sends forged requests over 400 connections. They must cost only a few megabytes, and the server must then
+// still answer Slack's own request.
 func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const (
 		connections = 400
@@ -142,8 +144,8 @@ func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It me
 	)
 	address, secret := listenTCP(t)
 	before := inUse()
-	// One byte is missing, so the server must keep the rest in memory. All senders share one body, because
-	// io.WriteString would copy it for each.
+	// The body is one byte shorter than announced, so the server must keep it in memory while it waits. All senders
+	// share one slice, because io.WriteString would copy the body for each sender.
 	body := bytes.Repeat([]byte("x"), length-1)
 	var group sync.WaitGroup
 	var refused atomic.Int32

@@ -20,10 +20,10 @@ import (
 	standin "telex/standin/slack"
 )
 
-// These tests run the adapter with a gateway against the stand-in.
+// These tests run the adapter together with telex's gateway, against Slack's stand-in.
 
-// house runs a gateway until the test ends. Several adapters of one account simulate several processes that share one
-// store.
+// house runs telex's gateway until the test ends or stop is called. A test that restarts the gateway passes the same
+// store again, with a new bot.
 func house(t *testing.T, bot *slack.Bot, s gateway.Store, r gateway.Runner, transport preview.Transport) (stop func()) {
 	t.Helper()
 	stop = conformance.Start(t, gateway.Options{
@@ -48,7 +48,7 @@ func words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// thread returns the thread in which a message at the top of the channel is answered.
+// thread returns the thread in which the bot answers a message that was written in the channel, outside of threads.
 func thread(ts string) chat.Target {
 	return chat.Target{Chat: channel, Thread: chat.ThreadID(ts), Kind: chat.Group}
 }
@@ -60,8 +60,8 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 	}
 }
 
-// Each message is answered once, even if Slack delivers it twice: by two kinds of events, by two sockets, or again
-// because a socket was cut before the acknowledgement (F50).
+// Slack delivers messages twice: as two kinds of events, through two sockets, or again because a socket was cut
+// before the acknowledgement. The bot must answer each message once (F50).
 func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
@@ -88,8 +88,8 @@ func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-// The model streams for six minutes, and sends nothing in the last two of them. The message shows the whole text and
-// never looks broken (F48).
+// The model writes for longer than Slack keeps a stream open, or is silent for minutes before its answer ends. The
+// message must show the whole text and never look broken (F48).
 func TestLongStreamWithSilentTail(t *testing.T) {
 	for name, c := range map[string]conformance.Talker{
 		"silent at the end": {Text: words(240), Pause: time.Second, Tail: 2 * time.Minute},
@@ -116,7 +116,8 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 	}
 }
 
-// Slack ends a stream while the bot can't reach Slack. The message looks broken until the bot edits it (F48).
+// Slack ends a stream while the bot can't reach Slack, so the message looks broken. After the outage, the bot must
+// repair the message with an edit (F48).
 func TestStreamBreaksInAnOutage(t *testing.T) {
 	for _, kind := range []string{fault.OutageCut, fault.OutageHang, fault.OutageError} {
 		t.Run(kind, func(t *testing.T) {
@@ -142,8 +143,8 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	}
 }
 
-// Thirty threads are answered at once within the published rate limits: every final text is complete and no call is
-// refused.
+// The bot answers in 30 threads at the same time, within the published rate limits. Every final text must be
+// complete, and Slack must refuse no call.
 func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +170,8 @@ func TestThirtyThreads(t *testing.T) {
 	}
 }
 
-// A create succeeds but its response is lost. The bot finds the message by its key and continues it, so no post, stream
-// or file is duplicated (D5).
+// The response to a create is lost. If the message exists, the bot must find it by its key and continue it, so that no
+// post, stream or file is duplicated (D5).
 func TestUncertainCreatesAreFound(t *testing.T) {
 	for method, c := range map[string]struct {
 		transport preview.Transport
@@ -211,7 +212,8 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 	}
 }
 
-// Sockets are cut or stop responding twenty times during answers. No message is lost, and none is answered twice.
+// Sockets are cut or stop responding twenty times during answers. No message may be lost, and none may be answered
+// twice.
 func TestTwentyCuts(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
@@ -233,7 +235,8 @@ func TestTwentyCuts(t *testing.T) {
 	})
 }
 
-// A daemon that was offline for an hour answers the messages of that hour once, each in its own thread (F44).
+// A daemon was offline for an hour. It must answer each message of that hour once, in the thread or direct message
+// where it was written (F44).
 func TestOfflineForAnHour(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store := memory.New()
@@ -255,8 +258,8 @@ func TestOfflineForAnHour(t *testing.T) {
 	})
 }
 
-// A slash command is answered where it was used. In a thread, the command's name without the slash works. The stop
-// button stops an answer.
+// The bot must answer a slash command where it was used. In a thread, where slash commands do not exist, people can
+// write "stop" or press the stop button instead.
 func TestCommandsAndButtons(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Text: words(300), Pause: 100 * time.Millisecond}, preview.Edit)
@@ -299,8 +302,8 @@ func TestCommandsAndButtons(t *testing.T) {
 	})
 }
 
-// A create never took effect. The search does not return the file or the stream of an earlier answer in the same
-// chat, so both answers are visible (D5).
+// A create never took effect, and an earlier answer in the same chat ended with a file. The search for the create
+// must not return that file, so both answers must be visible (D5).
 func TestLostCreateIsNotAnEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {

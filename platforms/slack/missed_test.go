@@ -29,7 +29,7 @@ func (w *world) away(t *testing.T, bot *slack.Bot) chat.Resume {
 	return chat.Resume{Cursor: list[0].Resume}
 }
 
-// A bot reads the messages that were written while it received nothing, oldest first in each chat: all direct
+// The bot must read what people wrote while it received nothing, oldest first in each chat. It must accept all direct
 // messages, the messages for the bot in channels, and the messages in the bot's threads that mention nobody else.
 func TestMissedIsRead(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
@@ -96,8 +96,8 @@ func TestMissedIsRead(t *testing.T) {
 	}
 }
 
-// The resume cursor does not advance until every missed message is accepted. So a Run that ends earlier loses no
-// message.
+// The resume cursor must not change until every missed message is accepted. Otherwise, a Run that ends earlier would
+// lose messages.
 func TestCursorWaitsForWhatWasMissed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -121,7 +121,8 @@ func TestCursorWaitsForWhatWasMissed(t *testing.T) {
 	})
 }
 
-// A bot that never ran before reads no old messages, and one that was offline for long reads only the last day.
+// A bot that never ran before must read no old messages. A bot that was offline for days must read only the messages
+// of the last day.
 func TestMissedIsLimited(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.say("before there was a bot")
@@ -146,7 +147,8 @@ func TestMissedIsLimited(t *testing.T) {
 	})
 }
 
-// Many chats are read within Slack's rate limits, although some reads are refused, cut off or lack a scope.
+// The bot must read many chats within Slack's rate limits, even if Slack refuses some reads or cuts them off. It
+// skips a chat that it may not read.
 func TestMissedInManyChats(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -171,7 +173,8 @@ func TestMissedInManyChats(t *testing.T) {
 	})
 }
 
-// Several processes with one account start at the same time. Together they read within the rate limits that they share.
+// Three processes with one account start at the same time. Each must read all missed messages, and together they must
+// keep to the rate limits of the account.
 func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -194,8 +197,8 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	})
 }
 
-// Processes that start one after the other read together at most as many pages of messages per minute as one process
-// alone may read. The newest process waits a minute before it reads, unless it is the only one left by then.
+// Processes start one after the other. Together, they may read no more pages of messages per minute than one process
+// alone. The newest process must wait a minute before it reads, unless all other processes have ended by then.
 func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	limits := standin.PublishedLimits()
 	limits.Methods = map[string]int{"conversations.history": 18}
@@ -236,7 +239,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// Catching up on a long history reads three pages. They contain the newest messages.
+// If many messages were missed in one chat, the bot must read only three pages, which contain the newest messages.
 func TestMissedInALongHistory(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -253,7 +256,8 @@ func TestMissedInALongHistory(t *testing.T) {
 	})
 }
 
-// Each person's name is requested once. If Slack does not respond to these requests, no message is delayed.
+// The bot must request each person's name only once. If Slack does not respond to such a request, no message may be
+// delayed.
 func TestNames(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann", RealName: "Ann Example"})
@@ -283,7 +287,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Several processes with one account request people's names and conversations within the limits that they share.
+// Three processes with one account request the names of people, and whether the bot is a member of a channel.
+// Together, they must keep to the rate limits of the account.
 func TestNamesForThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 		from := chat.Resume{Fellows: func() (all, older int) { return 2, 0 }}
@@ -297,7 +302,7 @@ func TestNamesForThreeAtOnce(t *testing.T) {
 			if _, err := bot.ReadThread(t.Context(), w.group, "", 100); err != nil {
 				t.Fatal(err)
 			}
-			for range 30 { // in such a channel, the bot asks Slack whether it is a member
+			for range 30 { // for each command, the bot asks Slack whether it is a member of the channel
 				w.server.Command("C50", person, "/telex", "help")
 			}
 			r.take(time.Second)
@@ -311,8 +316,8 @@ func TestNamesForThreeAtOnce(t *testing.T) {
 	})
 }
 
-// After an outage of Slack and the bot, Slack may be unreliable for minutes. Missed messages are read once Slack has
-// recovered, and a failing chat does not delay the others.
+// After an outage, Slack is unreliable for minutes. The bot must read the missed messages once Slack has recovered,
+// and must accept new messages meanwhile.
 func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"places":  {Method: "conversations.history", Action: fault.Status, Status: 503},
@@ -339,7 +344,8 @@ func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	}
 }
 
-// The wait of a rate limit applies to all calls of the method, both searches and catching up (D4).
+// After a 429, the bot must not call the method until the wait is over, neither to search nor to read missed messages
+// (D4).
 func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -365,7 +371,8 @@ func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// The bot can't answer in a chat that it can no longer read. So this failure is not logged.
+// If the bot may no longer read a chat, the failure must not be logged as a loss of messages, because the bot can't
+// answer in such a chat either.
 func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -380,8 +387,8 @@ func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	})
 }
 
-// A message counts as missed only if it was written before this connection was opened. Some redelivered messages, and
-// some that the bot reads, are newer.
+// A message counts as missed only if it was written before this connection was opened. Messages that Slack delivers
+// again or that the bot reads may be newer; they do not count as missed.
 func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

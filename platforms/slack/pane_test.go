@@ -22,7 +22,7 @@ import (
 
 // pane is what a person sees in an assistant's thread.
 type pane struct {
-	texts    []string // of the bot's messages, without the message that starts the thread
+	texts    []string // texts of the bot's messages, without the message that starts the thread
 	title    string
 	heading  string
 	prompts  []standin.Prompt
@@ -50,9 +50,9 @@ func (w *world) pane(thread string) pane {
 
 const readHello = "Hi! How can I help?"
 
-// A person opens the pane. The bot greets once and offers prompts, although Slack reports the opening repeatedly and
-// the bot restarts. When the person presses a prompt, a stream answers it. The thread gets a title, and no status
-// stays.
+// A person opens the pane. The bot must greet only once and offer prompts, although Slack reports the opening
+// repeatedly and the bot restarts. When the person presses a prompt, the bot must answer with a stream and give the
+// thread a title, and no status may remain.
 func TestPaneOfAnAssistant(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store, model := memory.New(), conformance.Talker{Text: words(40), Pause: 50 * time.Millisecond}
@@ -91,8 +91,9 @@ func TestPaneOfAnAssistant(t *testing.T) {
 	})
 }
 
-// An agent shows prompts above its Messages tab, with the greeting as their heading. It posts no message, no matter how
-// often the person opens the tab. An answer outside of threads is edited, not streamed.
+// In the Messages tab of an agent, the bot must show prompts, with the greeting as their heading. It must post no
+// message, no matter how often the person opens the tab. Outside of threads, it must show an answer with edits, not
+// with a stream.
 func TestPaneOfAnAgent(t *testing.T) {
 	inBubble(t, standin.Options{Agent: true, Limits: standin.PublishedLimits()}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Text: words(40)}, preview.Native)
@@ -118,8 +119,8 @@ func TestPaneOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person without access sees no prompts. Depending on the access policy, they see nothing at all, or they get a
-// pairing code, as if they had written a message.
+// A person without access opens the pane. The bot must show no prompts. Depending on the access policy, it must show
+// nothing at all, or send a pairing code, as if the person had written a message.
 func TestPaneOfAStranger(t *testing.T) {
 	for name, pair := range map[string]bool{"refused": false, "with a code": true} {
 		t.Run(name, func(t *testing.T) {
@@ -145,8 +146,8 @@ func TestPaneOfAStranger(t *testing.T) {
 	}
 }
 
-// Slack's own button stops a stream. The answer ends, its text stays, and Slack no longer shows that the bot is
-// working.
+// A person presses Slack's own stop button. The answer must end and keep its text, and Slack must no longer show that
+// the bot is working.
 func TestSlacksStopButton(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"stream": preview.Native, "edits": preview.Edit} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestSlacksStopButton(t *testing.T) {
 	}
 }
 
-// Calls for the pane fail if the app lacks the scope or Slack is unreachable. Such failures do no harm.
+// The calls for prompts, titles and statuses fail. The bot must still greet and answer.
 func TestPaneFails(t *testing.T) {
 	for _, action := range []string{fault.RateLimit, fault.CutBefore, fault.Hang} {
 		t.Run(action, func(t *testing.T) {

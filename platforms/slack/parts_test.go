@@ -93,7 +93,7 @@ func TestClassification(t *testing.T) {
 	}
 }
 
-// The optional parts of a response may have any JSON form.
+// Send must succeed even if the optional part of a response has an unexpected JSON form.
 func TestOptionalPartsOfAResponse(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []string{`null`, `[]`, `""`, `{"messages":[{"text":"x"}]}`, `{"warnings":["missing_charset"]}`, `{"next_cursor":7}`} {
@@ -195,7 +195,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The notification text is within the limit and is not cut inside a character or an entity.
+// The notification text must be within the limit, and must not be cut inside a character or an entity.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,7 +215,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// Slack makes no links in code.
+// disableLinks must format everything that Slack would link as code, because Slack makes no links in code.
 func TestWithoutLinks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -230,7 +230,7 @@ func TestWithoutLinks(t *testing.T) {
 	}
 }
 
-// No minute contains more calls than the limit.
+// pace must not allow more calls than the limit in any minute.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,8 +252,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// Concurrent deliveries of one chat are passed on in the order in which the messages were written. Chats do not wait
-// for each other, and no delivery waits forever.
+// Slack delivers several messages of one chat at the same time. They must be handled in the order in which they were
+// written. Chats must not wait for each other, and no delivery may wait forever.
 func TestArrivalOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestArrivalOrder(t *testing.T) {
 		deliver(t.Context(), "D", "1.000000", time.Second, 0)
 		late, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		deliver(late, "C", "1.000004", 0, 0) // its context ends while the first delivery is still being accepted
+		deliver(late, "C", "1.000004", 0, 0) // its context ends while the delivery of message 1.000001 is still being accepted
 		work.Wait()
 		want := []string{"D1.000009", "C1.000001", "C1.000004", "C1.000002", "C1.000003", "D1.000000"}
 		// The deliveries that waited for the same older one may continue in any order.
@@ -290,7 +290,8 @@ func TestArrivalOrder(t *testing.T) {
 	})
 }
 
-// A person's file name is never mistaken for one with the mark of a key, and adding a mark keeps the extension.
+// The mark of a key must not change the extension of a file name. isFile must recognize the mark, but no other file
+// name.
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {
@@ -302,7 +303,7 @@ func TestFileMarks(t *testing.T) {
 	}
 }
 
-// The token is sent only to URLs of Slack.
+// The bot may send its token only to Slack's own URLs.
 func TestFetchable(t *testing.T) {
 	t.Parallel()
 	b := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})
@@ -318,7 +319,8 @@ func TestFetchable(t *testing.T) {
 	}
 }
 
-// A name is requested once, and the request has a time limit. If a later request fails, the outdated name is used.
+// The bot must request a name once, and again when the name is outdated. If the later request fails, the bot must use
+// the outdated name.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -352,7 +354,8 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// D3: a process and its successor together keep to the limits per minute; see chat.Limit.
+// D3: the limits must be so low that a process and its successor together keep to Slack's limits per minute; see
+// chat.Limit.
 func TestLimitsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	b := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})

@@ -19,14 +19,14 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// reader parses Markdown as CommonMark with GFM's tables, task lists and strikethrough. Markdown that Dialect never
-// writes fails the test.
+// reader parses a text as CommonMark, with the tables, task lists and strikethrough of GitHub Flavored Markdown. A
+// text that Dialect never writes fails the test.
 type reader struct {
 	markuptest.TB
 	wire   string
 	src    []byte
 	glyphs []markuptest.Glyph
-	indent int // the indent of lines in lists
+	indent int // the indentation of lines in lists
 	depth  int // how many lists contain this place
 }
 
@@ -137,7 +137,7 @@ func (r *reader) node(n ast.Node, as markuptest.Glyph) {
 	}
 }
 
-// table writes the nonempty cells of a table: spaces between the cells of a row, and each row on a line of its own.
+// table writes the nonempty cells of a table. Spaces separate the cells of a row, and each row is a line.
 func (r *reader) table(n *extast.Table, as markuptest.Glyph) {
 	var rows []string
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {

@@ -34,7 +34,7 @@ func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.
 	})
 }
 
-// inbox runs an adapter in a goroutine and keeps the messages that it accepted.
+// inbox is a call of Bot.Run in a goroutine, together with the messages that the call has accepted.
 type inbox struct {
 	t      *testing.T
 	cancel context.CancelFunc
@@ -106,7 +106,8 @@ func (w *world) wantGood() {
 // say sends a direct message from the person to the bot.
 func (w *world) say(text string) { w.server.Say(standin.Incoming{Channel: dm, Text: text}) }
 
-// A socket that Slack wants to refresh is replaced before Slack closes it. No message is lost or out of order.
+// Slack asks to refresh a socket. The bot must open a new socket before Slack closes the old one. No message may be
+// lost, and without a gap between the sockets, all must arrive in order.
 func TestSocketIsRefreshed(t *testing.T) {
 	for _, grace := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 					w.say(text)
 					time.Sleep(700 * time.Millisecond)
 				}
-				if grace == 0 { // then Slack delivers a message that was written while no socket was open a minute later
+				if grace == 0 { // a message written while no socket is open arrives a minute later
 					got := r.take(2 * time.Minute)
 					if len(got) != len(want) {
 						t.Errorf("%d messages, want %d", len(got), len(want))
@@ -140,7 +141,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 	}
 }
 
-// After Slack's warning, the bot opens a second socket while the first one still works.
+// After Slack's warning, the bot must open a second socket while the first one still works.
 func TestSocketsOverlap(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -150,7 +151,7 @@ func TestSocketsOverlap(t *testing.T) {
 		if got := w.server.Sockets(); got != 2 {
 			t.Errorf("%d sockets after a warning, want 2", got)
 		}
-		for i := range 6 { // Slack delivers some of them on each socket
+		for i := range 6 { // Slack delivers some of the messages on each socket
 			w.say(fmt.Sprint(i))
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -162,7 +163,7 @@ func TestSocketsOverlap(t *testing.T) {
 	})
 }
 
-// Slack refreshes the socket again and again for several days.
+// Slack refreshes the socket again and again for two days. No message may be lost.
 func TestSocketsForDays(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -185,8 +186,8 @@ func TestSocketsForDays(t *testing.T) {
 	})
 }
 
-// The bot notices a connection that died without a close message. The messages that were written in the meantime
-// arrive.
+// A connection dies without a close message. The bot must notice this and receive the messages that were written in
+// the meantime.
 func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -205,7 +206,8 @@ func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	})
 }
 
-// A cut socket is replaced at once. If it was cut right after it was opened, Run returns and its caller retries.
+// A socket is cut. The bot must replace it at once. But if the socket was cut right after it was opened, Run must
+// fail as Temporary, so that its caller waits.
 func TestCutSocketIsReplaced(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -244,7 +246,7 @@ func TestTooManySockets(t *testing.T) {
 	})
 }
 
-// An error that the operator must fix says how to fix it.
+// If only the operator can fix an error, Run's error must say how.
 func TestRunSaysWhatIsWrong(t *testing.T) {
 	nobody := func(context.Context, chat.Inbound) error { return nil }
 	for name, c := range map[string]struct {
@@ -292,7 +294,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	})
 }
 
-// While a socket works, failing to replace another one is not an error.
+// Opening a second socket fails several times. As long as the first socket works, Run must not fail, but try again.
 func TestReplacementIsTriedAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -309,7 +311,7 @@ func TestReplacementIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A slow store neither delays acknowledgements nor makes a socket look dead.
+// The store is slow. Each message must be accepted once, and the bot must not consider the socket dead.
 func TestSlowStore(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -340,7 +342,7 @@ func TestSlowStore(t *testing.T) {
 	}
 }
 
-// A message that causes two events, or is delivered repeatedly, is accepted once (F50).
+// A message causes two events, or Slack delivers it repeatedly. Run must accept it once (F50).
 func TestDuplicatesAreAcceptedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -360,7 +362,8 @@ func TestDuplicatesAreAcceptedOnce(t *testing.T) {
 	}
 }
 
-// A request without Slack's signature is refused. The request with which Slack verifies the URL is answered.
+// The server must refuse a request without Slack's signature, and answer the request with which Slack verifies the
+// URL.
 func TestRequestsAreVerified(t *testing.T) {
 	for _, action := range []string{standin.ActBadSignature, standin.ActStale} {
 		t.Run(action, func(t *testing.T) {
@@ -392,7 +395,8 @@ func TestRequestsAreVerified(t *testing.T) {
 	}
 }
 
-// Anybody can send requests without Slack's signature. The log mentions them, but rarely, so that they can't fill it.
+// Somebody sends many requests without Slack's signature. The log must mention them, but so rarely that they can't
+// fill the disk.
 func TestForgedRequestsAreLoggedRarely(t *testing.T) {
 	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, _ *slack.Bot) {
 		var logged bytes.Buffer
@@ -416,7 +420,7 @@ func TestForgedRequestsAreLoggedRarely(t *testing.T) {
 	})
 }
 
-// An unfinished request does not prevent Run from ending.
+// A client sends only half of a request. This must not prevent Run from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -437,7 +441,8 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// A rate limit on opening sockets also applies if the last socket ends before the wait is over.
+// Slack limits the opening of sockets, and the last socket ends before the wait is over. Run must then fail with the
+// remaining wait, and request no socket.
 func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		done := make(chan error, 1)
@@ -463,8 +468,8 @@ func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	})
 }
 
-// Requests for names do not delay acknowledgements. If Slack is slow to return names, messages that many people write
-// at once are still accepted in time.
+// Slack is slow to return names, and many people write at the same time. All messages must still be accepted before
+// Slack delivers them again.
 func TestSlowNames(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -488,7 +493,7 @@ func TestSlowNames(t *testing.T) {
 	}
 }
 
-// Slack wants to replace every socket as soon as it is open. The bot requests only a few sockets in that time.
+// Slack asks to replace every socket as soon as it is open. In this time, the bot must request only a few sockets.
 func TestUnstableSocketsAreThrottled(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -506,8 +511,8 @@ func TestUnstableSocketsAreThrottled(t *testing.T) {
 	})
 }
 
-// A command in a channel is shown there with its user, because Slack itself shows commands to nobody else. A person
-// without access gets a private line, and nobody else sees anything.
+// A person uses a command in a channel. The channel must show the command and who used it, because by default Slack
+// shows commands to nobody else. A person without access must get a refusal that nobody else sees.
 func TestCommandInAChannelIsShown(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -542,8 +547,8 @@ func TestCommandInAChannelIsShown(t *testing.T) {
 	}
 }
 
-// If the bot is not a member of the channel, the user of a command is told why there is no answer. Nobody else sees
-// that line.
+// A person uses a command in a channel of which the bot is not a member. The person must be told why there is no
+// answer, and nobody else may see this text.
 func TestCommandWhereTheBotIsNot(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 var _ gateway.ThreadReader = (*slack.Bot)(nil)
 
-// lines returns quotes as "author: text", with a star after the bot's own.
+// lines returns quotes as "author: text", with a star after the author if the bot is the author.
 func lines(quotes []chat.Quote) []string {
 	var list []string
 	for _, q := range quotes {
@@ -31,7 +31,8 @@ func lines(quotes []chat.Quote) []string {
 	return list
 }
 
-// ReadThread returns the first message of a thread and the newest ones before the question, with names and files.
+// ReadThread must return the first message of a thread, and the newest messages before the question, with names and
+// files.
 func TestReadThread(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann"})
@@ -73,7 +74,8 @@ func TestReadThread(t *testing.T) {
 	})
 }
 
-// Reading a thread of any length takes few calls. The error of a refused read says what the caller may do next.
+// Reading a very long thread must take only four calls. If there are too many reads, or Slack refuses one, the kind
+// of the error must tell the caller whether to try again.
 func TestReadThreadIsBounded(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		for i := range 1700 {
@@ -108,7 +110,8 @@ func TestReadThreadIsBounded(t *testing.T) {
 	})
 }
 
-// An edit or a deletion by the author names the changed message. Changes by the bot and link previews are ignored.
+// When an author edits or deletes a message, Run must report the change once, with the id of the message. Run must
+// ignore the bot's own edits.
 func TestChangesAreReportedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -156,7 +159,7 @@ func TestChangesAreReportedOnce(t *testing.T) {
 	}
 }
 
-// A stream for a person from another workspace names that workspace.
+// In a call that starts a stream for a person from another workspace, the bot must name that workspace.
 func TestStreamForAPersonFromAnotherWorkspace(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: other, Name: "bob", Team: "T2"})
@@ -176,7 +179,8 @@ func TestStreamForAPersonFromAnotherWorkspace(t *testing.T) {
 	})
 }
 
-// A forwarded message becomes a quote with its author and files, even if the sender added no text.
+// A person forwards a message. The forwarded message must become a quote with its author and files, even if the
+// sender adds no text.
 func TestSharedMessagesAreQuotes(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 		w.server.SetUser(standin.User{ID: other, Name: "bob"})

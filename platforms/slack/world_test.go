@@ -58,7 +58,7 @@ type world struct {
 	t       *testing.T
 	server  *standin.Server
 	net     *memnet.Listener
-	events  *memoryListener // the listener for Slack's HTTP requests; nil: Socket Mode
+	events  *memoryListener // the listener for Slack's HTTP requests; nil: the bot uses Socket Mode
 	private chat.Target
 	group   chat.Target
 }
@@ -90,12 +90,12 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garbling{c}, nil
 }
 
-// socketWorld returns a world whose bot receives by Socket Mode. Its private chat is a direct message outside of
-// threads.
+// socketWorld returns a world whose bot receives events through Socket Mode. Its private chat is a direct message
+// outside of threads.
 func socketWorld(t *testing.T) conformance.World { return newWorld(t, standin.Options{}, false) }
 
-// eventsWorld returns a world whose bot receives by HTTP. Its private chat is a thread of an assistant that was
-// opened earlier, so the bot does not greet there.
+// eventsWorld returns a world whose bot receives events over HTTP. Its private chat is a thread of an assistant. The
+// stand-in does not report that the thread was opened, so the bot does not greet there.
 func eventsWorld(t *testing.T) conformance.World {
 	ungreeted := slices.DeleteFunc(standin.AllEvents(), func(e string) bool { return e == "assistant_thread_started" })
 	w := newWorld(t, standin.Options{Subscriptions: ungreeted}, true)
@@ -116,7 +116,7 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
-	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot is no member of this channel, so it does not receive the channel's messages
+	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // so the bot does not receive the channel's messages
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
 	w.server.SetChannel(standin.Channel{ID: channel, Name: "general"})
 	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
@@ -128,7 +128,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is like Connect, but returns the concrete type.
+// bot is like Connect, but returns a *slack.Bot.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 	w.t.Helper()
 	o := slack.Options{BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", Log: log}
@@ -183,14 +183,15 @@ func (w *world) Crowd(n int) []chat.Target {
 	return list
 }
 
-// messages returns the bot's messages in a chat that everybody there could see, including deleted ones.
+// messages returns the bot's messages in a chat, including deleted messages, but without messages that only one
+// person sees.
 func (w *world) messages(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.History(string(to.Chat)), func(m standin.Message) bool {
 		return !m.FromBot || m.EphemeralTo != "" || m.Subtype == "assistant_app_thread" || m.ThreadTS != string(to.Thread)
 	})
 }
 
-// standing is like messages, without deleted messages.
+// standing is like messages, but without deleted messages.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.messages(to), func(m standin.Message) bool { return !m.Alive() })
 }
@@ -429,7 +430,7 @@ func ts(id chat.MessageID) string {
 	return name
 }
 
-// writer returns who writes in a chat.
+// writer returns the person who writes in a chat.
 func writer(to chat.Target) string {
 	if to.Kind == chat.Private {
 		return "U" + strings.TrimPrefix(string(to.Chat), "D")
