@@ -96,7 +96,8 @@ type blockWriter struct {
 	detailsDepth int // number of <details> elements that enclose the current text
 }
 
-// find returns the first span of a kind that begins in the range from..to, or false.
+// find returns the first span of the given kind that begins in the range from..to. If there is no such span, find
+// returns false.
 func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
 	first, _ := slices.BinarySearchFunc(w.spans, from, func(s byteSpan, at int) int { return s.start - at })
 	for _, s := range w.spans[first:] {
@@ -110,8 +111,8 @@ func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
 	return byteSpan{}, false
 }
 
-// line returns two offsets in the line that contains the offset at: where its text begins after the indentation, and
-// where the line ends.
+// line looks at the line of the text that contains the offset at. first is the offset of the line's first character
+// after the indentation. end is the offset at which the line ends.
 func (w *blockWriter) line(at, to int) (first, end int) {
 	end = to
 	if n := strings.IndexByte(w.text[at:to], '\n'); n >= 0 {
@@ -288,7 +289,7 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 // formats returns the formats in a range of the text. formats leaves out formats inside a formula, because a formula
 // can't contain other formats.
 func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
-	var formula byteSpan // the last formula
+	var formula byteSpan // the last formula that the loop has found
 	for _, s := range w.spans {
 		if s.start >= to {
 			break

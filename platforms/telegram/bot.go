@@ -80,7 +80,8 @@ func (b *Bot) Capabilities() chat.Capabilities {
 	}
 }
 
-// Dialect returns the dialect of a chat, which formats text by entities, and by blocks if rich messages are enabled.
+// Dialect returns the dialect of a chat. The dialect formats text with entities, and with blocks if rich messages are
+// enabled.
 func (b *Bot) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Private: to.Kind == chat.Private, Rich: b.richMode()}
 }

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// pressPrefix precedes the id of the callback query in the message id of a button press. No message has an id with
-// this prefix, so the bot never sends a message as a reply to a press.
+// The message id of a button press is pressPrefix and the id of the callback query. The ids of Telegram's messages
+// have no such prefix, so the bot never tries to send a message as a reply to a press.
 const pressPrefix = "q"
 
 // stopPrefix precedes the update's id in the message id of a press on a draft's stop button.

@@ -43,13 +43,13 @@ func TestPressInATopic(t *testing.T) {
 	})
 }
 
-// Calls that answer button presses may hang or fail. They delay neither receiving nor the end of Run, and no press is
-// answered before it is stored.
+// Calls of answerCallbackQuery hang. The bot nevertheless continues to receive, and Run ends quickly. The bot makes
+// such a call only after accept has stored the press.
 func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: fault.Hang, Times: 1})
 		ref := stopButton(t, bot, w.Private())
-		for range 200 { // more presses than may wait to be answered at once
+		for range 200 { // more presses than the bot answers at the same time
 			w.Press(ref, "stop:1")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +68,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 		if stored != 200 {
 			t.Errorf("%d presses were accepted while an answer hung, want 200", stored)
 		}
-		time.Sleep(time.Minute) // the hanging call has timed out, and the others were made
+		time.Sleep(time.Minute) // the hanging call times out, and the bot makes the other calls
 		w.Press(ref, "stop:1")
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -86,7 +86,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	})
 }
 
-// A press that could not be stored is not answered. Telegram delivers it again.
+// If accept can't store a press, the bot does not answer the press, and Telegram delivers the press again.
 func TestPressThatIsNotStored(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.Press(stopButton(t, bot, w.Private()), "stop:1")

@@ -194,7 +194,8 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// refuse returns an accept function that fails the test, for runs that must receive no message.
+// refuse returns an accept function that fails the test if it gets a message. Tests use refuse if the bot must receive
+// no message.
 func refuse(t *testing.T) func(context.Context, chat.Inbound) error {
 	return func(_ context.Context, in chat.Inbound) error {
 		t.Errorf("accepted %+v, want nothing", in)

@@ -18,7 +18,8 @@ func refusal(code int, description, parameters string) string {
 	return fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, parameters)
 }
 
-// These are bodies as Telegram's server writes them (F20, F30, F53, F54, F55).
+// The test compares the kind of error for each of these responses. The bodies are written as Telegram's server writes
+// them (F20, F30, F53, F54, F55).
 func TestClassification(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -115,7 +116,7 @@ func TestUnchangedIsSuccess(t *testing.T) {
 	}
 }
 
-// The wait is exactly the one that Telegram requests, even a long one (F03).
+// The error contains exactly the wait that Telegram requests, even if it is long (F03).
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -153,7 +154,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A group that became a supergroup has a new id, and the error contains it (F54).
+// When a group becomes a supergroup, the chat gets a new id. Telegram's error contains the new id, and so must the
+// bot's error (F54).
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	b := serveAnswer(t, 400, refusal(400, "Bad Request: group chat was upgraded to a supergroup chat",

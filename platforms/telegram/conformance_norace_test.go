@@ -9,19 +9,19 @@ import (
 	"telex/platforms/telegram"
 )
 
-// All messages and drafts are rich messages.
+// TestConformanceRich runs the suite with RichAlways: all messages and drafts are rich messages.
 func TestConformanceRich(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, richWorld(telegram.RichAlways))
 }
 
-// Messages with a table are rich messages.
+// TestConformanceRichAuto runs the suite with RichAuto: messages with a table are rich messages.
 func TestConformanceRichAuto(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, richWorld(telegram.RichAuto))
 }
 
-// Updates arrive by a webhook.
+// TestConformanceWebhook runs the suite with a bot that receives updates by a webhook.
 func TestConformanceWebhook(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newHookedWorld(t) })

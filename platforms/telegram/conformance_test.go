@@ -60,7 +60,7 @@ type world struct {
 	presses int
 	rich    telegram.Rich
 	hook    *memoryListener // the listener for Telegram's updates; nil: the bot polls
-	behind  time.Duration   // how far the clock of this machine is ahead of Telegram's
+	behind  time.Duration   // how far Telegram's clock is behind the clock of this machine
 }
 
 func newWorld(t *testing.T) conformance.World { return makeWorld(t, nil) }
@@ -260,7 +260,7 @@ func (w *world) Sample() string {
 	}, "\n")
 }
 
-// Unpreviewed reports that messages have no link previews. Rich messages never have them.
+// Unpreviewed reports whether messages never have link previews, which is true for rich messages.
 func (w *world) Unpreviewed() bool { return w.rich == telegram.RichAlways }
 
 // richSample is the suite's sample as the stand-in reads it from the blocks of a rich message.

@@ -28,7 +28,7 @@ func render(t *testing.T, src string) markup.Rendered {
 	return parts[0].Rendered
 }
 
-// F28, F33: each Markdown construct, with offsets counted by hand in UTF-16 units.
+// The test renders each Markdown construct. The expected offsets were counted by hand in UTF-16 code units (F28, F33).
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	type spans = []markup.Span
@@ -92,7 +92,7 @@ func TestDialectConstructs(t *testing.T) {
 	}
 }
 
-// Only the first 100 entities are used. The rest of the text is plain.
+// If a text has more than 100 entities, the dialect keeps the first 100. The rest of the text is plain.
 func TestDialectKeepsAHundredEntities(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("**a** b ", 120))
@@ -109,7 +109,7 @@ func TestDialectKeepsAHundredEntities(t *testing.T) {
 	}
 }
 
-// F30: the limit counts UTF-16 units, and an emoji has two.
+// The length limit counts UTF-16 code units, and an emoji consists of two (F30).
 func TestDialectLimit(t *testing.T) {
 	t.Parallel()
 	parts := markup.Layout(strings.Repeat("😀", 3000), markup.Options{Dialect: Dialect{}, Limit: 4096})
@@ -119,7 +119,8 @@ func TestDialectLimit(t *testing.T) {
 	}
 }
 
-// F32: formatting that is split between two messages continues in the second one.
+// If a bold or otherwise formatted text is split between two messages, the second message has the formatting too
+// (F32).
 func TestDialectReopens(t *testing.T) {
 	t.Parallel()
 	parts := markup.Layout("**"+strings.Repeat("bold ", 20)+"end**", markup.Options{Dialect: Dialect{}, Limit: 64})
@@ -202,7 +203,8 @@ func checkQuiet(t rapid.TB, r markup.Rendered) {
 	}
 }
 
-// snippets generates pieces of Markdown: whole constructs, halves of constructs, and text. Tests join them to sources.
+// snippets generates pieces of Markdown: whole constructs, incomplete constructs, and plain text. Tests join the
+// pieces.
 func snippets() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -213,7 +215,7 @@ func snippets() *rapid.Generator[string] {
 	})
 }
 
-// D7: Telegram accepts the rendered message for any source.
+// Whatever Markdown the model writes, Telegram accepts the rendered message (D7).
 func TestDialectIsAlwaysValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -269,7 +271,7 @@ func TestDialectInPrivate(t *testing.T) {
 	}
 }
 
-// F35: every mention is made harmless, for any number of mentions and any other formatting.
+// No mention notifies anybody, no matter how many mentions the text has and how they are formatted (F35).
 func TestDialectQuietensAllMentions(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("@bob *x* ", 130))

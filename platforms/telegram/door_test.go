@@ -20,7 +20,8 @@ const (
 // newHookedWorld returns a world whose bots receive by a webhook.
 func newHookedWorld(t *testing.T) *world { return makeWorld(t, &memoryListener{}) }
 
-// memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
+// memoryListener is an in-memory network address on which bots listen, one after the other. A new listener replaces
+// the previous one, as after a restart.
 type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
@@ -47,7 +48,7 @@ func (d *memoryListener) dial(ctx context.Context, network, address string) (net
 	return garblingConn{c}, nil
 }
 
-// garblingConn corrupts marked updates on their way: their date is not a number.
+// garblingConn changes updates that contain the text garbled while they are sent: the date is then not a number.
 type garblingConn struct{ net.Conn }
 
 var date = regexp.MustCompile(`"date":[0-9]{3,}`)

@@ -16,7 +16,7 @@ import (
 	"telex/platforms/conformance"
 )
 
-// filed returns a bot. Its API answers getFile with result, and get serves every download.
+// filed returns a bot whose API answers getFile with result. The handler get serves every download.
 func filed(t *testing.T, result string, get http.HandlerFunc) *Bot {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func filed(t *testing.T, result string, get http.HandlerFunc) *Bot {
 	return b
 }
 
-// at returns the answer to getFile for a path and a size.
+// at returns the API's response to getFile for a file with the given path and size.
 func at(path string, size int) string {
 	return fmt.Sprintf(`{"ok":true,"result":{"file_id":"F 1","file_unique_id":"u","file_path":%q,"file_size":%d}}`, path, size)
 }
@@ -47,7 +47,7 @@ func voice(size int64) chat.Attachment {
 	return chat.Attachment{Name: "voice.ogg", ID: "F 1", Size: size}
 }
 
-// never returns a handler that fails the test, for downloads that must not happen.
+// never returns a handler that fails the test. Tests use it if the bot must not download anything.
 func never(t *testing.T) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { t.Errorf("downloaded %s", r.URL.Path) }
 }
@@ -71,7 +71,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// At most limit bytes are read, no matter what size the server announces.
+// Fetch reads at most limit bytes, no matter what size the server announces.
 func TestFetchLimit(t *testing.T) {
 	t.Parallel()
 	large := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The request is compared byte for byte, except for the boundary.
+// The test compares whole requests byte for byte, except for the boundary of the form's parts.
 func TestFileEncoding(t *testing.T) {
 	t.Parallel()
 	const golden = "--B\r\nContent-Disposition: form-data; name=\"caption\"\r\n\r\nthe rest ▼\r\n" +
@@ -75,7 +75,8 @@ func TestFileLimits(t *testing.T) {
 	wantKind(t, err, chat.Forbidden)
 }
 
-// An upload whose connection breaks is not repeated, neither on a new connection nor on a reused one (F13).
+// If the connection breaks during an upload, the bot does not repeat the upload, neither on a new connection nor on a
+// reused one (F13).
 func TestUploadIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, warm := range []bool{false, true} {
@@ -105,7 +106,8 @@ func TestUploadIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// An upload fails with the same kinds of errors as any call. The library's own uploads would lose the error code.
+// A failed upload returns the same kinds of errors as any other call. The library's own function for uploads would
+// lose the error code.
 func TestUploadFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -59,7 +59,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next stri
 	return chat.Found{Next: fmt.Sprintf("%d/%d", p.id, p.count+1)}, nil
 }
 
-// notFound ends a search that has not found the message. If more is true, some ids were not tried.
+// notFound returns the result of a search that has not found the message. If more is true, some ids were not tried.
 func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p probe, more bool) chat.Found {
 	unsure := more || p.after == 0
 	if more {

@@ -15,9 +15,9 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// These tests resolve creates with an unknown outcome against the stand-in.
+// The tests in this file let Find search for messages at Telegram's stand-in.
 
-// finder runs the adapter until the test ends. The adapter knows the ids of the messages in sent.
+// finder runs the adapter until the test ends. finder first tells the adapter the ids of the messages in sent.
 func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) preview.Finder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +31,7 @@ func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) prev
 	return bot.(preview.Finder)
 }
 
-// search repeats Find for a create until Find no longer asks to wait, and returns how many calls that took.
+// search calls Find again and again until Find no longer asks to wait. search returns the number of these calls, too.
 func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (found chat.Found, calls int) {
 	t.Helper()
 	for {
@@ -46,7 +46,7 @@ func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (foun
 	}
 }
 
-// lose sends a text over a connection that breaks, and returns the create whose outcome is unknown.
+// lose sends a text over a connection that breaks, and returns this create, whose outcome is unknown.
 func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text, action string) chat.Create {
 	t.Helper()
 	c := chat.Create{Key: "key of " + text, After: bot.(preview.Finder).Newest(to), Message: chat.Outgoing{Text: text, Key: "key of " + text}}
@@ -57,8 +57,8 @@ func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text,
 	return c
 }
 
-// Other chats write during the search. An existing message is found, a missing one is not, and no other message is
-// changed.
+// While Find searches, other chats receive messages. Find finds a message that exists, does not find one that was
+// never made, and changes no other message.
 func TestFindAmongOtherChats(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
@@ -91,8 +91,8 @@ func TestFindAmongOtherChats(t *testing.T) {
 	})
 }
 
-// Two creates have an unknown outcome. The search for one of their messages may change the other message, and then
-// reports this. The search for the changed message then finds nothing.
+// Two creates have an unknown outcome. The search for the message of one create may change the message of the other
+// create. If so, Find reports this change, and the search for the changed message finds nothing.
 func TestFindReportsAnotherCreate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
@@ -114,7 +114,7 @@ func TestFindReportsAnotherCreate(t *testing.T) {
 	})
 }
 
-// A new process skips the messages that earlier processes sent, and keeps to the limits of a search.
+// In a new process, Find skips the messages that earlier processes sent. Find makes no more probes than allowed.
 func TestFindAfterARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		finder(t, bot)
@@ -138,7 +138,7 @@ func TestFindAfterARestart(t *testing.T) {
 			if found, _ := search(t, f, to, lost); found.Ref.ID == "" || found.Taken {
 				t.Errorf("found %+v, want what the process before lost", found)
 			}
-			nothing.After = "" // no message id is known at which the search could start
+			nothing.After = "" // without After, Find does not know at which id to start
 			if found, _ := search(t, finder(t, w.Connect(nil, conformance.Proper)), to, nothing); !found.Unsure {
 				t.Errorf("found %+v, want to be unsure", found)
 			}
@@ -155,7 +155,9 @@ func TestFindAfterARestart(t *testing.T) {
 	})
 }
 
-// A process searches only ids after those of the messages that other processes sent and received since its own create.
+// Other processes received many messages, and this process does not know all of them. Then this process makes a create
+// of unknown outcome. Once the process has learned the ids of those messages, Find finds the create's message after a
+// few probes.
 func TestFindAmongOtherProcesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, receives conformance.Adapter) {
 		finder(t, receives)
@@ -185,8 +187,8 @@ func TestFindAmongOtherProcesses(t *testing.T) {
 	})
 }
 
-// A process lost its lease. It still finds a message that it sent itself and that the store does not know. It finds
-// no message of the chat's new owner.
+// A process that lost its lease searches for a message that it sent itself, but that the store does not contain. After
+// Forget and Learn, Find finds this message. Find skips the messages that Learn listed.
 func TestFindAfterALostLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f := finder(t, bot)
@@ -222,7 +224,7 @@ func TestFindAfterALostLease(t *testing.T) {
 	})
 }
 
-// informed tells an adapter the ids of existing messages.
+// informed tells an adapter the ids of existing messages, and returns the adapter.
 func informed(f interface {
 	preview.Finder
 	gateway.Learner
@@ -232,7 +234,8 @@ func informed(f interface {
 	return f
 }
 
-// A create takes effect seconds after it was sent again. The late message is found and deleted.
+// A create takes effect only seconds later, after the bot has sent the message a second time. The bot finds and
+// deletes the late message, so the chat shows the text once.
 func TestLateCreateIsDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		house(t, w, bot, memory.New(), conformance.Talker{}, preview.Edit)
@@ -248,7 +251,7 @@ func TestLateCreateIsDeleted(t *testing.T) {
 	})
 }
 
-// loseFile sends a file over a connection that breaks, and returns the create whose outcome is unknown.
+// loseFile sends a file over a connection that breaks, and returns this create, whose outcome is unknown.
 func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, caption, action string) chat.Create {
 	t.Helper()
 	c := chat.Create{Key: "key of " + caption, After: bot.(preview.Finder).Newest(to), File: true, Message: chat.Outgoing{Text: caption, Key: "key of " + caption}}
@@ -260,8 +263,8 @@ func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, c
 	return c
 }
 
-// An existing file is found, with or without a caption. A missing file is not found, and a text message is not
-// mistaken for it (D5).
+// Find finds a file that was sent, with or without a caption. Find does not find a file that was never sent, and does
+// not confuse a text message with a file (D5).
 func TestFindFiles(t *testing.T) {
 	for _, caption := range []string{"the *rest*", ""} {
 		t.Run("caption "+caption, func(t *testing.T) {
@@ -289,7 +292,8 @@ func TestFindFiles(t *testing.T) {
 	}
 }
 
-// The upload of a long answer's file loses its response. In the end, the chat has the file once.
+// The bot sends the rest of a long answer as a file, and the connection breaks during the upload. In the end, the chat
+// contains the file once.
 func TestLostFileIsNotDoubled(t *testing.T) {
 	for _, action := range []string{fault.CutAfter, fault.CutBefore} {
 		t.Run(action, func(t *testing.T) {

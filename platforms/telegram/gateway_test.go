@@ -24,7 +24,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// These tests run the adapter with a gateway against the stand-in.
+// The tests in this file run the adapter together with a gateway, against Telegram's stand-in.
 
 // fullStore is a store whose disk is full for a while.
 type fullStore struct {
@@ -48,14 +48,14 @@ func (s *fullStore) Accept(ctx context.Context, c chat.Conversation, m chat.Inbo
 	return fresh, err
 }
 
-// took returns the texts of the accepted messages.
+// took returns the texts of the messages that the store accepted.
 func (s *fullStore) took() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.accepted)
 }
 
-// house runs a gateway in a world until the test ends.
+// house runs a gateway with the bot in a world until the test ends.
 func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r gateway.Runner, transport preview.Transport) {
 	t.Helper()
 	conformance.Start(t, gateway.Options{
@@ -71,7 +71,7 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 	synctest.Wait()
 }
 
-// polls returns the number of getUpdates calls since a time.
+// polls returns how often the bot has called getUpdates since the given time.
 func (w *world) polls(since time.Time) int {
 	n := 0
 	for _, c := range w.server.Calls() {
@@ -82,8 +82,8 @@ func (w *world) polls(since time.Time) int {
 	return n
 }
 
-// While the store is full, no update is confirmed, polling slows down, and sending continues. Afterwards every update
-// is accepted once and in order (F43).
+// While the store is full, the bot confirms no update, polls less often, and still sends messages. Afterwards the
+// gateway accepts every update once and in order (F43).
 func TestFullStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 5}
@@ -92,7 +92,7 @@ func TestFullStore(t *testing.T) {
 		for _, text := range []string{"one", "two", "three"} {
 			w.server.Say(standin.Incoming{User: privateID, Text: text})
 		}
-		time.Sleep(15 * time.Second) // the waits are 1, 2, 4, 8 and 16 s, each ±20%
+		time.Sleep(15 * time.Second) // the bot waits 1, 2, 4, 8 and 16 s between its polls, each ±20%
 		if got := w.server.Stats().Pending; got != 3 {
 			t.Errorf("%d updates wait at Telegram, want all 3: nothing was stored", got)
 		}
@@ -118,7 +118,7 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// If the store stays full, polling stays slow.
+// If the store stays full for an hour, the bot polls about once a minute.
 func TestFullStoreForAnHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 1 << 30}
@@ -135,7 +135,7 @@ func TestFullStoreForAnHour(t *testing.T) {
 	})
 }
 
-// words returns a text of n different words.
+// words returns a text that consists of n different words.
 func words(n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -144,8 +144,8 @@ func words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// An answer that is shown as a draft grows, is renewed before it expires, and leaves one message (D2). With a server
-// without drafts, the answer is shown by edits.
+// An answer is shown as a draft. The draft grows, and the bot renews it before it expires. In the end, the chat
+// contains the answer as one message (D2). If the server does not support drafts, the bot edits a message instead.
 func TestDraftsEndToEnd(t *testing.T) {
 	for name, old := range map[string]bool{"drafts": false, "an old server": true} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestDraftsEndToEnd(t *testing.T) {
 						Method: "sendMessageDraft", Action: fault.Status, Status: 404, Description: "Not Found: method not found",
 					})
 				}
-				text := words(600) // takes a minute and two messages
+				text := words(600) // writing this text takes a minute, and showing it takes two messages
 				house(t, w, bot, memory.New(), conformance.Talker{Text: text}, preview.Draft)
 				w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 				time.Sleep(2 * time.Minute)
@@ -177,8 +177,8 @@ func TestDraftsEndToEnd(t *testing.T) {
 	}
 }
 
-// A press on the stop button of a draft ends the answer. The shown text becomes one message, and the bot sends nothing
-// else.
+// A person presses the stop button of a draft, which ends the answer. The text of the draft becomes one message, and
+// the bot sends nothing else.
 func TestStoppedDraftEndToEnd(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichOff, telegram.RichAuto, telegram.RichAlways} {
 		t.Run(string(rich), func(t *testing.T) { stopDraft(t, rich) })
@@ -267,7 +267,7 @@ func TestOutageDuringAnAnswer(t *testing.T) {
 	}
 }
 
-// After the maximum number of messages, the whole rest of the text is sent as a file (D8).
+// When the answer fills the maximum number of messages, the bot sends the rest of the text as a file (D8).
 func TestRestAsFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -286,7 +286,7 @@ func TestRestAsFile(t *testing.T) {
 	})
 }
 
-// A group becomes a supergroup while an answer is being edited. The supergroup shows the whole answer (F54).
+// A group becomes a supergroup while the bot edits an answer. In the end, the supergroup shows the whole answer (F54).
 func TestMigrationDuringAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -305,7 +305,8 @@ func TestMigrationDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// A preview that can no longer be edited is deleted, so it does not stay beside the final message (F18).
+// If a preview can no longer be edited, the bot deletes it. So the preview does not stay in the chat beside the final
+// message (F18).
 func TestUneditablePreviewIsDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -321,8 +322,8 @@ func TestUneditablePreviewIsDeleted(t *testing.T) {
 	})
 }
 
-// A wrong URL is retried slowly, because it can be fixed at the other end without a restart of the daemon. A token that
-// Telegram refuses stops the bot.
+// If the URL of the API is wrong, the bot tries again about once a minute, because somebody may repair the server
+// without a restart of the daemon. If Telegram refuses the token, the bot stops.
 func TestWrongURLIsRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		status      int

@@ -23,9 +23,9 @@ const (
 // groups.
 const supergroups = -1_000_000_000_000
 
-// ids contains the message ids that the bot knows. Telegram numbers messages in one growing sequence for all private
-// chats and basic groups of a bot, and in one sequence for each supergroup and channel. A search for a message skips
-// the known ids. The zero value contains no ids.
+// ids contains the message ids that the bot knows. Telegram numbers the messages of a supergroup or channel in one
+// growing sequence. The messages in all private chats and basic groups of a bot share one sequence. A search for a
+// message skips the known ids. The zero value contains no ids.
 type ids struct {
 	mu            sync.Mutex
 	historyLoaded bool // loadHistory has recorded the messages of earlier processes
@@ -40,7 +40,7 @@ type sequence struct {
 	known     map[int]struct{}
 	unstored  map[int]struct{}     // known ids of the bot's messages that may not be in the store: Learn has not listed them
 	changed   map[int]struct{}     // ids of messages that a probe changed or may have changed
-	found     map[int]time.Time    // ids of messages that a search found or changed, or may have changed; with the time of the search
+	found     map[int]time.Time    // ids of messages that a search found, changed or may have changed, with the time of the search
 	uncertain map[string]time.Time // by key of a create: the time when its outcome became unknown
 }
 
@@ -311,7 +311,7 @@ func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult
 	return !own
 }
 
-// endSearch records that a search ended without finding its message.
+// endSearch records that the search for the message of a create has ended without finding the message.
 func (i *ids) endSearch(to chat.Target, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -42,7 +42,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, message string
-		want          *chat.Inbound // nil: ignored
+		want          *chat.Inbound // nil: the bot must ignore the message
 	}{
 		{"private", inPrivate + `,` + ann + `,"text":" hello "`, direct(func(in *chat.Inbound) { in.Text = "hello" })},
 		{
@@ -237,7 +237,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Every kind of attachment has a name. An attachment has a media type if Telegram defines one.
+// attachments gives every attachment a name. If Telegram defines a media type for the kind of attachment, attachments
+// sets it too.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -304,7 +305,7 @@ func TestDecodeCallback(t *testing.T) {
 	}
 }
 
-// An error about an update never quotes the update, because that is a person's text.
+// If an update can't be decoded, the error does not quote the update, because the update contains a person's text.
 func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
@@ -327,7 +328,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// Removing a mention keeps the text before and after it.
+// The decoder removes the mention of the bot from a text, and keeps the text before and after the mention.
 func TestMentionLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -342,7 +343,7 @@ func TestMentionLeavesTheRest(t *testing.T) {
 	})
 }
 
-// No update causes a panic, not even one that decode would recover from.
+// No update may cause a panic, not even a panic from which decode would recover.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"update_id":1,"message":{` + inGroup + `,` + ann + `,"text":"/a@Telex_Bot 🦊 @Telex_Bot","entities":[{"type":"bot_command","offset":0,"length":12},{"type":"mention","offset":16,"length":10}]}}`)
 	f.Add(`{"update_id":1,"message":{` + inPrivate + `,` + ann + `,"caption":"x","photo":[{"file_id":"a"}],"reply_to_message":{"from":null}}}`)

@@ -60,7 +60,7 @@ const (
 	// https://core.telegram.org/api/bots/ai
 	draftRenewal = 25 * time.Second
 
-	// maxArrivalDelay is how long after a failed create the message may still appear in the chat. The value is an
+	// maxArrivalDelay is how long after a failed create its message may still appear in the chat. The value is an
 	// estimate.
 	maxArrivalDelay = 10 * time.Second
 )
@@ -100,8 +100,8 @@ const (
 	// maxConnections is how many updates Telegram delivers at the same time. Updates of one chat arrive one after the
 	// other. https://core.telegram.org/bots/api#setwebhook
 	maxConnections = 10
-	// maxRecent is how many ids of accepted updates a Bot remembers. By the remembered ids, the Bot drops most
-	// repeated updates without a query to the gateway's store. The store recognizes all repeated updates.
+	// maxRecent is how many ids of accepted updates a Bot remembers. Thanks to these ids, the Bot drops most repeated
+	// updates without a query to the gateway's store. The store recognizes all repeated updates.
 	maxRecent = 4096
 	// webhookCheck is the interval at which telex checks that the webhook is still set and that Telegram can reach
 	// it.

@@ -13,7 +13,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// A message that waits behind an earlier one has a reaction until its turn begins or it is dropped.
+// A message that waits behind an earlier message has the bot's reaction until its turn begins or the gateway drops it.
 func TestWaitingMessagesAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		act  func(*world)

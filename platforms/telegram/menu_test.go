@@ -12,12 +12,12 @@ import (
 	"telex/internal/chat"
 )
 
-// menus is an API that stores lists of commands as JSON, by scope.
+// menus is an imitation of the API that stores the command lists as JSON, by scope.
 type menus struct {
 	mu      sync.Mutex
 	lists   map[string]string
-	changes []string          // method, scope and commands
-	refuse  map[string]string // by scope: the description of a 400
+	changes []string          // each contains the method, the scope and the commands
+	refuse  map[string]string // by scope: the description of the response with status 400
 }
 
 func (m *menus) answer(w http.ResponseWriter, r *http.Request, method string) {
@@ -49,7 +49,7 @@ func (m *menus) answer(w http.ResponseWriter, r *http.Request, method string) {
 	_, _ = fmt.Fprintf(w, `{"ok":true,"result":%s}`, result)
 }
 
-// taken returns the changes since its last call.
+// taken returns the changes since the previous call of taken.
 func (m *menus) taken() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func TestSetCommands(t *testing.T) {
 	for _, step := range []struct {
 		name     string
 		commands []chat.CommandSpec
-		mend     bool // the admin now has a chat with the bot
+		mend     bool // before this step, the admin opens a chat with the bot
 		want     []string
 	}{
 		{"what is missing is set", list, false, []string{"set " + inPrivates + " " + common, "set " + withAnn + " " + everything}},
@@ -106,7 +106,7 @@ func TestSetCommands(t *testing.T) {
 	}
 }
 
-// unescape replaces the escapes with which JSON writes characters that are special in HTML.
+// unescape undoes the escaping of characters that are special in HTML, such as < and &. The JSON encoder escapes them.
 func unescape(list []string) []string {
 	for i := range list {
 		list[i] = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(list[i])
@@ -114,7 +114,7 @@ func unescape(list []string) []string {
 	return list
 }
 
-// Commands that Telegram would refuse fail before the first call.
+// If Telegram would refuse a command, SetCommands fails before its first call of the API.
 func TestSetCommandsChecksFirst(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(_ http.ResponseWriter, _ *http.Request, method string) { t.Errorf("called %s", method) })

@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// counter is a model whose answer is the number of messages in its request.
+// counter is a model whose answer is the number of messages in the request.
 type counter struct{}
 
 func (counter) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.Result, error) {
@@ -26,8 +26,8 @@ func (counter) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.
 	return agent.Result{Text: text, Stop: agent.StopDone, Append: []agent.Message{{Role: agent.Assistant, Text: text}}}, nil
 }
 
-// A group becomes a supergroup while nothing is being sent. The group keeps its history and access, and no call uses
-// the old id (F54).
+// A group becomes a supergroup while the bot is sending nothing. The chat keeps its history and access, and the bot
+// uses the old id in no call (F54).
 func TestAGroupBecomesASupergroup(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		const group = -1001

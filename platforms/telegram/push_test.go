@@ -23,7 +23,7 @@ func hooked(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, _ *world, _ conformance.Adapter) {
 		test(t, newHookedWorld(t))
-		time.Sleep(time.Second) // refused connections stay open so that clients can read the refusal
+		time.Sleep(time.Second) // after a refusal, the server keeps the connection open until the client has read it
 	})
 }
 
@@ -63,7 +63,7 @@ func textsOf(list []chat.Inbound) (texts []string) {
 	return texts
 }
 
-// request sends a request to the address of the webhook, as anybody could.
+// request sends a request to the address of the webhook, as any program on the internet could.
 func (w *world) request(t *testing.T, method, secret, body string) int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: w.hook.dial}}
@@ -83,7 +83,7 @@ func (w *world) request(t *testing.T, method, secret, body string) int {
 	return resp.StatusCode
 }
 
-// datedBack is a transport whose responses have the time of a clock that is behind.
+// datedBack is a transport that changes the Date header of all responses to an earlier time.
 type datedBack struct {
 	garbling
 	behind time.Duration
@@ -97,7 +97,7 @@ func (d datedBack) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// If the clock of this machine is ahead of Telegram's, new messages do not count as missed.
+// The clock of this machine is ahead of Telegram's clock. The bot nevertheless does not mark a new message as missed.
 func TestLiveUpdatesWhileTheClockIsAhead(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.behind = time.Hour
@@ -114,8 +114,8 @@ func TestLiveUpdatesWhileTheClockIsAhead(t *testing.T) {
 	})
 }
 
-// The webhook is set when the bot starts and deleted when it stops. Updates that wait or arrive in the meantime are
-// kept.
+// The bot sets the webhook when Run begins, and deletes it when Run ends. Telegram keeps the updates that wait for
+// delivery or that arrive while no bot runs.
 func TestWebhookIsSetAndDeleted(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.Say(w.Private(), conformance.Saying{Text: "before"})
@@ -153,15 +153,15 @@ func TestWebhookIsSetAndDeleted(t *testing.T) {
 	})
 }
 
-// While other processes receive by the same webhook, a process that stops does not delete it. The last process deletes
-// it.
+// Several processes receive updates by the same webhook. If one of these processes stops, it does not delete the
+// webhook. The last one deletes the webhook.
 func TestWebhookOfSeveralProcesses(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		running := 2
 		from := chat.Resume{Fellows: func() (all, older int) { return running - 1, 0 }}
 		stopOne := w.runsFrom(t, from, io.Discard, anything)
 		time.Sleep(time.Second)
-		stopOther := w.runsFrom(t, from, io.Discard, anything) // from now on, Telegram's requests reach this process
+		stopOther := w.runsFrom(t, from, io.Discard, anything) // from now on, this process gets Telegram's requests
 		time.Sleep(time.Second)
 		if _, err := stopOne(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run = %v", err)
@@ -183,7 +183,7 @@ func TestWebhookOfSeveralProcesses(t *testing.T) {
 
 const anUpdate = `{"update_id":900,"message":{"message_id":77,"date":946684800,"chat":{"id":1001,"type":"private"},"from":{"id":1001,"first_name":"A"},"text":"%s"}}`
 
-// A request that is not from Telegram is refused. A repeated update is accepted once.
+// The bot refuses a request that is not from Telegram. If Telegram repeats an update, the bot accepts it only once.
 func TestForgedAndReplayedUpdates(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		var log conformance.Log
@@ -221,7 +221,7 @@ func TestForgedAndReplayedUpdates(t *testing.T) {
 	})
 }
 
-// An update that could not be stored is refused. Telegram delivers a refused update again, before later messages
+// If accept can't store an update, the bot refuses the update. Telegram then delivers it again, before later messages
 // (F43, F44).
 func TestWebhookRedelivery(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
@@ -282,7 +282,7 @@ func TestWebhookIsWatched(t *testing.T) {
 	})
 }
 
-// The error of a refused webhook contains Telegram's description.
+// If Telegram refuses to set the webhook, the error of Run contains Telegram's description.
 func TestWebhookIsRefused(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.server.Fault(standin.Fault{Method: "setWebhook", Times: 1, Action: fault.Status, Status: 400, Description: "Bad Request: bad webhook: Failed to resolve host"})
@@ -300,7 +300,8 @@ func TestWebhookIsRefused(t *testing.T) {
 	})
 }
 
-// A killed bot leaves its webhook. The next process polls: it deletes the webhook and receives the waiting updates.
+// A killed bot could not delete its webhook. The next process is configured to poll: it deletes the webhook and
+// receives the waiting updates.
 func TestFromWebhookToPolling(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.setWebhook(t, hookURL)

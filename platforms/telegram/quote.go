@@ -30,7 +30,7 @@ func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// origin says who wrote a forwarded message, or a message in another chat to which somebody replies.
+// origin says who wrote a message that was forwarded, or to which somebody replied from another chat.
 // https://core.telegram.org/bots/api#messageorigin
 type origin struct {
 	User   *tgbotapi.User `json:"sender_user"`
@@ -52,8 +52,8 @@ func (o *origin) author() string {
 	return clip(o.Hidden, maxName)
 }
 
-// externalReply describes a replied-to message in another chat or topic. Telegram does not send the text of the
-// replied-to message.
+// externalReply describes the message to which somebody replies, if that message is in another chat or topic. Telegram
+// does not send the text of that message.
 // https://core.telegram.org/bots/api#externalreplyinfo
 type externalReply struct {
 	Origin lenient[origin] `json:"origin"`
@@ -75,7 +75,8 @@ func (m *incoming) repliedMessage() *baseMessage {
 	return nil
 }
 
-// quotes returns the message to which m replies, or nil if m is not a reply or the replied-to message has no content.
+// quotes returns a list with one quote, of the message to which m replies. quotes returns nil if m is not a reply, or
+// if the replied-to message has no content and is not the bot's own.
 func quotes(m *incoming, self tgbotapi.User) []chat.Quote {
 	var q chat.Quote
 	r := m.repliedMessage()

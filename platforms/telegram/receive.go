@@ -188,12 +188,12 @@ func (b *Bot) deliver(ctx context.Context, r *receiver, a decodedUpdate, accept 
 // receiver is the state of one Run.
 type receiver struct {
 	self    tgbotapi.User
-	album   string         // the last album with a message for the bot
-	answers errgroup.Group // answers to accepted presses
-	backlog bool           // true: the next updates waited at Telegram before Run began; false after a poll that is not full
+	album   string         // the last album that contained a message for the bot
+	answers errgroup.Group // the running calls of answerCallbackQuery for accepted presses
+	backlog bool           // the next updates may have waited at Telegram before Run began
 }
 
-// decodedUpdate is one update, decoded or with an error.
+// decodedUpdate is the decoded content of one update, or the error of decoding it.
 type decodedUpdate struct {
 	id    int
 	hasID bool // the update has an id

@@ -20,12 +20,12 @@ import (
 
 const me = `{"ok":true,"result":{"id":4242,"is_bot":true,"first_name":"Telex","username":"telex_bot","can_read_all_group_messages":false}}`
 
-// said returns an update with a text in a private chat.
+// said returns an update: a person writes a text in a private chat.
 func said(id int, text string) string {
 	return fmt.Sprintf(`{"update_id":%d,"message":{%s,%s,"text":%q}}`, id, inPrivate, ann, text)
 }
 
-// feed returns a bot and the offsets of its polls. The first polls get the given answers, and later polls hang.
+// feed returns a bot and the offsets of its polls. The first polls get the given responses; later polls hang.
 func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	t.Helper()
 	offsets := make(chan string, len(polls)+1)
@@ -33,7 +33,7 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	for _, p := range polls {
 		next <- p
 	}
-	var waiting atomic.Bool // the next poll returns only updates from before Run
+	var waiting atomic.Bool // whether the next poll must return at once, with only the updates from before Run
 	waiting.Store(true)
 	return serve(t, func(w http.ResponseWriter, r *http.Request, method string) {
 		if method == "getMe" {
@@ -64,12 +64,13 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	}), offsets
 }
 
-// list returns the answer to a poll.
+// list returns the response to a poll.
 func list(updates ...string) string {
 	return `{"ok":true,"result":[` + strings.Join(updates, ",") + `]}`
 }
 
-// The offset advances only past accepted updates. An update that can't be decoded does not block the next one (F43).
+// The offset of the polls advances only past accepted updates. If an update can't be decoded, the bot still receives
+// the next update (F43).
 func TestRunAcceptsInOrder(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t,
@@ -101,8 +102,8 @@ func TestRunAcceptsInOrder(t *testing.T) {
 	}
 }
 
-// Updates that waited at Telegram when Run began are marked as missed, even if there are more than one poll returns.
-// Later updates are not marked, whatever the clocks say.
+// The bot marks updates as missed if they waited at Telegram when Run began, even if one poll can't return all of
+// them. The bot does not mark later updates, whatever the clocks say.
 func TestRunMarksWaitingUpdates(t *testing.T) {
 	t.Parallel()
 	var waiting []string
@@ -128,7 +129,7 @@ func TestRunMarksWaitingUpdates(t *testing.T) {
 	}
 }
 
-// Updates that could not be stored are not confirmed, so Telegram delivers them again (F43).
+// If accept can't store an update, the bot does not confirm it, so Telegram delivers it again (F43).
 func TestRunStopsWhenAcceptFails(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t, list(said(10, "one"), said(11, "two"), said(12, "three")))
@@ -184,8 +185,8 @@ func TestRunEndsPromptly(t *testing.T) {
 	}
 }
 
-// If one message of an album mentions the bot, the whole album is for the bot, including messages that a later poll
-// returns. An album without a mention is not for the bot.
+// If one message of an album mentions the bot, all messages of the album are for the bot, even those that a later poll
+// returns. If no message of an album mentions the bot, the album is not for the bot.
 func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	t.Parallel()
 	photo := func(id int, album, more string) string {
@@ -217,7 +218,7 @@ func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	}
 }
 
-// A second poller and a webhook have different errors, and each says how to fix it (F55).
+// Another program that polls and a webhook cause different errors. Each error tells the operator what to do (F55).
 func TestRunFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -259,7 +260,8 @@ func TestRunFailures(t *testing.T) {
 	}
 }
 
-// A poll whose connection breaks does no harm, because all of Run's calls may be repeated.
+// If the connection of a poll breaks, Run returns a Temporary error, because the bot may repeat all calls that Run
+// makes.
 func TestRunCutIsTemporary(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {
@@ -272,7 +274,8 @@ func TestRunCutIsTemporary(t *testing.T) {
 	wantKind(t, b.Run(t.Context(), chat.Resume{Cursor: strconv.Itoa(5)}, refuse(t)), chat.Temporary)
 }
 
-// Run logs only once that it receives messages. Attempts after a failure log nothing again, whether or not they fail.
+// The first Run logs that the bot receives messages. If the gateway calls Run again after a failure, Run does not log
+// this again.
 func TestRunSaysOnceThatItReceives(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {

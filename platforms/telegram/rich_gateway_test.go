@@ -15,14 +15,14 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// tabled is an answer with a table and tasks. The other constants are the text that people see of this answer.
+// tabled is an answer with a table and tasks. The other constants are texts that people see while this answer grows.
 const (
 	tabled      = "Some words before the table, so that they are shown first.\n\n| Name | Size |\n|---|--:|\n| ant | 1 |\n\n- [x] done\n\nThat is all there is to say about **ants** and their sizes."
 	tabledPlain = "Some words before the table, so that they are shown first.\n\nName  Size\n----  ----\nant      1\n\n☑ done\n\nThat is all there is to say about ants and their sizes."
 	tabledRich  = "Some words before the table, so that they are shown first.\n\nName  Size\nant  1\n\n☑ done\n\nThat is all there is to say about ants and their sizes."
 )
 
-// connectRich returns an adapter of the world with rich messages.
+// connectRich returns a new adapter of the world. The adapter uses rich messages as r says.
 func (w *world) connectRich(r telegram.Rich) conformance.Adapter {
 	w.rich = r
 	return w.Connect(slog.New(slog.DiscardHandler), conformance.Proper)
@@ -77,8 +77,8 @@ func TestRichAutoEndToEnd(t *testing.T) {
 	})
 }
 
-// A server without rich messages refuses one call. The answer is then shown once and whole, with entities. After the
-// refusal, the bot sends no more rich messages, even if the server would accept them again.
+// A server that does not support rich messages refuses the first one. The bot then shows the whole answer once, with
+// entities. Afterwards the bot sends no more rich messages, even if the server would accept them.
 func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
@@ -121,7 +121,8 @@ func TestServerWithoutRichMessages(t *testing.T) {
 	}
 }
 
-// If the server has no rich messages, a long answer is sent as several texts, once and whole.
+// If the server does not support rich messages, the bot sends a long answer as several texts, which contain the whole
+// answer once.
 func TestLongAnswerWithoutRichMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.SetRich(false)
@@ -135,7 +136,7 @@ func TestLongAnswerWithoutRichMessages(t *testing.T) {
 	})
 }
 
-// A rich message that is refused for another reason is sent once more as plain text.
+// If the server supports rich messages but refuses one of them, the bot sends its content once more as plain text.
 func TestRefusedRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "sendRichMessage", Action: fault.Status, Status: 400, Description: "Bad Request: RICH_MESSAGE_INVALID"})
@@ -148,7 +149,7 @@ func TestRefusedRichMessage(t *testing.T) {
 	})
 }
 
-// A create whose response was lost is not a refusal, so no plain text is sent instead.
+// The response to a create was lost. That is not a refusal, so the bot does not send plain text instead.
 func TestUncertainRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		bot := w.connectRich(telegram.RichAlways)

@@ -17,8 +17,8 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// written returns the messages that show a source. behind is what the gateway appends to a growing text, such as the
-// cursor.
+// written converts Markdown to messages and returns them. The text behind is appended to each message, as the gateway
+// appends the cursor to a growing text.
 func written(src string, d Dialect, limit int, open bool, behind string) []chat.Outgoing {
 	var list []chat.Outgoing
 	for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: limit, Open: open}) {
@@ -31,7 +31,7 @@ func written(src string, d Dialect, limit int, open bool, behind string) []chat.
 	return list
 }
 
-// short writes blocks on one line, so that a test can spell out the expected blocks.
+// short describes blocks on one line, so that a test can contain the expected blocks as one string.
 func short(blocks []richBlock) string {
 	var out []string
 	for _, b := range blocks {
@@ -70,7 +70,7 @@ func short(blocks []richBlock) string {
 	return strings.Join(out, " ")
 }
 
-// plain writes a text with its formats.
+// plain describes a text and its formats in one string.
 func plain(text any) string {
 	if s, ok := text.(string); ok {
 		return s
@@ -154,7 +154,7 @@ func TestRichBlocks(t *testing.T) {
 	}
 }
 
-// With "auto", only content that entities can't show makes a rich message.
+// With RichAuto, the bot sends a rich message only if entities can't show its content.
 func TestRichAuto(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]bool{
@@ -174,7 +174,7 @@ func TestRichAuto(t *testing.T) {
 		if got := dialectChoseRich(m); got != want {
 			t.Errorf("%q: rich is %t", src, got)
 		}
-		if strings.Contains(src, "<details>") { // a text has no tags
+		if strings.Contains(src, "<details>") { // a text with entities does not contain the tags of <details>
 			continue
 		}
 		plain := written(src, Dialect{}, textLimit, false, "")[0]
@@ -184,7 +184,7 @@ func TestRichAuto(t *testing.T) {
 	}
 }
 
-// counted counts what the limits of a rich message apply to, and collects its text.
+// counted counts everything that Telegram limits in a rich message, such as blocks, and collects the text.
 type counted struct {
 	blocks, columns, depth int
 	ragged                 bool
@@ -241,7 +241,7 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	seen := func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) || strings.ContainsRune(`☐☑-$\([]`, r) || r >= '0' && r <= '9' || r == '.' || r == ')' {
-				return -1 // the digits may be a number before a task box
+				return -1 // the digits may be the number of a list item, before a task box
 			}
 			return r
 		}, s)
@@ -251,7 +251,8 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	}
 }
 
-// Every prefix of an answer becomes a rich message within the limits, with its whole text and its cursor (D7).
+// Each prefix of an answer becomes rich messages that are within Telegram's limits and contain the whole text and the
+// cursor (D7).
 func TestRichPrefixes(t *testing.T) {
 	t.Parallel()
 	check := func(t markuptest.TB, src string, limit, step int, rich Rich) {
@@ -273,7 +274,8 @@ func TestRichPrefixes(t *testing.T) {
 	}
 }
 
-// The source with the most blocks for its length is still within the limits.
+// The test uses texts that need as many blocks as possible for their length. Their messages are still within
+// Telegram's limits.
 func TestRichManyBlocks(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -295,7 +297,8 @@ func TestRichManyBlocks(t *testing.T) {
 	}
 }
 
-// The work for an edit grows with the length of the text, not with its square: each edit of a growing answer converts all of it.
+// Each edit of a growing answer converts the whole text. The work for one edit must grow in proportion to the length
+// of the text, not to its square.
 func TestLongRichTextIsConvertedInOnePass(t *testing.T) {
 	allocated := func(items int) uint64 {
 		m := written(strings.Repeat("- an *item* with `code`\n", items), Dialect{Rich: RichAlways}, RichAlways.limit(), false, "")[0]
@@ -312,7 +315,7 @@ func TestLongRichTextIsConvertedInOnePass(t *testing.T) {
 	}
 }
 
-// Spans that come from a store or from a caller may have any offsets.
+// The spans of a message may have any offsets, because they come from a store or from another package.
 func FuzzRichContent(f *testing.F) {
 	f.Add("a 🦊 b\n☐ c\n\nd", 0, 4, 2, 3, uint16(3))
 	f.Fuzz(func(t *testing.T, text string, a, b, c, d int, kinds uint16) {
@@ -329,7 +332,7 @@ func FuzzRichContent(f *testing.F) {
 	})
 }
 
-// The counted length never shrinks while a text grows.
+// While a text grows, the length that the dialect counts never shrinks.
 func TestRichLength(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,7 +19,7 @@ var (
 	group   = chat.Target{Chat: "-100200300", Kind: chat.Group}
 )
 
-// serve returns a bot whose API is the function answer. answer gets the method of each call.
+// serve returns a bot. The function answer serves all calls of the bot; answer gets the name of the called method.
 func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, method string)) *Bot {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, met
 	}))
 	t.Cleanup(server.Close)
 	b := newBot(t, Options{APIBase: server.URL})
-	t.Cleanup(b.Close) // before the server closes, because that waits for the connections
+	t.Cleanup(b.Close) // runs before the server is closed, because closing waits for the bot's connections
 	return b
 }
 
@@ -43,7 +43,8 @@ func serveAnswer(t *testing.T, status int, body string) *Bot {
 	})
 }
 
-// newBot returns a bot with the test token. At the end of the test, its log is checked for secrets.
+// newBot returns a bot with the test token. At the end of the test, newBot checks that the bot's log contains no
+// secret.
 func newBot(t *testing.T, o Options) *Bot {
 	t.Helper()
 	log := &syncBuffer{}
@@ -58,7 +59,7 @@ func newBot(t *testing.T, o Options) *Bot {
 	return b
 }
 
-// syncBuffer is a buffer that several goroutines may write to.
+// syncBuffer is a buffer to which several goroutines may write.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

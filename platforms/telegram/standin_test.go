@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// These tests run features that only Telegram has, against its stand-in.
+// The tests in this file run features that only Telegram has, against Telegram's stand-in.
 
 // inBubble runs a test in virtual time with a world and a connected adapter.
 func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Adapter)) {
@@ -30,7 +30,7 @@ func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Ada
 	})
 }
 
-// receive runs the adapter for a minute and returns what it accepted.
+// receive runs the adapter for a minute and returns the messages that it passed to accept.
 func receive(t *testing.T, bot conformance.Adapter) []chat.Inbound {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -84,7 +84,8 @@ func TestTopicIsAConversation(t *testing.T) {
 	})
 }
 
-// A reply in a supergroup without topics has a thread id, but it is not in a topic.
+// In a supergroup without topics, a reply has a thread id although it is not in a topic. The reply belongs to the
+// conversation of the whole group.
 func TestReplyThreadIsNotAConversation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		receipt, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "mine"})
@@ -126,7 +127,7 @@ func TestEntitiesArriveUnchanged(t *testing.T) {
 	})
 }
 
-// The error of a call to a group that became a supergroup contains the new id (F54).
+// If a group has become a supergroup, the error of a call to the group contains the new id (F54).
 func TestMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " hello"})
@@ -156,7 +157,7 @@ func TestMigration(t *testing.T) {
 	})
 }
 
-// When two processes poll, the older one gets an error and ends (F55).
+// If two processes poll for the same bot, Run returns an error in the process that began first (F55).
 func TestTwoPollers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		first := make(chan error, 1)
@@ -177,7 +178,8 @@ func TestTwoPollers(t *testing.T) {
 	})
 }
 
-// A response without a message id counts as a success (F57). A response that breaks off has an unknown outcome (F13).
+// If a response reports success without a message id, Send succeeds (F57). If the response breaks off, the outcome is
+// unknown (F13).
 func TestOddSuccesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: standin.ActNoMessageID})
@@ -196,7 +198,7 @@ func TestOddSuccesses(t *testing.T) {
 	})
 }
 
-// A restart of the platform ends the poll. The next Run misses no message.
+// A restart of Telegram's server interrupts the poll, so Run ends. The next Run receives every message.
 func TestPlatformRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		done := make(chan error, 1)
@@ -244,8 +246,8 @@ func TestMedia(t *testing.T) {
 	})
 }
 
-// An album is for the bot as a whole, no matter which of its messages has the mention. Every message but the last says
-// that more follow.
+// If any message of an album mentions the bot, the whole album is for the bot. Each message of an album is marked:
+// more messages may follow.
 func TestAlbum(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		photos := []standin.Attachment{{Media: "photo", Content: []byte("one")}, {Media: "photo", Content: []byte("two")}}
@@ -271,8 +273,8 @@ func TestAlbum(t *testing.T) {
 	})
 }
 
-// A file that Telegram refuses to give to bots is reported as too large. If the URL of a file has expired, the bot
-// requests a new one.
+// If Telegram refuses to give a file to bots, Fetch reports the file as too large. If the URL of a file has expired,
+// the bot requests a new URL.
 func TestFetchFromPlatform(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "video", Content: []byte("short"), FileSize: 21 << 20}})
@@ -295,7 +297,8 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// An admin who never wrote to the bot has no menu, which is not an error. The other admins have a menu.
+// If an admin has never written to the bot, the bot can't set a menu for this admin. That is not an error, and the
+// other admins get their menu.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)
@@ -309,7 +312,7 @@ func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	})
 }
 
-// The bot ignores messages for other bots. Messages from other bots are marked.
+// The bot ignores messages that are addressed to other bots. The bot marks messages that other bots wrote.
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})

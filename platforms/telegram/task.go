@@ -16,7 +16,7 @@ type task struct {
 // tasks returns the task list that begins at a line, and the offset after the list. Indented lines below a task are a
 // part of the task.
 func (w *blockWriter) tasks(at, to int) (list []task, next int) {
-	start := 0 // start of the last task's text
+	start := 0 // where the text of the last task begins
 	end := func(at int) {
 		if n := len(list); n > 0 {
 			text := strings.TrimSpace(w.text[start:at])

@@ -114,9 +114,9 @@ type sticker struct {
 
 var errNoChat = errors.New("the message has no chat or no id")
 
-// decode converts an update to a message for the bot, and returns the album to which the message belongs, if any.
-// found is false if the bot ignores the update. Errors contain nothing of the message's text. decode recovers from
-// panics and returns an error instead.
+// decode converts an update to a message for the bot. If the message belongs to an album, decode also returns the
+// album. found is false if the bot ignores the update. Errors contain nothing of the message's text. decode recovers
+// from panics and returns an error instead.
 func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album string, found bool, err error) {
 	defer receiving.Recover("decode update", &err)
 	u, err := receiving.Decode[update](raw)

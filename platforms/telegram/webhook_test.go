@@ -16,7 +16,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// setWebhook sets a webhook as another program would.
+// setWebhook sets a webhook for the bot, as another program would.
 func (w *world) setWebhook(t *testing.T, address string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: w.net.Dial}}
@@ -28,9 +28,9 @@ func (w *world) setWebhook(t *testing.T, address string) {
 	_ = resp.Body.Close()
 }
 
-// A webhook that prevents polling is deleted, and waiting updates are kept. The log reports the deletion, without the
-// path of the URL, which may be a secret. If the webhook is set again, it stays, because its program would set it
-// again forever.
+// A webhook prevents polling, so the bot deletes it; Telegram keeps the waiting updates. The log reports the deletion,
+// but not the path of the URL, which may be a secret. If another program sets the webhook again, the bot does not
+// delete it again, because the two programs would otherwise repeat this forever.
 func TestWebhookIsDeletedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		var logged conformance.Log
@@ -53,7 +53,7 @@ func TestWebhookIsDeletedOnce(t *testing.T) {
 	})
 }
 
-// If deleting a webhook fails, the next Run tries again.
+// If the deletion of the webhook fails, the next Run tries again.
 func TestWebhookIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.setWebhook(t, "https://hook.example.org")
