@@ -54,14 +54,14 @@ func (c *Client) attach(hello Hello) (Welcome, error) {
 	return *f.Welcome, nil
 }
 
-// Say sends the text that the person typed and the files that the person attached. Say and Stop are safe for concurrent
-// use.
+// Say sends the text that the person typed and the files that the person attached. The methods Say and Stop are safe
+// for concurrent use.
 func (c *Client) Say(id, text string, files ...File) error {
 	return c.write(Frame{Input: &Input{ID: id, Text: text, Files: files}})
 }
 
-// Ask is like Say, for a client that sends no further input until the answer is complete. The bot asks such a client no
-// questions, because the client could not send an answer to a question.
+// Ask is like Say, but the client sends no further input until the answer is complete. The bot asks such a client no
+// questions, because the client could not send the person's reply.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})

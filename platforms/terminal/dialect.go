@@ -40,7 +40,7 @@ func clickable(term string, getenv func(string) string) bool {
 	case "iTerm.app", "WezTerm", "vscode", "ghostty":
 		return true
 	}
-	vte := getenv("VTE_VERSION") // version 0.50 is 5000
+	vte := getenv("VTE_VERSION") // such as "5000" for version 0.50
 	return getenv("WT_SESSION") != "" || getenv("KONSOLE_VERSION") != "" || len(vte) >= 4 && vte >= "5000"
 }
 

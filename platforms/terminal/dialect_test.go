@@ -116,11 +116,11 @@ func TestLenCountsCells(t *testing.T) {
 	}
 }
 
-// ours matches the escape sequences that the dialect writes.
+// ours matches the escape sequences that Dialect writes.
 var ours = regexp.MustCompile(`\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\`)
 
-// checkText fails the test if a text contains escape sequences that are not the dialect's, or does not end its
-// formatting and links.
+// checkText fails the test if a text contains escape sequences that Dialect does not write. checkText also fails the
+// test if a style or a link is still open at the end of the text.
 func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	t.Helper()
 	text := p.Rendered.Text
@@ -147,8 +147,8 @@ func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	}
 }
 
-// D7, D8: the dialect has the properties that package markuptest checks, for every prefix of each sample answer,
-// measured without the escape sequences.
+// The test checks the properties that package markuptest defines, for each prefix of each sample answer. Escape
+// sequences do not count as text (D7, D8).
 func TestAnswersTerminal(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {

@@ -61,8 +61,8 @@ type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	Last bool   `json:"last,omitempty"` // the client sends no input until the answer is complete, so the bot can't ask questions
-	// Piped says that the client read the text from standard input, and that standard input is not a terminal. Text
-	// from a pipe counts as typed by nobody.
+	// Piped says that the client read the text from its standard input, which was not a terminal. No person typed such a
+	// text, so the text lacks the asker's authority.
 	Piped bool   `json:"piped,omitempty"`
 	Files []File `json:"files,omitempty"` // files that the person attached; at most MaxFiles bytes together
 }

@@ -60,8 +60,8 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Any line decodes to exactly one kind of frame or to an error. A decoded frame stays the same when it is encoded and
-// decoded again.
+// decodeFrame decodes any line to exactly one kind of frame, or returns an error. If a decoded frame is encoded and
+// decoded again, the result is the same frame.
 func FuzzFrame(f *testing.F) {
 	for _, line := range []string{`{"hello":{"version":1,"session":"main"}}`, `{"input":{"id":"1","text":"\ud800"}}`, `{"stop":{}}`, `{}`, "\x00"} {
 		f.Add([]byte(line))

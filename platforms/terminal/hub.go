@@ -29,14 +29,14 @@ const operator chat.UserID = "operator"
 
 // HubOptions configures a Hub.
 type HubOptions struct {
-	Cursor string // clients show it at the end of a preview
+	Cursor string // clients show this text at the end of a growing message
 	// History returns the last messages of a session, oldest first. If History is nil, clients show no earlier
 	// messages.
 	History func(ctx context.Context, session string) ([]Line, error)
-	Model   string // name of the model that clients show; empty: clients show none
+	Model   string // name of the model, which clients show; empty: they show no name
 	// Config is the path of the configuration file. The hub sends this path to clients.
 	Config string
-	// Commands are the names of the chat commands, which clients complete.
+	// Commands are the names of the chat commands. Clients complete these names when the person presses Tab.
 	Commands []string
 	Log      *slog.Logger
 }

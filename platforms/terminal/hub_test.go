@@ -27,14 +27,14 @@ var (
 
 var errDisk = errors.New("secret detail of the disk")
 
-// scene is a running hub, with the messages that it accepted and the results of serving its clients.
+// scene is a running hub. It records the messages that the hub accepts and the results of Serve.
 type scene struct {
 	t       *testing.T
 	hub     *Hub
 	ctx     context.Context //nolint:containedctx // the lifetime of the scene
 	end     context.CancelFunc
 	heard   chan chat.Inbound
-	broken  bool // accept fails
+	broken  bool // accept returns an error
 	serving sync.WaitGroup
 	served  chan error
 }
@@ -60,7 +60,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// dial returns the client's side of a connection.
+// dial connects a client to the hub and returns the client's side of the connection.
 func (s *scene) dial() net.Conn {
 	ours, theirs := net.Pipe()
 	s.serving.Go(func() { s.served <- s.hub.Serve(s.ctx, theirs) })
@@ -141,7 +141,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// Text that only looks like a command is not a command and stays unchanged.
+// Some texts look like a command but are none. The hub passes them on unchanged.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -227,7 +227,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	s.attach("main")
 }
 
-// Without a client, every call succeeds, even a call about a message of an earlier process.
+// If no client is attached, every call succeeds, even an edit of a message that an earlier process sent.
 func TestNobodyAttached(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -276,8 +276,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A slow terminal gets the newest state of each message. A terminal that reads nothing is disconnected, and no call
-// waits for it.
+// A slow terminal gets only the newest state of each message. If a terminal reads nothing at all, the hub disconnects
+// it. No call of the gateway waits for a terminal.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	o := newOutbox()
@@ -374,7 +374,7 @@ func TestClientComesBack(t *testing.T) {
 	})
 }
 
-// Messages that arrive while the welcome is prepared follow it.
+// If messages arrive while the hub prepares the frame Welcome, the client gets them after this frame.
 func TestWelcomeComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -390,7 +390,7 @@ func TestWelcomeComesFirst(t *testing.T) {
 	}
 }
 
-// The client receives all earlier frames before it is told that the hub has ended.
+// When the hub ends, the client first gets all frames that were waiting, and then the frame Closed.
 func TestHubEnds(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -408,7 +408,7 @@ func TestHubEnds(t *testing.T) {
 	}
 }
 
-// Text from a pipe does not count as typed by a person.
+// If a client says that it read the text from a pipe, the hub does not mark the text as typed by a person.
 func TestAPipeIsNotTyped(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

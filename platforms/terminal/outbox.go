@@ -45,7 +45,8 @@ func (o *outbox) put(f Frame) {
 	}
 }
 
-// end makes take return err after it has returned all waiting frames.
+// end makes the outbox accept no more frames. take then returns the frames that still wait, and after them the error
+// err.
 func (o *outbox) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -20,7 +20,7 @@ var errDetached = errors.New("the client has left")
 // Serve sends the frame Closed to the client and returns. Serve always closes conn. Serve returns nil if the client
 // disconnects.
 func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
-	defer func() { _ = conn.Close() }() // an error means that the connection is closed already
+	defer func() { _ = conn.Close() }() // Close fails only if the connection is already closed
 	frames := newReader(conn)
 	hello, err := h.greet(ctx, conn, frames)
 	if err != nil || hello == nil {
@@ -124,8 +124,8 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient
 	}
 }
 
-// notTaken returns the line that tells a person why the hub did not accept an input. The line contains only reasons
-// that notTaken lists. Other errors appear only in the log.
+// notTaken returns the line that tells a person why the hub did not accept an input. For errors whose text is not
+// meant for people, the line is a general one, and only the log contains the error.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {

@@ -56,7 +56,7 @@ func (w *writer) close(f markup.Format, n int) {
 	}
 }
 
-// says reports whether a link's text already shows the link's URL.
+// says reports whether the text of a link already shows the URL of the link.
 func says(text, url string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }

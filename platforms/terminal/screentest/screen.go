@@ -25,8 +25,8 @@ type Screen struct {
 	watch   func(lines []string)
 }
 
-// New returns a screen. Until the test ends, the screen writes the terminal's answers to the program's queries to the
-// writer answers. After each write, the screen calls watch with the lines of the screen. watch may be nil.
+// New returns a screen. Some programs send queries to the terminal; until the test ends, the screen writes its replies
+// to answers. After each write of the program, the screen calls watch with the lines of the screen. watch may be nil.
 func New(t *testing.T, width, height int, answers io.Writer, watch func(lines []string)) *Screen {
 	s := &Screen{vt: vt.NewEmulator(width, height), changed: make(chan struct{}), watch: watch}
 	s.vt.SetCallbacks(vt.Callbacks{CursorVisibility: func(on bool) { s.hidden = !on }})

@@ -84,7 +84,7 @@ func (m *model) lose(err error) {
 		return
 	}
 	if m.disconnected == "" {
-		m.gone, m.notice = err, "" // not after each failed attempt to reconnect
+		m.gone, m.notice = err, "" // the notice stays after a failed attempt to reconnect, so that the person can read it
 	}
 	m.disconnected, m.typing = "telex is away", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {

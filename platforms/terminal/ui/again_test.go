@@ -16,14 +16,14 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// next is the result of one attempt to connect again.
+// next is the result of one attempt to reconnect.
 type next struct {
 	client  *terminal.Client
 	welcome terminal.Welcome
 	err     error
 }
 
-// returning sets the option with which a client connects again. Each attempt receives its result from the channel to.
+// returning returns a function that sets Options.Again. Each attempt to reconnect gets its result from the channel to.
 func returning(to <-chan next) func(*Options) {
 	return func(o *Options) {
 		o.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) {
@@ -46,8 +46,8 @@ func away(l []string) bool { return screentest.Has("telex is away · trying agai
 
 func idle(l []string) bool { return screentest.Has("Ctrl-D leaves")(l) }
 
-// A second daemon continues an answer. The answer is completed in the place where it began. Text that the person
-// typed in the meantime is sent once.
+// The first daemon ends in the middle of an answer, and a second daemon completes the answer. The answer continues at
+// the same place on the screen. What the person typed in the meantime is sent once.
 func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -129,8 +129,8 @@ func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	}
 }
 
-// If a person leaves while telex is unreachable, the program ends at once. It ends with an error if an answer is
-// missing.
+// A person leaves while the client has no connection to telex. The program then ends at once. It ends with an error if
+// an answer is missing.
 func TestLeaveWhileAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -182,7 +182,7 @@ func TestRefusedWhileAway(t *testing.T) {
 	}
 }
 
-// deaf is a hub that records its inputs and never answers them.
+// deaf is a connection to a hub that never answers. deaf records the inputs.
 type deaf struct{ heard []string }
 
 func (d *deaf) Say(id, text string, files ...terminal.File) error {
@@ -194,7 +194,7 @@ func (d *deaf) Say(id, text string, files ...terminal.File) error {
 }
 func (d *deaf) Stop() error { return nil }
 
-// If a hub can't recognize repeated inputs, no input is sent to it twice, because it could answer twice.
+// Some hubs can't recognize a repeated input, so they could answer it twice. The client sends no input to them again.
 func TestInputIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, again bool }{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
@@ -211,8 +211,8 @@ func TestInputIsNotSentTwice(t *testing.T) {
 	}
 }
 
-// The pauses between attempts grow up to a maximum, which is shorter than the time for which a new daemon waits for
-// clients. When the conversation ends, a pause between two attempts to reconnect ends too.
+// The pauses between attempts to reconnect grow up to a maximum. The maximum is shorter than the time for which a new
+// daemon waits for clients. When the conversation ends, a current pause ends too.
 func TestReconnectWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

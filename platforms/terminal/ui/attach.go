@@ -41,7 +41,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 			path = filepath.Join(home, rest)
 		}
 	}
-	info, err := os.Stat(path) // check before opening the file, because opening a pipe would block
+	info, err := os.Stat(path) // check the kind of file before opening it, because opening a named pipe would block
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}

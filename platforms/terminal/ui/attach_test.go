@@ -11,8 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// An attached file is sent with the next message and with no later one. After an error, the typed line stays in the
-// input.
+// The client sends an attached file with the next message and with no later one. If a file can't be attached, the
+// typed command stays in the input line.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

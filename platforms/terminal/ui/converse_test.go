@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// answer returns n different lines.
+// answer returns a text of n different lines.
 func answer(n int) string {
 	var lines []string
 	for i := range n {
@@ -21,7 +21,7 @@ func answer(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// numbered returns the numbers of the visible lines of an answer, as in "line 007".
+// numbered returns the numbers of the visible lines of an answer. An answer's lines begin like "line 007".
 func numbered(lines []string) []string {
 	var list []string
 	for _, l := range lines {
@@ -32,8 +32,8 @@ func numbered(lines []string) []string {
 	return list
 }
 
-// A line that was shown stays on the screen or in the scrollback while the answer grows far beyond the screen. At the
-// end, every line exists once and in order.
+// An answer grows far beyond the height of the screen. Once a line was shown, it stays on the screen or in the
+// scrollback. In the end, every line exists once and in order.
 func TestAnswerNeverFlickers(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -88,7 +88,7 @@ func TestAnswerNeverFlickers(t *testing.T) {
 	}
 }
 
-// After an answer that is longer than the screen, the end of the answer fills the screen above the input line.
+// When an answer that is longer than the screen is complete, its end fills the screen above the input line.
 func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	const width, height, lines = 60, 20, 50
@@ -108,7 +108,7 @@ func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	}
 }
 
-// The hub sends the list of commands, and Tab completes them.
+// The hub sends the names of the commands to the client, and the client completes them when the person presses Tab.
 func TestTabCompletesCommands(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -125,7 +125,7 @@ func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
 	p := sit(t, c, welcome, 60, 20, nil)
-	p.types("\x03") // the notice replaces the idle status, which contains the same words
+	p.types("\x03") // Ctrl-C shows a notice instead of the idle status, which contains the same words
 	p.screen.Await(t, "how to leave", func(l []string) bool { return l[len(l)-1] == "Ctrl-D leaves" })
 	p.types("why?\r")
 	in := w.hears()
@@ -147,7 +147,8 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// Leaving while an answer is written stops the answer, keeps the shown text and leaves no cursor.
+// A person leaves while an answer is being written. The answer stops, the shown text stays on the screen, and no
+// cursor is left.
 func TestLeaveDuringAnAnswer(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -182,7 +183,8 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 }
 
-// A question that is asked while an answer is written appears below that answer. The Up key recalls earlier inputs.
+// A person asks a second question while the answer to the first one is being written. The second question appears
+// below the answer to the first. The Up key recalls earlier inputs.
 func TestQuestionsInOrder(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t, terminal.Line{Mine: true, Text: "old \x1b[2Jquestion"}, terminal.Line{Text: "old answer"})
@@ -192,7 +194,7 @@ func TestQuestionsInOrder(t *testing.T) {
 	ref := w.send(preview("first ans"))
 	p.screen.Await(t, "the first answer", screentest.Has("first ans"))
 	p.types("tw")
-	p.types("\x1b[200~o\nlines\x1b[201~\r") // a paste does not submit
+	p.types("\x1b[200~o\nlines\x1b[201~\r") // a line break in pasted text does not submit the input
 	second := w.hears()
 	if second.Text != "two\nlines" {
 		t.Errorf("heard %q", second.Text)
@@ -201,7 +203,7 @@ func TestQuestionsInOrder(t *testing.T) {
 	w.send(final("second answer"))
 	w.hub.Concluded(session, []chat.MessageID{first.ID, second.ID}, false)
 	p.screen.Await(t, "the idle status", screentest.Has("/help"))
-	p.types("\x1b[A\x1b[A\x1b[A") // Up three times: the second question, its first line, the question before
+	p.types("\x1b[A\x1b[A\x1b[A") // Up: the second question; Up: its first line; Up: the first question
 	p.screen.Await(t, "the first question again", func(l []string) bool { return screentest.Count(l, "> one") == 2 })
 	p.types("\x15\x04") // Ctrl-U clears, Ctrl-D leaves
 	stand, err := p.leaves()

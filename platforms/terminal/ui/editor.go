@@ -15,7 +15,7 @@ type editor struct {
 	text  string
 	at    int      // offset of the cursor, in bytes
 	past  []string // earlier inputs, oldest first
-	back  int      // number of inputs that the person went back in past; 0: text is a new input
+	back  int      // how many inputs the person went back in past; 0: text is a new input
 	draft string   // the new input, while the editor shows an earlier input
 }
 

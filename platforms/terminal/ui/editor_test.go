@@ -2,7 +2,8 @@ package ui
 
 import "testing"
 
-// Tab completes the name of a command as far as it is unambiguous, then lists the possible names.
+// Tab completes the name of a command as far as the name is unambiguous. If several names are possible, Tab then lists
+// them.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	names := []string{"new", "stop", "status", "usage", "undo", "approve"}

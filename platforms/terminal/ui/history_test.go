@@ -10,7 +10,7 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// The earlier conversation is shown completely and with its formatting, for any size of the screen.
+// On a screen of any size, the client shows the whole earlier conversation with its formatting.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -53,7 +53,8 @@ func firstWords(lines []string) []string {
 	return said
 }
 
-// An answer that arrives right after the connection, before the first frame is drawn, is shown whole.
+// An answer arrives right after the client has connected, before the screen is drawn for the first time. The client
+// shows the whole answer.
 func TestAnswerBeforeTheFirstFrame(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)

@@ -22,7 +22,7 @@ type (
 	frameMsg   struct{ terminal.Frame }
 	endedMsg   struct{ err error } // the connection has ended
 	leaveMsg   struct{}            // the program should end
-	printedMsg struct{}            // the lines in printing are in the scrollback now
+	printedMsg struct{}            // the lines that were being printed are now in the scrollback
 	drawnMsg   struct{}            // the screen has been drawn for the first time
 	tickMsg    struct{}
 )
@@ -71,8 +71,8 @@ type model struct {
 	begun, drawn  bool // drawing has begun; the first frame was drawn
 	entries       []entry
 	above         []string          // wrapped final lines, which move to the scrollback when there is no room for them
-	printing      int               // how many lines at the beginning of above are being printed
-	done          map[string]string // text by id of messages that are no longer in entries
+	printing      int               // how many lines at the beginning of above are being printed to the scrollback
+	done          map[string]string // messages that are no longer in entries: text by message id
 
 	editor  editor
 	asked   int               // number of inputs so far

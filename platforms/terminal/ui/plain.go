@@ -29,9 +29,9 @@ func (e *FailedError) Error() string {
 // only is the id of the input that Ask sends. The id is constant, because Ask sends only one input at a time.
 const only = "question"
 
-// Ask asks the question in and prints the growing answer on out, as Markdown. While the answer grows, Ask prints new
-// text only if the text continues the printed text. If the final answer does not begin with the printed text, Ask
-// reports this on trouble and prints the whole answer again. If ctx ends, Ask asks the hub to stop the answer.
+// Ask asks the question in and prints the growing answer on out, as Markdown. New text is printed only if it continues
+// the printed text. If the final answer does not begin with the printed text, Ask reports this on trouble and prints
+// the whole answer again. If ctx ends, Ask asks the hub to stop the answer.
 func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
 	in.ID = only
 	if err := c.Ask(in); err != nil {
@@ -39,7 +39,7 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // if Stop fails, Next fails too
 	p := printer{out: out, source: make(map[string]string)}
-	ours := false // false while frames belong to the answer to an earlier question of the session
+	ours := false // whether the frames belong to this answer, not to the answer to an earlier question of the session
 	for {
 		f, err := c.Next()
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// script is what the test makes the hub do after a question.
+// script tells the hub what to do after a question.
 type script func(w *world, in chat.Inbound)
 
 func TestAsk(t *testing.T) {
@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 		name         string
 		say          script
 		out, trouble string
-		failed       string // the note of the expected failure; "-" for no failure
+		failed       string // the note of the FailedError that Ask must return; "-": Ask must succeed
 	}{
 		{"one message", func(w *world, in chat.Inbound) { w.send(reply(final("**a**\n\tb"), in)) }, "**a**\n\tb\n", "", "-"},
 		{"a line break is not doubled", func(w *world, in chat.Inbound) { w.send(reply(final("a\n"), in)) }, "a\n", "", "-"},
@@ -96,7 +96,7 @@ func (w signalWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sees waits until the text has been printed.
+// sees waits for the next text that Ask prints, and compares it with text.
 func (w *world) sees(text string) {
 	if got := <-w.out; got != text {
 		w.t.Errorf("printed %q, want %q", got, text)
@@ -114,7 +114,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// If the output can't be written, the answer is stopped.
+// If Ask can't write to its output, it stops the answer.
 func TestAskWithClosedOutput(t *testing.T) {
 	t.Parallel()
 	w, c, _ := newWorld(t)

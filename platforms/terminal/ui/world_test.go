@@ -21,7 +21,7 @@ import (
 // waits that long.
 const patience = 60 * time.Second
 
-// world is a hub for which the test plays the gateway.
+// world is a hub. The test itself plays the gateway that uses the hub.
 type world struct {
 	t     *testing.T
 	hub   *terminal.Hub
@@ -117,7 +117,8 @@ func (d lineDiscipline) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sit starts a conversation on a screen. watch gets the screen's lines after each write of the program.
+// sit starts a conversation on an emulated screen. After each write of the program, watch gets the lines of the
+// screen.
 func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int, watch func([]string), change ...func(*Options)) *person {
 	t.Helper()
 	o := Options{Session: "main", Dialect: terminal.Dialect{Colour: true}}

@@ -60,8 +60,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// cutAfter splits a line after the text begin. When cutAfter looks for this text, it ignores escape sequences in the
-// line.
+// cutAfter splits a line after the text begin. The escape sequences of the line do not count as text.
 func cutAfter(line, begin string) (string, string) {
 	at := 0
 	for n := len(begin); n > 0; {
