@@ -17,7 +17,7 @@ import (
 )
 
 // Key is an API key with which a client may use the server, and the limits for this client. If TurnsPerMinute or
-// TokensPerDay is zero, this limit does not apply.
+// TokensPerDay is zero, the client has no such limit.
 type Key struct {
 	Name           string // the client's name in logs and in the usage
 	Secret         string
@@ -28,13 +28,13 @@ type Key struct {
 // client is a program that uses the server with its own API key.
 type client struct {
 	Key
-	digest [sha256.Size]byte // digest of the secret; all digests have the same length, so comparing them reveals nothing about other secrets
+	digest [sha256.Size]byte // digest of the secret; comparing digests does not reveal a secret's length
 
 	mu          sync.Mutex
-	recentTurns []time.Time // when the turns of the last minute began, oldest first
+	recentTurns []time.Time // when the turns of the last 60 seconds began, oldest first
 }
 
-// localClient is the name that all clients share if the server has no keys.
+// localClient is the name of every client if the server has no keys.
 const localClient = "local"
 
 func newClients(keys []Key) []*client {
@@ -68,7 +68,7 @@ func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	var found *client
-	for _, c := range s.clients { // compare with every key, so that the duration does not reveal which key matches
+	for _, c := range s.clients { // compare with every key, so that the duration does not reveal which key is right
 		if subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1 {
 			found = c
 		}

@@ -23,24 +23,24 @@ type api interface {
 	stream(h answerHead, out *reply, a *answer) streamer
 }
 
-// streamer writes an answer as a stream of events. The caller calls begin, then event for each Text, Reasoning and Call
-// event, and then either end or fail.
+// streamer writes an answer as a stream of events. The caller first calls begin, then calls event for each agent event
+// of type Text, Reasoning or Call, and then calls either end or fail.
 type streamer interface {
 	begin()
-	// event writes a piece of the item at index. isNew says that it is the item's first piece.
+	// event writes a piece of the answer's item with the given index. isNew says that this is the item's first piece.
 	event(e agent.Event, index int, isNew bool)
 	end(o outcome)
 	fail(err *apiError)
 }
 
-// answerHead holds the values that every event and document of an answer contains.
+// answerHead holds the values that every event and every document of an answer contains, such as the answer's id.
 type answerHead struct {
 	id      string
 	created time.Time
 	query   *query
 }
 
-// outcome describes the end of an answer.
+// outcome describes how an answer ended.
 type outcome struct {
 	stop    agent.StopReason
 	refusal string
@@ -61,8 +61,8 @@ const (
 // item is a part of an answer: a text, reasoning, or a call of one of the client's tools.
 type item struct {
 	kind     itemKind
-	text     strings.Builder // in a tool call, the call's arguments
-	id, name string          // set only in a tool call
+	text     strings.Builder // for a tool call: its arguments
+	id, name string          // set only for a tool call
 }
 
 // add adds the content of an event to the answer. add returns the index of the item that contains the event, and

@@ -60,7 +60,7 @@ type chatTool struct {
 	Function function `json:"function"`
 }
 
-// stopWords are the texts at which the model stops. The JSON value of stop is one string or a list of strings.
+// stopWords are the texts at which the model stops. In JSON, the field stop contains one string or a list of strings.
 type stopWords []string
 
 // UnmarshalJSON accepts a string, a list of strings, or null.

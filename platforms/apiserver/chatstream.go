@@ -69,7 +69,7 @@ func (s *chatStream) sendText(piece string) {
 		return
 	}
 	if s.prefix == "" {
-		const mark = "telex" // marks the place of the text; no other content of a chunk may begin with this word
+		const mark = "telex" // marks where the text will be; no other value in a chunk may begin with this word
 		text := mark
 		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// spoken is what a strict client reads from a stream.
+// spoken is what a strict client reads from the stream of an answer.
 type spoken struct {
 	text, reasoning, refusal string
 	calls                    []string // "id name arguments"
@@ -16,9 +16,9 @@ type spoken struct {
 	failed                   string
 }
 
-// checkChat reads a stream of chunks by the rules of the official SDKs. The role comes first. The first piece of a
-// call has an index, a type, an id and a name. One finish_reason, then the usage, then [DONE] end the stream. Data in
-// any other form is an error.
+// checkChat reads a stream of chunks as strictly as the official SDKs, and returns an error if the stream breaks a
+// rule. The role must come first. The first piece of a call must have an index, a type, an id and a name. The stream
+// must end with one finish_reason, the usage if it was requested, and [DONE].
 func checkChat(stream []event, usage bool) (s spoken, err error) {
 	type call struct{ id, name, arguments string }
 	var calls []*call
@@ -134,10 +134,11 @@ func checkChat(stream []event, usage bool) (s spoken, err error) {
 // itemState is an output item that is being written.
 type itemState struct {
 	id, kind, text, part string
-	status               string // set when the item is done
+	status               string // set when the stream says that the item is complete
 }
 
-// checkResponse reads a stream of the Responses API by the rules of the official SDKs.
+// checkResponse reads a stream of the Responses API as strictly as the official SDKs, and returns an error if the
+// stream breaks a rule.
 func checkResponse(stream []event) (s spoken, err error) {
 	var items []*itemState
 	id, ended := "", false

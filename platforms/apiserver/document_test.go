@@ -9,7 +9,7 @@ import (
 	"telex/agent"
 )
 
-// numbered is a reader that gives each document a new number as its text.
+// numbered implements Documents. Each time it reads a document, it returns a text that begins with the next number.
 type numbered struct{ read int }
 
 func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) {
@@ -17,7 +17,8 @@ func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) 
 	return fmt.Sprintf("%d%s", n.read, f.Content), len(f.Content) > 0
 }
 
-// A repeated document has the same text and is not read again. The number of remembered texts is limited.
+// The test passes the same document twice. The second time, it gets the same text, and the server does not read it
+// again. The server remembers only a limited amount of text.
 func TestDocumentsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	reader := &numbered{}

@@ -24,15 +24,15 @@ type apiError struct {
 	status      int
 	kind        string // the value of the field type in the error's JSON
 	message     string
-	param, code string        // empty: null
-	retryAfter  time.Duration // 0: none
+	param, code string        // empty: null in JSON
+	retryAfter  time.Duration // 0: the response has no header Retry-After
 	noRetry     bool          // tells the official SDKs not to repeat the request
 	clientGone  bool          // the client has disconnected
 }
 
 func (e *apiError) Error() string { return e.message }
 
-// envelope is the body of an error.
+// envelope is the JSON body of a response that reports an error.
 type envelope struct {
 	Error errorBody `json:"error"`
 }

@@ -17,7 +17,7 @@ import (
 	"telex/internal/chat"
 )
 
-// post handles a POST request that asks for an answer of a model.
+// post handles a POST request in which a client asks a model for an answer.
 func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	if err := checkMethod(rp, r, http.MethodPost); err != nil {
 		return err
@@ -77,7 +77,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 
 func byteCount(n int64) string { return strconv.FormatInt(n>>20, 10) + " MB" }
 
-// exchange is the state of one request for an answer of a model, while the server handles the request.
+// exchange is the state of one request in which a client asks a model for an answer.
 type exchange struct {
 	*Server
 	answerHead
@@ -91,7 +91,7 @@ type exchange struct {
 	answer        answer
 	streamer      streamer
 	streamStarted bool // the first event of the stream was sent
-	repeating     bool // the next text repeats text that was sent before a reset
+	repeating     bool // the model repeats text that was already sent before a reset
 }
 
 // run runs the turn and sends the answer to the client. If run returns an error, the outcome is nil.

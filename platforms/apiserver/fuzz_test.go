@@ -10,7 +10,7 @@ import (
 	"telex/agent"
 )
 
-// seeds are request bodies of both APIs.
+// seeds returns request bodies for both APIs, valid ones and invalid ones.
 func seeds() []string {
 	return []string{
 		chatting(""), chatting(`,"stream":true,"stop":["a"],"tools":[{"type":"function","function":{"name":"a","parameters":{}}}],"tool_choice":"required"`),
@@ -24,7 +24,8 @@ func seeds() []string {
 	}
 }
 
-// fuzzAPI checks that a body either gets a 4xx error or becomes a query that can be answered.
+// fuzzAPI sends random request bodies to the decoder of an API. The decoder must either return an error with a 4xx
+// status, or a valid query whose answer can be encoded.
 func fuzzAPI(f *testing.F, a api) {
 	for _, seed := range seeds() {
 		f.Add([]byte(seed))
@@ -60,7 +61,8 @@ func FuzzChatRequest(f *testing.F) { fuzzAPI(f, chatAPI{}) }
 
 func FuzzResponsesRequest(f *testing.F) { fuzzAPI(f, responsesAPI{}) }
 
-// A body that is sent to the wrong API, or is truncated, gets a 4xx status and never a 5xx status.
+// The test cuts off the end of request bodies, and sends the bodies to both APIs. The server never responds with a 5xx
+// status.
 func TestCutBodies(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

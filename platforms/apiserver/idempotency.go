@@ -27,7 +27,7 @@ type idempotencyCache struct {
 // cachedAnswer is a request that may be repeated, and its answer.
 type cachedAnswer struct {
 	key      string
-	digest   [sha256.Size]byte // of the request
+	digest   [sha256.Size]byte // digest of the request
 	exchange *exchange         // nil: the request is still running
 	end      outcome
 	at       time.Time

@@ -20,7 +20,7 @@ import (
 
 const secret = "secret-of-the-laptop"
 
-// runner is a Runner for tests.
+// runner is a function that implements Runner.
 type runner func(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 
 func (r runner) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -29,7 +29,7 @@ func (r runner) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 
 func (runner) Models() []string { return []string{"main", "small/one"} }
 
-// says returns a runner that emits events and ends with the given stop reason.
+// says returns a runner whose turns emit the given events and end with the given stop reason.
 func says(stop agent.StopReason, events ...agent.Event) runner {
 	return func(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 		for _, e := range events {
@@ -39,7 +39,7 @@ func says(stop agent.StopReason, events ...agent.Event) runner {
 	}
 }
 
-// hello returns a runner that answers with a greeting.
+// hello returns a runner that answers every question with a greeting.
 func hello() runner {
 	return says(agent.StopDone, agent.Text{Delta: "Hello, "}, agent.Text{Delta: "you <&>."})
 }
@@ -52,8 +52,8 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is an in-memory store. keeper stores nothing after the context of a call has ended, and a test can make keeper
-// fail.
+// keeper is an in-memory store. keeper stores nothing once the context of the call has ended. If fails is set, keeper
+// fails with this error.
 type keeper struct {
 	*memory.Store
 	fails error
@@ -66,7 +66,7 @@ func (k *keeper) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return k.Store.SaveExchange(ctx, x)
 }
 
-// lab is a server under test.
+// lab is a server under test, with the store that the server uses.
 type lab struct {
 	*testing.T
 	url    string
@@ -75,7 +75,7 @@ type lab struct {
 	server *Server
 }
 
-// open serves a lab until the test ends.
+// open starts a server, which runs until the test ends. change may change the server's options.
 func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	t.Helper()
 	l := &lab{T: t, store: &keeper{Store: memory.New()}, http: &http.Client{Transport: &http.Transport{}}}
@@ -105,14 +105,14 @@ func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	return l
 }
 
-// received is the response to a request. Its body is closed at the end of the test.
+// received is the response to a request. At the end of the test, its body is closed.
 type received struct {
 	StatusCode int
 	Header     http.Header
 	Body       io.Reader
 }
 
-// request sends a request. head contains the names and values of headers in turn.
+// request sends a request. head lists headers: a name, its value, the next name, and so on.
 func (l *lab) request(ctx context.Context, method, path, body string, head ...string) received {
 	l.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
@@ -146,7 +146,7 @@ func (l *lab) call(method, path, body string, head ...string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// document sends a request that must succeed, and decodes the response.
+// document sends a request, and decodes the response into the value into. If the request fails, the test fails.
 func (l *lab) document(into any, method, path, body string, head ...string) {
 	l.Helper()
 	status, data := l.call(method, path, body, head...)

@@ -21,16 +21,16 @@ import (
 type query struct {
 	model        string
 	stream       bool
-	usage        bool   // only Chat Completions API: the stream ends with the usage
-	instructions string // only Responses API: instructions for this answer
+	usage        bool   // Chat Completions only: the client wants the usage at the end of the stream
+	instructions string // Responses only: instructions for this answer
 	context      string // the client's system and developer messages
 	messages     []agent.Message
 	tools        []agent.ToolSpec
 	params       agent.Params
 	user         string
-	previous     string // only Responses API: id of the previous response
-	store        bool   // only Responses API: a later request may refer to the response
-	echoed       echo   // only Responses API: fields that the response repeats
+	previous     string // Responses only: id of the previous response
+	store        bool   // Responses only: a later request may refer to this response
+	echoed       echo   // Responses only: fields that the response must repeat
 }
 
 // These are the limits of OpenAI's API (https://platform.openai.com/docs/api-reference/chat/create).
@@ -179,8 +179,8 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 	return m, nil
 }
 
-// isText reports whether a model can read the file's content without conversion. HTML does not count as text, because a
-// page's source contains much that people don't see. telex therefore extracts the text of an HTML file as it does for
+// isText reports whether a model can read the file's content as it is. HTML does not count as text, because the source
+// of a page contains much that people don't see. telex therefore extracts the text of an HTML file, as it does for
 // documents.
 func isText(f agent.File) bool {
 	plain := strings.HasPrefix(f.MediaType, "text/") && f.MediaType != "text/html" ||
@@ -302,7 +302,7 @@ func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 		q.tools = nil
 	case word == "required" && len(q.tools) > 0:
 		q.params.MustCall = true
-	case word == "required" && !all: // the request may mean a tool that addResponseTools omitted
+	case word == "required" && !all: // no error, because the request may mean a tool that addResponseTools omitted
 	case object.Type == "function" && known:
 		q.params.MustCall, q.params.MustCallName = true, name
 	case word == "" && object.Type != "function" && !all:
@@ -330,7 +330,7 @@ func (s sampling) set(p *agent.Params) *apiError {
 	return nil
 }
 
-// setMaxTokens sets the maximum number of output tokens. If the request contains no maximum, most is nil.
+// setMaxTokens sets the maximum number of output tokens to *most. If the request contains no maximum, most is nil.
 func (q *query) setMaxTokens(param string, most *int) *apiError {
 	if most == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"telex/agent"
 )
 
-// A reload takes effect with the next request. The usage of a key is kept while the key stays the same. A running
-// request keeps the model with which it began.
+// The new options apply to the next request. If a key stays the same, the server still counts its earlier turns. A
+// request that already runs keeps the model with which it began.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})

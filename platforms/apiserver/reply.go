@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// commentInterval is the time after which the server sends a comment in a stream that is otherwise silent. Clients and
-// proxies close connections on which they receive nothing for too long.
+// commentInterval is the time after which the server sends a comment if it has sent nothing else in the stream.
+// Clients and proxies close connections on which they receive nothing for too long.
 const commentInterval = 15 * time.Second
 
 // reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with

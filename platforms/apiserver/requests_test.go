@@ -17,12 +17,12 @@ import (
 	"telex/internal/chat"
 )
 
-// chatting returns a body of Chat Completions with additional fields.
+// chatting returns the body of a Chat Completions request. more contains further fields of the body.
 func chatting(more string) string {
 	return `{"model":"main","messages":[{"role":"user","content":"hi"}]` + more + `}`
 }
 
-// manyTools returns the given number of tools.
+// manyTools returns the JSON of the given number of tools.
 func manyTools(n int) string {
 	var list []string
 	for i := range n {
@@ -31,7 +31,7 @@ func manyTools(n int) string {
 	return strings.Join(list, ",")
 }
 
-// Each kind of invalid request gets the right status code and an error body in OpenAI's form.
+// For each kind of invalid request, the server responds with the right status and with an error in OpenAI's form.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -108,15 +108,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// attached returns a part of a message in Chat Completions that is a file.
+// attached returns the JSON of a file in a message of Chat Completions.
 func attached(name, kind, content string) string {
 	return `{"type":"file","file":{"filename":"` + name + `","file_data":"data:` + kind + `;base64,` + base64.StdEncoding.EncodeToString([]byte(content)) + `"}}`
 }
 
-// files returns the sources of the given number of files.
+// files returns the sources that a message with the given number of files has.
 func files(n int) []agent.Source { return slices.Repeat([]agent.Source{{Origin: agent.OriginFile}}, n) }
 
-// Fields that a client sends reach the turn, and unknown fields are ignored.
+// The turn contains what the client put into the fields of the request. The server ignores unknown fields.
 func TestTurnOfARequest(t *testing.T) {
 	t.Parallel()
 	var got agent.Turn
@@ -235,7 +235,7 @@ func TestTurnOfARequest(t *testing.T) {
 	}
 }
 
-// Different users of one key are distinguished if the client names them.
+// Several users may share one key. If a request names its user, the turn has this user as its person.
 func TestAskers(t *testing.T) {
 	t.Parallel()
 	var got agent.Turn
@@ -250,8 +250,8 @@ func TestAskers(t *testing.T) {
 	}
 }
 
-// A failed turn gets an HTTP error status if nothing was sent yet, and an error event otherwise. The error contains no
-// secrets, and no details about the provider that the client can't change.
+// If a turn fails before the server has sent anything, the client gets an HTTP status for errors. Otherwise the client
+// gets an error event. The error contains no secrets, and no details about the provider that the client can't change.
 func TestFailedTurns(t *testing.T) {
 	t.Parallel()
 	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {
@@ -355,8 +355,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// Web pages may call the server only if they are configured. Without keys, the server refuses requests that any web
-// page could send.
+// A web page may use the server only if its origin is configured. If the server has no keys, it refuses requests that
+// any web page could send.
 func TestWebPages(t *testing.T) {
 	t.Parallel()
 	const page = "https://chat.example.org"

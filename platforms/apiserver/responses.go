@@ -23,7 +23,7 @@ type responsesRequest struct {
 	Store           *bool           `json:"store"`
 }
 
-// echo holds the fields of a request that the response must repeat.
+// echo holds those fields of a request that the response must repeat.
 type echo struct {
 	Model        string            `json:"model"`
 	Instructions *string           `json:"instructions"`
@@ -46,7 +46,7 @@ type reasoningConfig struct {
 	Summary *string `json:"summary"`
 }
 
-// input is the input of a request. The JSON value of input is one string or a list of items.
+// input is the input of a request. In JSON, it is one string or a list of items.
 type input []inputItem
 
 // UnmarshalJSON accepts a string, null, or a list of items.

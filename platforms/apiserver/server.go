@@ -64,10 +64,10 @@ type Options struct {
 
 // These constants limit how long a client that sends slowly or does not read can occupy a connection.
 const (
-	headerTimeout = 10 * time.Second // to read the headers of a request
-	bodyTimeout   = time.Minute      // to read the body
-	writeTimeout  = 30 * time.Second // for one write, which blocks while the client does not read
-	idleTimeout   = 2 * time.Minute  // between two requests
+	headerTimeout = 10 * time.Second // for reading the headers of a request
+	bodyTimeout   = time.Minute      // for reading the body of a request
+	writeTimeout  = 30 * time.Second // for one write; a write blocks while the client does not read
+	idleTimeout   = 2 * time.Minute  // for the wait between two requests
 	maxHeader     = 16 << 10         // bytes
 	maxBody       = 10 << 20         // bytes
 	// spareConnections is the number of connections beyond MaxRequests, for idle connections and for requests that
@@ -77,8 +77,8 @@ const (
 
 var errStopping = errors.New("the server is stopping")
 
-// Server is the OpenAI-compatible server. Apart from limits, caches and the store, the requests to the server are
-// independent of each other.
+// Server is the OpenAI-compatible server. Requests share only the limits, the caches and the store; in all other
+// respects they are independent of each other.
 type Server struct {
 	Options
 	*sharedState
@@ -90,7 +90,7 @@ type Server struct {
 
 // sharedState is the state that survives a Reload.
 type sharedState struct {
-	running  atomic.Int64 // requests for answers
+	running  atomic.Int64 // number of running requests for answers
 	sessions sessionLocks
 	repeats  idempotencyCache
 	texts    documents

@@ -166,14 +166,15 @@ func encode(v any) []byte {
 	return data
 }
 
-// sessionLocks makes requests to the same session run one after the other. The zero value of sessionLocks is ready to
-// use.
+// sessionLocks makes the requests that belong to the same session run one after the other. The zero value of
+// sessionLocks is ready to use.
 type sessionLocks struct {
 	mu   sync.Mutex
 	held map[chat.Conversation]chan struct{} // closed when the lock is released
 }
 
-// lock waits until no other request to the session runs. If the conversation has no session, lock returns immediately.
+// lock waits until no other request that belongs to the session runs. If the conversation has no session, lock returns
+// immediately.
 func (l *sessionLocks) lock(ctx context.Context, c chat.Conversation) (unlock func(), err error) {
 	if c.Thread == "" {
 		return func() {}, nil

@@ -23,7 +23,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// recall is a runner whose answer repeats the whole request, so that tests see the history.
+// recall is a runner that answers with the messages of the turn, so that tests see the history.
 func recall(_ context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	var said []string
 	if t.Context != "" {
@@ -57,7 +57,7 @@ func message(role, text string) string {
 	return `{"role":"` + role + `","content":"` + text + `"}`
 }
 
-// telex stores the history of a session. If a request belongs to no session, telex stores no history.
+// telex stores the history of requests that belong to a session, and no history of other requests.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), nil)
@@ -101,7 +101,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Requests of one session run one after the other, and each includes the messages of the earlier ones.
+// Requests of one session run one after the other. Each request includes the messages of the earlier requests.
 func TestSessionOrder(t *testing.T) {
 	t.Parallel()
 	var running, most atomic.Int64
@@ -128,7 +128,7 @@ func TestSessionOrder(t *testing.T) {
 	}
 }
 
-// A stored response can be continued, read and deleted, but only with the key that created it.
+// A client can continue, read and delete a stored response only with the key with which the response was created.
 func TestStoredResponses(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), func(o *Options) {
@@ -182,7 +182,7 @@ func TestStoredResponses(t *testing.T) {
 	if got := text(ask("f", shorter.ID, "")); got != "(S) u:summarize a:#7 u:f" {
 		t.Errorf("after a summary: got %q", got)
 	}
-	// System messages apply to the whole conversation, and instructions to one answer.
+	// System messages apply to the whole conversation, and instructions apply only to one answer.
 	ruled := send("["+message("system", "R1")+","+message("user", "g")+"]", "", `,"instructions":"once"`)
 	more := send("["+message("user", "h")+","+message("developer", "R2")+"]", ruled.ID, "")
 	summed := ask("summarize", more.ID, "")
@@ -224,8 +224,8 @@ func TestStoredResponses(t *testing.T) {
 	}
 }
 
-// A repeated request gets the same response without a new turn, in both APIs, streamed or not. If the body differs,
-// or the first request is still running, the repeated request is refused.
+// If a client repeats a request, it gets the same response without a new turn. The server refuses the repetition if
+// its body differs from the first request, or if the first request is still running.
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	var turns atomic.Int64
@@ -313,7 +313,7 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 }
 
-// The memory for answered requests is limited.
+// The server remembers only a limited number of answers for requests that may be repeated.
 func TestRepeatsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newRepeats()
@@ -331,7 +331,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	}
 }
 
-// If a request is repeated after more than a day, it is answered by a new turn.
+// If a client repeats a request after more than a day, the server runs a new turn.
 func TestRepeatsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestRepeatsExpire(t *testing.T) {
 	})
 }
 
-// At any time, the limit per minute counts the turns of the last 60 seconds.
+// A client's limit of turns per minute counts the turns of the last 60 seconds.
 func TestTurnsPerMinute(t *testing.T) {
 	t.Parallel()
 	c := client{Key: Key{TurnsPerMinute: 2}}
@@ -365,8 +365,8 @@ func TestTurnsPerMinute(t *testing.T) {
 	}
 }
 
-// If a session or a response can't be stored, the client gets an error instead of the answer's end. If only the usage
-// can't be stored, the client gets no error.
+// If the server can't store a session or a response, the client gets an error instead of the end of the answer. If the
+// server can't store only the usage, the client gets the answer without an error.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -390,7 +390,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// If a person's data is erased while a turn runs, the turn does not store it again.
+// If a session is deleted while one of its turns runs, the turn does not store the session again.
 func TestForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	var l *lab
@@ -409,7 +409,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// A server that stops gives running requests time to end. If requests run longer than this time, their clients get an
+// When the server stops, it gives running requests some time to end. If a request takes longer, its client gets an
 // error.
 func TestStopping(t *testing.T) {
 	t.Parallel()
@@ -469,7 +469,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The number of concurrent requests is limited. When a request ends, the server accepts another request.
+// The server limits the number of requests that run at the same time. When one of them ends, the server accepts another.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})
@@ -557,8 +557,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// The server can't distinguish a client that closes only its sending side from one that has disconnected. Such a
-// client must not get an empty successful response.
+// A client closes only its sending side. To the server, this looks as if the client had disconnected, so the turn
+// ends. The client must then get an error, not an empty successful response.
 func TestHalfClosedConnection(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(ctx context.Context, _ agent.Turn, _ func(agent.Event)) (agent.Result, error) {
@@ -589,7 +589,7 @@ func TestHalfClosedConnection(t *testing.T) {
 	}
 }
 
-// inMemory serves over an in-memory network in virtual time, and calls play with a connection to the server.
+// inMemory runs a server on an in-memory network in virtual time, and calls play with a connection to the server.
 func inMemory(t *testing.T, r Runner, play func(net.Conn)) {
 	stopping(t, r, func(conn net.Conn, _ func()) { play(conn) })
 }
@@ -660,8 +660,8 @@ func TestSignsOfLife_F58(t *testing.T) {
 	})
 }
 
-// If a client stops reading, the model waits, but only for a limited time. A client that does not send its whole
-// request is disconnected.
+// If a client stops reading, the turn waits for a limited time and then ends. If a client does not send its whole
+// request, the server closes the connection.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	var ended time.Duration

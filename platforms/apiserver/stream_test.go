@@ -15,7 +15,7 @@ import (
 	"telex/agent"
 )
 
-// turnScript is a random sequence of an agent's events, with the expected result for the client.
+// turnScript is a random sequence of agent events, and the content that the client must get.
 type turnScript struct {
 	events []agent.Event
 	result agent.Result
@@ -60,14 +60,14 @@ func drawScript(t *rapid.T) (s turnScript) {
 	return s
 }
 
-// valid replaces characters that JSON can't contain, as encoding/json does.
+// valid replaces invalid UTF-8, as encoding/json does, because JSON can't contain it.
 func valid(s spoken) spoken {
 	s.text, s.reasoning = strings.ToValidUTF8(s.text, "\uFFFD"), strings.ToValidUTF8(s.reasoning, "\uFFFD")
 	return s
 }
 
-// For any events of an agent, streams have the order of events that the official SDKs accept, and the same content as a
-// complete answer.
+// An agent emits a random sequence of events. The official SDKs accept the order of the events in the stream. The
+// stream has the same content as the JSON document of a request without streaming.
 func TestStreamsOfAnyTurn(t *testing.T) {
 	var script turnScript
 	l := open(t, runner(nil), func(o *Options) {
@@ -117,7 +117,7 @@ func TestStreamsOfAnyTurn(t *testing.T) {
 	})
 }
 
-// current is a Runner that plays the script that was generated last.
+// current is a Runner that emits the events of the newest random script.
 type current struct{ script *turnScript }
 
 func (c current) Models() []string { return []string{"main"} }
@@ -129,8 +129,8 @@ func (c current) Run(_ context.Context, _ agent.Turn, emit func(agent.Event)) (a
 	return c.script.result, nil
 }
 
-// Reasoning is sent only if the operator enabled it, and calls of telex's own tools only to clients that ask for such
-// events.
+// The client gets the model's reasoning only if the operator has enabled this. The client gets events about calls of
+// telex's own tools only if it requests them.
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	l := open(t, says(agent.StopDone,
@@ -152,8 +152,8 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// Text that was sent can't be removed. The server therefore adds a closing tag to reasoning without an opening tag, and
-// ends an answer that starts over with an error.
+// The server can't remove text that it has sent. If that text was reasoning without an opening tag, the server adds a
+// closing tag. If the model begins its answer again, the server ends the stream with an error.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`
