@@ -51,7 +51,7 @@ func buttonCases() []testCase {
 		})},
 		{"a text at the limit can have buttons", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
-			if short, ok := s.World.(Brief); ok { // the adapter shows a longer text without buttons
+			if short, ok := s.World.(Brief); ok { // the adapter shows a text without buttons if the text is longer than ButtonText
 				s.offer(to, longest, both...)
 				s.wantShown(to, longest)
 				longest = longest[:short.ButtonText()]
@@ -105,7 +105,7 @@ func buttonCases() []testCase {
 		})},
 		{"a press by whoever wrote before comes from the same person", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			if to.Kind == chat.Group {
-				return // several people write in a group
+				return // in a group, several people write, so the press may come from another person
 			}
 			ref := s.offer(to, "one", both...)
 			r := s.start("")
@@ -121,8 +121,8 @@ func buttonCases() []testCase {
 	}
 }
 
-// buttons runs a case in each chat that supports buttons. On platforms without edits, the case gets no editor, and
-// the buttons below a message stay.
+// buttons runs a case in each chat that supports buttons. If the platform does not support edits, the parameter e is
+// nil, and a message keeps its buttons forever.
 func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return inBoth((*scene).presser, func(s *scene, w Presser, to chat.Target) {
 		s.Helper()
@@ -131,7 +131,7 @@ func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) fu
 	})
 }
 
-// editable runs a case in each chat whose messages have buttons and can be edited.
+// editable runs a case in each chat that supports buttons and edits.
 func editable(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 		s.Helper()
@@ -162,7 +162,7 @@ func (s *scene) wantAcknowledged(w Presser) {
 	}
 }
 
-// offer sends a text with buttons, which must succeed.
+// offer sends a text with buttons. If that fails, the case fails.
 func (s *scene) offer(to chat.Target, text string, actions ...chat.Action) chat.MessageRef {
 	s.Helper()
 	m := outgoing(text)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// draftID is the id of the drafts of most cases.
+// draftID is the id that most cases use for their draft.
 const draftID = 7
 
 // draftsGone is a time after which every platform has removed a draft that the bot has not renewed.
@@ -19,7 +19,7 @@ const draftsGone = 10 * time.Minute
 func draftCases() []testCase {
 	return []testCase{
 		{"a draft replaces the one before and is no message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
-			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // sending the same draft again succeeds
+			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // sending the same draft twice must succeed
 				s.draft(d, to, draftID, text)
 				s.wantDrafts(to, text)
 			}
@@ -111,7 +111,7 @@ func drafts(run func(s *scene, d preview.Drafter, to chat.Target)) func(*scene) 
 	return inPlaces((*scene).drafter, func(p chat.Profile) bool { return p.DraftFor > 0 }, run)
 }
 
-// draft shows a draft, which must succeed.
+// draft shows a draft. If that fails, the case fails.
 func (s *scene) draft(d preview.Drafter, to chat.Target, id int64, text string) {
 	s.Helper()
 	if err := d.Draft(s.Context(), to, id, outgoing(text)); err != nil {

@@ -24,18 +24,18 @@ import (
 // cursor is the cursor of all previews in these cases.
 const cursor = " ▌"
 
-// settleTime is longer than an answer takes. Cases with longer answers wait longer.
+// settleTime is longer than most answers take. Cases with longer answers wait longer.
 const settleTime = 3 * time.Minute
 
-// testGateway runs a gateway. A case can kill the gateway and start it again, like one process after another. All
-// processes of one case use the same stored data.
+// testGateway runs a gateway. A case can kill the gateway and start it again, as if a new process followed the old
+// one. All these processes use the same stored data.
 type testGateway struct {
 	*scene
 	model    *model
-	planner  *planner // used with the real agent instead of model; nil: model is used
+	planner  *planner // if not nil, the gateway uses the real agent with this planner, instead of model
 	config   preview.Config
 	button   gateway.Button
-	closed   bool // the gateway refuses strangers
+	closed   bool // the gateway answers only people with access
 	thoughts bool // the gateway shows a model's thoughts
 	previews bool // the gateway allows link previews
 
@@ -45,7 +45,7 @@ type testGateway struct {
 	cancel  context.CancelFunc
 	done    chan error
 
-	excused int // number of answers that have an allowed duplicate message
+	excused int // number of answers for which a duplicate message is allowed
 }
 
 // newGateway starts a gateway that uses the stored data of the case's earlier gateways. The gateway stops at the end
@@ -68,7 +68,7 @@ func (s *scene) newGateway(answers map[string]answer, change func(*testGateway))
 	return h
 }
 
-// begin starts a process of the gateway with an adapter.
+// begin starts a process of the gateway, which uses the adapter a.
 func (h *testGateway) begin(a Adapter) {
 	h.Helper()
 	h.ledger = &ledger{Store: h.memory}
@@ -102,7 +102,7 @@ func (h *testGateway) runner(log *slog.Logger) gateway.Runner {
 	return a
 }
 
-// end stops the process without time to finish. Calling end again does nothing.
+// end stops the process at once, so running replies can't finish. If the process has already ended, end does nothing.
 func (h *testGateway) end() {
 	if h.cancel == nil {
 		return
@@ -149,12 +149,12 @@ func (h *testGateway) restart() {
 	h.begin(h.adapter)
 }
 
-// ask makes a person ask the bot a question.
+// ask makes a person send a question to the bot.
 func (h *testGateway) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
 }
 
-// askLast makes a person ask the last question before the process ends. If the platform does not deliver unconfirmed
+// askLast makes a person send a question just before the process ends. If the platform does not deliver unconfirmed
 // messages again, askLast waits until telex has accepted the question.
 func (h *testGateway) askLast(to chat.Target, question string) {
 	h.Helper()
@@ -186,8 +186,8 @@ func (h *testGateway) until(what string, holds func() bool) {
 	h.Fatalf("%s did not happen within a minute", what)
 }
 
-// seen waits until the newest version of a message in a chat contains a text. If the platform shows no previews, seen
-// waits until the model is writing.
+// seen waits until the newest version of some message in a chat contains the text. If the platform shows no previews,
+// seen waits until the model is writing.
 func (h *testGateway) seen(to chat.Target, text string) {
 	h.Helper()
 	if !h.adapter.Capabilities().Edit {
@@ -201,8 +201,8 @@ func (h *testGateway) seen(to chat.Target, text string) {
 	})
 }
 
-// wantReply checks that a chat contains exactly the messages in want. Every earlier version of the bot's messages
-// must be a part of the text of these messages, and may have a cursor only at its end.
+// wantReply checks that a chat contains exactly the messages in want. Each earlier version of the bot's messages must
+// be a part of their text. A version may contain a cursor only at its end.
 func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.Helper()
 	h.wantShown(to, want...)
@@ -210,8 +210,8 @@ func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.wantValid(to)
 }
 
-// wantSince checks that after its first messages, whose number is first, a chat contains exactly one message with the
-// given text. The error message contains what, which describes the situation.
+// wantSince skips the first messages of a chat; first is their number. wantSince checks that exactly one message
+// follows, with the given text. what describes the situation in the error message.
 func (h *testGateway) wantSince(what string, to chat.Target, first int, text string) {
 	h.Helper()
 	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {
@@ -243,7 +243,8 @@ func letters(text string) string {
 	}, text)
 }
 
-// wantGood checks that the platform reported no violations and refused no call because of a rate limit.
+// wantGood checks that the bot has violated no rule of the platform, and that the platform has refused no call because
+// of a rate limit.
 func (h *testGateway) wantGood() {
 	h.Helper()
 	for i, v := range h.Violations() {
@@ -256,7 +257,7 @@ func (h *testGateway) wantGood() {
 	}
 }
 
-// prose returns at least n characters of numbered words without formatting.
+// prose returns a text of numbered words without formatting. The text has at least n characters.
 func prose(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -276,7 +277,8 @@ func (s *scene) both() []chat.Target {
 	return []chat.Target{s.Private(), s.Group()}
 }
 
-// places returns n more private chats. On a platform without people, places returns the platform's only chat n times.
+// places returns n more private chats. If nobody can write on the platform, places returns the platform's only chat n
+// times.
 func (s *scene) places(n int) []chat.Target {
 	if _, nobody := s.World.(Reporter); nobody {
 		return slices.Repeat([]chat.Target{s.Private()}, n)
@@ -284,7 +286,7 @@ func (s *scene) places(n int) []chat.Target {
 	return s.Crowd(n)
 }
 
-// people runs a case on platforms where people write messages.
+// people runs a case on each platform where people write messages.
 func people(run func(*scene)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -296,7 +298,7 @@ func people(run func(*scene)) func(*scene) {
 	}
 }
 
-// inGroup runs a case on platforms with groups.
+// inGroup runs a case on each platform that has groups.
 func inGroup(run func(*scene)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -308,7 +310,7 @@ func inGroup(run func(*scene)) func(*scene) {
 	}
 }
 
-// edited runs a case on platforms that can show an answer while it grows.
+// edited runs a case on each platform that can show a growing answer.
 func edited(run func(*scene)) func(*scene) {
 	return with((*scene).editor, func(s *scene, _ preview.Editor) {
 		s.Helper()
@@ -316,7 +318,7 @@ func edited(run func(*scene)) func(*scene) {
 	})
 }
 
-// said returns the text of the Saying that caused a received message.
+// said returns the text of the Saying from which a received message comes.
 func (s *scene) said(in chat.Inbound) string {
 	if r, ok := s.World.(Reporter); ok {
 		return r.Said(in.Text)

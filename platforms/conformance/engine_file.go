@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// endingFiles returns files for the end of an answer, in the form in which tools add files.
+// endingFiles returns files that a reply sends at its end. They have the form in which tools add files to an answer.
 func endingFiles(names ...string) []chat.File {
 	var list []chat.File
 	for _, n := range names {
@@ -21,7 +21,8 @@ func endingFiles(names ...string) []chat.File {
 	return list
 }
 
-// decided stores an answer, as if an earlier process had decided it, and starts a process that delivers the answer.
+// decided stores a complete answer that an earlier process did not deliver. Then decided starts a process, which
+// delivers the answer.
 func (s *scene) decided(to chat.Target, e preview.Ending) *testGateway {
 	s.Helper()
 	if s.memory == nil {
@@ -54,7 +55,7 @@ func answerFileCases() []testCase {
 			_, ok := s.filer()
 			limit := s.adapter.Profile(s.Private()).FileLimit
 			if ok && limit == 0 || limit > 64<<20 {
-				return // on this platform, a file beyond the limit would be too large for a test
+				return // this platform's limit is so high that a larger file would be too large for a test
 			}
 			files := endingFiles("a_b_c.txt")
 			if files[0].Content = make([]byte, limit+1); ok {
@@ -97,7 +98,7 @@ func answerFileCases() []testCase {
 	}
 }
 
-// wantAnswer checks that a chat contains a text, followed by the files.
+// wantAnswer checks that a chat contains a message with the text, followed by the files.
 func (h *testGateway) wantAnswer(to chat.Target, text string, files ...chat.File) {
 	h.Helper()
 	var want []File

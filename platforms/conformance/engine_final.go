@@ -39,8 +39,8 @@ func finalCases() []testCase {
 			for _, tt := range []struct {
 				on       bool
 				question string
-				typed    bool // the question contains the address at the beginning of the answer
-				all      bool // the answer contains no other address
+				typed    bool // the asker typed the address with which the answer begins
+				all      bool // the answer contains no address that the asker did not type
 			}{
 				{false, "same " + asked, false, false},
 				{true, "same", false, false},
@@ -134,7 +134,7 @@ func finalCases() []testCase {
 	}
 }
 
-// overflowCases returns the cases about finals whose text is visible already, and about texts that are too long for
+// overflowCases returns the cases about finals whose text is already visible, and about texts that are too long for
 // one message.
 func overflowCases() []testCase {
 	return []testCase{
@@ -142,7 +142,7 @@ func overflowCases() []testCase {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *testGateway) { h.config.Cursor = "" })
 			for _, to := range h.both() {
 				h.ask(to, "quiet")
-				pass(15 * time.Second) // the text is complete, but the answer has not ended
+				pass(15 * time.Second) // the whole text is visible, but the model has not ended its answer
 				h.wantShown(to, prose(200))
 				sends, edits := h.Calls(chat.OpSend), h.Calls(chat.OpEdit)
 				pass(settleTime)
@@ -154,7 +154,7 @@ func overflowCases() []testCase {
 		{"D2: the final of a draft is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
 			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *testGateway) { h.config.Transport = preview.Draft })
 			h.ask(to, "quiet")
-			pass(50 * time.Second) // longer than a draft stays visible
+			pass(50 * time.Second) // longer than a draft stays visible without a renewal
 			h.wantDrafts(to, prose(200)+cursor)
 			h.wantShown(to)
 			pass(settleTime)

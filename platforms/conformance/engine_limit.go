@@ -71,7 +71,7 @@ func limitCases() []testCase {
 					h.wantJoined(to, want)
 				}
 			}
-			for _, to := range places { // then each person asks many questions, one after the other
+			for _, to := range places { // now each person asks many questions, one after the other
 				for i := range 8 {
 					h.ask(to, fmt.Sprint(i))
 				}
@@ -88,7 +88,7 @@ func limitCases() []testCase {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.newGateway(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
-			for round, most := range []int{3, 1} { // allowed refusals per chat: at first, and with the limit learned
+			for round, most := range []int{3, 1} { // allowed refusals per chat: at first, then with the learned rate
 				before := h.Refusals()
 				for _, to := range places {
 					h.ask(to, "go")
@@ -106,7 +106,7 @@ func limitCases() []testCase {
 	}
 }
 
-// refusalCases returns the cases about calls that the platform refuses because of a rate limit.
+// refusalCases returns the cases about calls that the platform refuses with 429.
 func refusalCases() []testCase {
 	return []testCase{
 		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
@@ -182,7 +182,7 @@ func refusalCases() []testCase {
 	}
 }
 
-// turnCases returns the cases about the order in which several replies make their calls.
+// turnCases returns the cases about the order in which the calls of several replies are made.
 func turnCases() []testCase {
 	return []testCase{
 		{"D11: a final does not wait for previews", func(s *scene) {
@@ -214,7 +214,7 @@ func turnCases() []testCase {
 			for _, to := range places {
 				h.ask(to, "go")
 			}
-			pass(time.Minute) // until the answers end
+			pass(time.Minute) // after a minute, the model has written all answers
 			least, most := 1<<30, 0
 			for _, to := range places {
 				n := len(h.Versions(to))
@@ -225,15 +225,16 @@ func turnCases() []testCase {
 			}
 			pass(5 * time.Minute)
 			for _, to := range places {
-				h.wantJoined(to, prose(2000)) // the number of parts depends on the platform
+				h.wantJoined(to, prose(2000)) // the platform determines how many messages the text needs
 			}
 			h.wantGood()
 		})},
 	}
 }
 
-// maxFinalDelay is how soon after its last delta an answer must be completely visible. A call of a stand-in takes a
-// few tens of milliseconds. The pause between two previews is longer than a second, so an answer that waits for this
+// maxFinalDelay is how soon the whole answer must be visible after the model has written its last piece. A call of a
+// stand-in takes a few tens of milliseconds. The pause between two previews is longer than a second, so an answer that
+// waits for this pause is too late.
 // pause is too late.
 const maxFinalDelay = 300 * time.Millisecond
 

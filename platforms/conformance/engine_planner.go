@@ -10,13 +10,13 @@ import (
 	"telex/agent"
 )
 
-// planner is a model and the model's only tool, for the real agent. The model thinks, writes some text, calls the
-// tool, which needs approval, and then writes the rest of the answer.
+// planner is a model for the real agent, and also the only tool of this model. The model thinks, writes some text,
+// calls the tool, which needs approval, and then writes the rest of the answer.
 type planner struct {
 	thought       string // a complete sentence
 	before, after string // the model's texts before and after the tool call
-	note          string // the gateway's note below the answer; mostly empty
-	proposal      string // the tool's description of the call; empty: the model calls no tool and writes only after
+	note          string // the gateway's note below the answer; usually empty
+	proposal      string // the tool's description of the call; empty: the model calls no tool and writes only the text after
 
 	mu   sync.Mutex
 	ran  int    // how often the tool ran
@@ -33,7 +33,7 @@ const (
 // Name implements agent.Model.
 func (*planner) Name() string { return plannerName }
 
-// Complete implements agent.Model. Complete returns the whole answer after a second.
+// Complete implements agent.Model. Complete takes a second and returns the whole text.
 func (p *planner) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
 	text, c := p.step(r)
 	c.Text, c.Reasoning = text, p.thought
@@ -59,8 +59,8 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	return c, nil
 }
 
-// step returns the model's text for a request, and a Completion, which contains a tool call if the text ends with
-// one.
+// step returns what the model writes for a request: the text, and a Completion. If the model then calls the tool, the
+// Completion contains the call.
 func (p *planner) step(r agent.Request) (string, agent.Completion) {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == agent.ToolRole {

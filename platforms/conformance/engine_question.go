@@ -10,11 +10,11 @@ import (
 	"telex/internal/chat"
 )
 
-// promptlyAsked is how soon after the model has stopped writing the question for approval must be visible.
+// promptlyAsked is how soon the question for approval must be visible after the model has stopped writing.
 const promptlyAsked = 5 * time.Second
 
-// verdict is a button below a question for approval, the word that a person may write instead, and the expected
-// result.
+// verdict is a decision about a tool call: the label of its button, the word that a person may write instead, and how
+// often the tool must then have run.
 type verdict struct {
 	label gateway.TextKey
 	word  string
@@ -29,8 +29,8 @@ func verdicts() []verdict {
 	}
 }
 
-// questionCases returns the cases about tool calls that wait for a person's approval. The cases run the real agent,
-// with a planner as its model and its tool.
+// questionCases returns the cases about tool calls that wait for a person's approval. In these cases, the gateway uses
+// the real agent with a planner.
 func questionCases() []testCase {
 	return []testCase{
 		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *testGateway, w Presser, to chat.Target) {
@@ -107,7 +107,7 @@ func questionCases() []testCase {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
 					h.stopHard()
-					if away { // press while no process runs; some platforms lose this press
+					if away { // a person presses the button while no process runs; some platforms lose such a press
 						w.Press(q.ref, approve)
 						pass(10 * time.Second)
 					}
@@ -131,8 +131,8 @@ func questionCases() []testCase {
 	}
 }
 
-// questionAt checks the question for approval of a tool call. The description of the call has size bytes and repeats
-// words.
+// questionAt checks the question for approval of a tool call whose description is size bytes long. Most of the
+// description consists of words, again and again.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
 	if short, ok := s.World.(Brief); ok {
@@ -167,8 +167,8 @@ type question struct {
 	ref     chat.MessageRef
 	text    string
 	buttons []chat.Action
-	before  int // number of messages in the chat before the question
-	seen    int // number of versions of messages before the question
+	before  int // number of messages that the chat contained before the question
+	seen    int // number of versions that the chat's messages had before the question
 }
 
 // button returns the ID of a button by its label.
@@ -217,7 +217,7 @@ func (h *testGateway) question(w Presser, to chat.Target) (q question) {
 	return q
 }
 
-// moves returns how many calls of all kinds the platform has received.
+// moves returns how many calls the platform has received, of all kinds together.
 func (h *testGateway) moves() (n int) {
 	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit, chat.OpDelete, chat.OpTyping, chat.OpDraft, chat.OpStart, chat.OpAppend, chat.OpStop} {
 		n += h.Calls(op)
@@ -225,8 +225,8 @@ func (h *testGateway) moves() (n int) {
 	return n
 }
 
-// wantQuestion checks that a question for approval is still open and unchanged, and that the model's earlier text
-// precedes it.
+// wantQuestion checks that a question for approval is still open and unchanged, and that the text that the model wrote
+// before it is still visible above it.
 func (h *testGateway) wantQuestion(w Presser, q question) {
 	h.Helper()
 	to, texts := q.ref.Target, gateway.DefaultTexts()
@@ -234,7 +234,7 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	asked, _, _ := strings.Cut(texts[gateway.TextApproval], "{what}")
 	said := h.planner.before
 	if !h.can().Edit {
-		said = "" // without edits, the model's earlier text is shown with the answer
+		said = "" // without edits, that text becomes visible only with the answer
 	}
 	first, _, _ := strings.Cut(h.planner.proposal, "\n")
 	want := letters(said) + letters(asked) + letters(first)
@@ -255,8 +255,9 @@ func (h *testGateway) wantQuestion(w Presser, q question) {
 	}
 }
 
-// wantDecided checks the result of a decision if the process that asked the question is still running. wantDecided
-// checks the same as wantEnded, and that the answer has replaced the question in the same message.
+// wantDecided checks what a chat contains after a decision, if the process that asked the question still runs.
+// wantDecided makes the checks of wantEnded. In addition, an edit must have replaced the question with the answer, if
+// the platform supports edits.
 func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)
@@ -273,8 +274,8 @@ func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) 
 	}
 }
 
-// wantEnded checks the result of a decision. At the end, only the answer may be visible, in any message, and the tool
-// must have run the expected number of times.
+// wantEnded checks what a chat contains after a decision. In the end, the answer must be the only new message. (On
+// platforms without edits, the question stays too.) The tool must have run as often as runs says.
 func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	h.Helper()
 	pass(settleTime)

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// narrowRefusalCases returns the cases which check that a call refused with 429 delays as few other calls as
-// possible.
+// narrowRefusalCases returns the cases about a call that the platform refuses with 429. Such a call must delay as few
+// other calls as possible.
 func narrowRefusalCases() []testCase {
 	return []testCase{
 		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
@@ -20,11 +20,11 @@ func narrowRefusalCases() []testCase {
 			if _, ok := h.editor(); ok {
 				op = chat.OpEdit
 			}
-			// ten returns how long ten simultaneous answers take. Before these, ten lets the bot give four other
-			// answers. If refused is true, the platform refuses one call of each of the four answers. The wait
-			// between the four answers and the ten answers is later.
+			// ten first lets the bot give four answers, one after the other. If refused is true, the platform refuses one call
+			// of each of them with 429. After the time later, ten people ask at once, and ten returns how long their answers
+			// take.
 			ten := func(refused bool, later time.Duration) time.Duration {
-				pass(5 * time.Minute) // wait until earlier calls no longer count against rate limits
+				pass(5 * time.Minute) // after this time, earlier calls no longer count against rate limits
 				for range 4 {
 					before := h.Calls(op)
 					if refused {

@@ -14,7 +14,7 @@ func refusedCases() []testCase {
 	var list []testCase
 	for _, at := range []struct {
 		name string
-		when string // the platform refuses the first edit after this text is visible
+		when string // once this text is visible, the platform refuses the next edit
 	}{
 		{"first preview edit", ""},
 		{"later preview edit", "word40"},
@@ -40,8 +40,8 @@ func refusedCases() []testCase {
 	}})
 }
 
-// refusedOnce checks answers for which the platform refuses one edit: the first edit after the text when has become
-// visible.
+// refusedOnce checks an answer during which the platform refuses one edit. That is the next edit after the text when
+// has become visible.
 func (s *scene) refusedOnce(when string) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {

@@ -8,7 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// specialCases returns the cases about features that only some platforms have, and about earlier bugs with them.
+// specialCases returns the cases about features that only some platforms have, and about bugs that telex once had
+// there.
 func specialCases() []testCase {
 	return []testCase{
 		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", native(func(s *scene, w StreamWorld, to chat.Target) {
@@ -84,7 +85,7 @@ func specialCases() []testCase {
 			}
 		})},
 		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
-			pass(settleTime) // wait, because some adapters read missed messages from a little before the kill
+			pass(settleTime) // some adapters receive again what people wrote shortly before a kill
 			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 			for _, word := range []string{"word5", "word40"} {
 				before := len(h.Shown(to))
@@ -99,7 +100,7 @@ func specialCases() []testCase {
 	}
 }
 
-// commandCases returns the cases about questions that people ask by command.
+// commandCases returns the cases about questions that people ask with a slash command.
 func commandCases() []testCase {
 	return []testCase{
 		{"F50: what is delivered twice, or as two events, is answered once", people(func(s *scene) {
@@ -184,7 +185,7 @@ func commandCases() []testCase {
 	}
 }
 
-// byStreams configures a gateway to show replies as native streams.
+// byStreams makes a gateway show its replies as native streams.
 func byStreams(h *testGateway) { h.config.Transport = preview.Native }
 
 // native runs a case in each chat that supports native streams.
@@ -192,8 +193,8 @@ func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that no question that a person asked by a command looks unanswered. The error message
-// contains what, which describes the situation.
+// wantNoneDangling checks that each question that a person asked with a slash command looks answered. what describes
+// the situation in the error message.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()
 	if got := w.Dangling(); got != 0 {
@@ -204,7 +205,8 @@ func (s *scene) wantNoneDangling(w Asker, what string) {
 // found reports whether telex can learn the outcome of every create in a chat, including the starts of streams.
 func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor > 0 }
 
-// asked runs a case in the private chat and in the group, on platforms where people ask questions by a command.
+// asked runs a case in the private chat and in the group, on each platform where people ask questions with a slash
+// command.
 func asked(run func(s *scene, w Asker, to chat.Target)) func(*scene) {
 	return inBoth(func(s *scene) (Asker, bool) {
 		w, ok := s.World.(Asker)

@@ -12,10 +12,10 @@ import (
 // thoughtSign precedes a model's thought in a preview.
 const thoughtSign = "💭"
 
-// thoughtShown is the part of the model's thoughts that people see: the last complete sentence.
+// thoughtShown is the part of the model's thoughts that people must see: the last complete sentence.
 const thoughtShown = "First I must find out where the lever is."
 
-// thoughtCases returns the cases about showing a model's thoughts.
+// thoughtCases returns the cases in which the gateway shows a model's thoughts.
 func thoughtCases() []testCase {
 	return []testCase{
 		{"what a model thinks stands above its text, and is gone from the answer", thinking(func(h *testGateway, to chat.Target) {

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// troubleCases returns the cases about failing calls, and about people who change or delete messages during an
+// troubleCases returns the cases about calls that fail, and about people who change or delete messages during an
 // answer.
 func troubleCases() []testCase {
 	return []testCase{
@@ -35,7 +35,7 @@ func troubleCases() []testCase {
 					pass(2 * time.Second)
 				}
 				pass(time.Second)
-				h.Break(chat.OpEdit, CutAfter) // the final edit
+				h.Break(chat.OpEdit, CutAfter) // this is the edit that makes the reply final
 				pass(settleTime)
 				h.wantReply(to, prose(600))
 			}
@@ -172,9 +172,9 @@ func endingCases() []testCase {
 func killCases() []testCase {
 	return []testCase{
 		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
-			text := prose(240) // takes two and a half seconds
+			text := prose(240) // the model writes this text in two and a half seconds
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
-			h.ask(h.Private(), "one") // the first message gives the adapter a resume position
+			h.ask(h.Private(), "one") // after the first message, the adapter has a resume position
 			pass(settleTime)
 			for i, to := range h.places(32) {
 				before := len(h.Shown(to))
@@ -192,7 +192,7 @@ func killCases() []testCase {
 			text := prose(300)
 			h := s.newGateway(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
 			places := h.places(8)
-			for i, to := range places[:4] { // kill the process during the create
+			for i, to := range places[:4] { // kill the process while the call that makes the message runs
 				word, want := "go", text
 				if i%2 == 1 {
 					word, want = "short", "Yes."
@@ -210,7 +210,7 @@ func killCases() []testCase {
 			if _, ok := h.editor(); !ok {
 				return
 			}
-			for i, to := range places[4:] { // kill the process during an early edit, then during the last edit
+			for i, to := range places[4:] { // kill the process during an early edit, or during the last edit
 				h.ask(to, "go")
 				h.seen(to, []string{"word5", "word42"}[i/2])
 				before, stood := h.Calls(chat.OpEdit), len(h.Shown(to))-1
@@ -230,7 +230,7 @@ func killCases() []testCase {
 					h.seen(to, "word20")
 					h.stopInOrder()
 					for _, shown := range h.Shown(to)[before:] {
-						begun, marked := strings.CutSuffix(shown, stopMark()) // a complete answer has no mark
+						begun, marked := strings.CutSuffix(shown, stopMark()) // only a stopped answer ends with the stop mark
 						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, begun) || marked == (begun == text) && begun != "" {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
@@ -260,15 +260,15 @@ func killCases() []testCase {
 	}
 }
 
-// reconciles reports whether telex can find out if a create took effect, or can repeat a create without making a
-// second message.
+// reconciles reports whether a create of unknown outcome can't lead to a second message: telex can find out whether
+// the create took effect, or can repeat it safely.
 func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
 
-// unclear checks an answer during which the connection breaks in a create: once before the create takes effect, and
-// once after that. If after is empty, the connection breaks in the first create. If after is not empty, the
-// connection breaks in the create that follows a nearly full message.
+// unclear checks an answer during which the connection breaks in a create. unclear tests both a break before the
+// create takes effect and a break after that. If after is empty, the connection breaks in the first create. Otherwise
+// it breaks in the create that follows a nearly full message.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
 	h := s.newGateway(map[string]answer{"go": a}, nil)
@@ -318,7 +318,7 @@ func cutTo(text string, list []string) []string {
 	return parts
 }
 
-// finishes reports whether a list of messages contains the whole text, with at most one message too many.
+// finishes reports whether the messages contain the whole text. The list may contain one message too many.
 func finishes(list []string, text string) bool {
 	if slices.Equal(list, cutTo(text, list)) {
 		return true
@@ -332,10 +332,10 @@ func finishes(list []string, text string) bool {
 	return false
 }
 
-// stopMark returns the line that is shown below a stopped answer.
+// stopMark returns the line that telex shows below a stopped answer.
 func stopMark() string { return "\n\n" + gateway.DefaultTexts()[gateway.TextStopMark] }
 
-// stopped checks an answer that the function stop ends in the middle.
+// stopped checks an answer that is stopped in the middle. The function stop stops the answer.
 func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {

@@ -98,8 +98,8 @@ func failureCases() []testCase {
 	}
 }
 
-// endless makes a call to which the platform never responds, and returns the call's error. endless checks that the
-// call ends when its context ends.
+// endless runs a call to which the platform never responds, and returns the call's error. endless checks that the call
+// ends when its context ends.
 func (s *scene) endless(run func(ctx context.Context) error) error {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
@@ -112,7 +112,8 @@ func (s *scene) endless(run func(ctx context.Context) error) error {
 	return err
 }
 
-// refuse is the accept function for calls of Run that must fail before they receive a message.
+// refuse is an accept function that fails the case. Cases pass it to Run if Run must fail before it receives a
+// message.
 func (s *scene) refuse(_ context.Context, in chat.Inbound) error {
 	s.Errorf("accepted %+v, want nothing", in)
 	return nil

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// enough is a size limit, in bytes, that every attachment in these cases meets.
+// enough is a size limit in bytes. All attachments of these cases are smaller.
 const enough = 1 << 20
 
 // attached returns a file with the given size, for a person to send.
@@ -32,13 +32,13 @@ func fetchCases() []testCase {
 					s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
 				}
 				s.fetch(f, a, file)
-				s.fetch(f, a, file) // the file can be fetched twice
+				s.fetch(f, a, file) // fetching the file a second time must succeed too
 			}
 		})},
 		{"what is attached in a group is there, with the bot meant or not", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
-			for _, in := range r.take() { // not every platform delivers this message
+			for _, in := range r.take() { // some platforms don't deliver a message that does not mention the bot
 				if in.Addressed || len(in.Attachments) != 1 {
 					s.Errorf("got %+v, want one attachment of a message that is not addressed to the bot", in)
 				}

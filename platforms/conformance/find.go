@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// findCases returns the cases about asking the platform whether a create took effect.
+// findCases returns the cases in which an adapter finds out whether a create took effect.
 func findCases() []testCase {
 	return []testCase{
 		{"a message is found by its key, and by no other (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
@@ -33,7 +33,7 @@ func findCases() []testCase {
 				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
 			}
 			s.wantShown(to, "before", "shown")
-			if e, ok := s.adapter.(preview.Editor); ok { // the bot can edit the found message
+			if e, ok := s.adapter.(preview.Editor); ok { // if the bot has found its message, it can edit this message
 				s.edit(e, ref, outgoing("changed"))
 				s.wantShown(to, "before", "changed")
 			}
@@ -53,7 +53,7 @@ func findCases() []testCase {
 			s.wantFound(f, to, "key of other", chat.MessageRef{})
 			ref := s.send(to, "one")
 			s.Remove(ref)
-			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the create did make this message
+			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // Find may return the removed message
 				s.Errorf("Find = %+v, %t, %v, want nothing or %+v", got, ok, err, ref)
 			}
 		})},
@@ -67,7 +67,7 @@ func findCases() []testCase {
 			c.File = true
 			got, found, err := s.ask(f, to, c)
 			switch {
-			case err != nil: // the platform can't search for files, so Find must not fail with a temporary error
+			case err != nil: // if the platform can't search for files, Find must fail with Rejected
 				s.wantKind(err, chat.Rejected)
 			case !found || got != ref:
 				s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
@@ -79,7 +79,7 @@ func findCases() []testCase {
 			s.send(to, "one")
 			before := s.Calls(chat.OpFind)
 			if _, _, err := s.ask(f, to, one); err != nil || s.Calls(chat.OpFind) == before {
-				return // this adapter can answer without a call
+				return // if Find needs no call to the platform, no such call can fail
 			}
 			ask := func(ctx context.Context, f preview.Finder) error {
 				found, err := f.Find(ctx, to, one, "")
@@ -120,7 +120,7 @@ func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 }
 
 // findsByKey is like finds, but runs a case only on platforms that can find every message by its key. On other
-// platforms, the adapter can find only messages of creates whose outcome is unknown.
+// platforms, the adapter can find a message only if the outcome of its create is unknown.
 func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return finds(func(s *scene, f preview.Finder, to chat.Target) {
 		s.Helper()
@@ -169,8 +169,8 @@ func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want cha
 	}
 }
 
-// wantPassing checks that the failure of a search is Temporary or Uncertain. Either kind is correct, because
-// repeating a search does no harm.
+// wantPassing checks that a search failed with Temporary or Uncertain. Both kinds are correct, because repeating a
+// search does no harm.
 func (s *scene) wantPassing(err error) {
 	s.Helper()
 	if kind := chat.AsSendError(err).Kind; kind != chat.Uncertain && kind != chat.Temporary {
@@ -238,8 +238,8 @@ func keyCases() []testCase {
 	}
 }
 
-// keyed runs a case in each chat where a create has a key. last is a little less than the time for which the platform
-// recognizes a key.
+// keyed runs a case in each chat where the platform recognizes repeated creates by their key. last is a little less
+// than the time for which the platform recognizes a key.
 func keyed(run func(s *scene, to chat.Target, last time.Duration)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()

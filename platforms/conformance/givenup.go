@@ -23,8 +23,8 @@ func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte
 	}
 }
 
-// ending is a transport that answers every request with the beginning of a file. When the reader reads more, ending
-// cancels the download and ends the response normally.
+// ending is a transport that responds to every request with the beginning of a file. When the reader asks for more,
+// ending cancels the download and reports the normal end of the response.
 type ending struct{ giveUp func() }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -11,15 +11,16 @@ var (
 	escaped = regexp.MustCompile("\\\\[!-/:-@\\[-`{-~]")
 	// destination matches the destination of a link.
 	destination = regexp.MustCompile(`\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)`)
-	// codeSpan matches inline code with one, two or three marks.
+	// codeSpan matches inline code between one, two or three backticks.
 	codeSpan = regexp.MustCompile("(?s)```.+?```|``.+?``|`[^`]+`")
 	// fence matches the first or last line of a code block, even in a quote or a list.
 	fence = regexp.MustCompile("^[ >]*(```|~~~)")
 )
 
-// checkMarks returns an error if a Markdown text contains marks without a partner, which people would see as
-// characters. The text must be in the form in which the adapter sent it. checkMarks supports the marks that dialects
-// write. checkMarks checks each paragraph separately, because platforms also pair marks only within a paragraph.
+// checkMarks returns an error if a Markdown text contains a delimiter, such as **, without a partner. People would see
+// this delimiter as characters. The text must be in the form in which the adapter sent it. checkMarks knows the
+// delimiters that dialects write. It checks each paragraph separately, because a delimiter and its partner are always
+// in the same paragraph.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""
@@ -53,7 +54,7 @@ func checkMarks(text string) error {
 	return judge()
 }
 
-// checkParagraph returns an error if a paragraph without code blocks contains a mark without a partner.
+// checkParagraph returns an error if a paragraph without code blocks contains a delimiter without a partner.
 func checkParagraph(text string) error {
 	rest := escaped.ReplaceAllString(text, "x")
 	rest = codeSpan.ReplaceAllString(rest, "x")

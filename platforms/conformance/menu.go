@@ -12,7 +12,7 @@ func menuCases() []testCase {
 	offered := []chat.CommandSpec{
 		{Name: "new", Description: "Start anew"},
 		{Name: "pair", Description: "Let <somebody> & others in", Admin: true},
-		{Name: "stop", Description: " Stop the answer "}, // the platform may remove the outer spaces
+		{Name: "stop", Description: " Stop the answer "}, // the platform may remove the spaces at both ends
 	}
 	return []testCase{
 		{"commands are offered to those whom they are for", with((*scene).menu, func(s *scene, m gateway.Menu) {

@@ -10,12 +10,12 @@ import (
 	"telex/agent"
 )
 
-// answer is a model's answer with its timing.
+// answer describes a model's answer: its text, and how fast the model writes.
 type answer struct {
 	text string
-	each time.Duration // between two pieces; 0: 30 ms
-	tail time.Duration // silence between the last piece and the answer's end
-	fail error         // the error with which the answer ends; nil: none
+	each time.Duration // pause between two pieces; 0: 30 ms
+	tail time.Duration // silence after the last piece, before the answer ends
+	fail error         // the error with which the answer ends; nil: no error
 }
 
 // flowing returns an answer whose pieces arrive so fast that the whole answer takes at most about 40 seconds.
@@ -23,8 +23,8 @@ func flowing(text string) answer {
 	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
 }
 
-// pieceSize is the number of characters in a delta. The number is so small that the ends of deltas are in the middle
-// of words, marks and graphemes.
+// pieceSize is the number of characters that the model writes at once. Pieces are so small that they end in the middle
+// of words, Markdown delimiters and graphemes.
 const pieceSize = 3
 
 // model is a Runner with fixed answers.
@@ -33,10 +33,10 @@ type model struct {
 	answers map[string]answer // by a word that the question contains
 	ended   map[string]time.Time
 	runs    map[string]int
-	running int // number of answers that are being written
+	running int // number of answers that the model is writing
 }
 
-// Run implements gateway.Runner. Run writes the text in pieces.
+// Run implements gateway.Runner. Run writes the answer in small pieces.
 func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	asked := t.Messages[len(t.Messages)-1].Text
 	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // quoted text precedes the question

@@ -92,7 +92,7 @@ func receiveCases() []testCase {
 				done <- s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 					start = time.Now()
 					cancel()
-					pass(50 * time.Millisecond) // a slow store
+					pass(50 * time.Millisecond) // storing the message takes some time
 					got = append(got, s.said(in))
 					return nil
 				})
@@ -207,8 +207,8 @@ func decodeCases() []testCase {
 	}
 }
 
-// running is an adapter's Run in a goroutine. A case may read the fields of running only while all goroutines of its
-// synctest bubble are blocked.
+// running is a call of an adapter's Run in its own goroutine. A case may read the fields of running only while all
+// goroutines of its synctest bubble are blocked.
 type running struct {
 	cancel   context.CancelFunc
 	done     chan error
@@ -217,8 +217,8 @@ type running struct {
 	resume   string
 }
 
-// known makes the adapter receive a first message, and returns the resume position after that message. Without the
-// first message, some platforms would store no messages for the bot, because the bot has never connected.
+// known makes the adapter receive a first message, and returns the resume position after that message. Some platforms
+// store messages for a bot only if the bot has connected before.
 func (s *scene) known() string {
 	s.Helper()
 	r := s.start("")
@@ -228,7 +228,7 @@ func (s *scene) known() string {
 	return r.resume
 }
 
-// wantChanged checks that the run reported at most one change, and that it is a change of the first message.
+// wantChanged checks that the adapter reported at most one change of a message, and that the changed message is first.
 func (s *scene) wantChanged(r *running, first chat.Inbound) {
 	s.Helper()
 	for _, c := range r.changes {
@@ -241,7 +241,7 @@ func (s *scene) wantChanged(r *running, first chat.Inbound) {
 	}
 }
 
-// start runs the adapter until stop is called.
+// start runs the adapter in the background until stop is called.
 func (s *scene) start(resume string) *running {
 	ctx, cancel := context.WithCancel(s.Context())
 	r := &running{cancel: cancel, done: make(chan error, 1), resume: resume}
@@ -261,7 +261,7 @@ func (s *scene) start(resume string) *running {
 	return r
 }
 
-// stop ends the run, and checks that the run ends promptly.
+// stop ends Run, and checks that Run returns promptly.
 func (r *running) stop(s *scene) {
 	s.Helper()
 	start := time.Now()
@@ -274,7 +274,7 @@ func (r *running) stop(s *scene) {
 	}
 }
 
-// take waits until nothing happens any more, and returns the messages that were accepted since the last call of take.
+// take waits until the adapter is idle, and returns the messages that were accepted since the previous call of take.
 func (r *running) take() []chat.Inbound {
 	pass(time.Minute)
 	synctest.Wait()
@@ -283,7 +283,8 @@ func (r *running) take() []chat.Inbound {
 	return list
 }
 
-// wantTexts checks the messages accepted since the last call of take, and that all ids differ.
+// wantTexts checks the texts of the messages that were accepted since the previous call of take, and checks that all
+// ids differ.
 func (s *scene) wantTexts(r *running, want ...string) {
 	s.Helper()
 	var got []string
@@ -301,7 +302,8 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the only message accepted since the last call of take.
+// one returns the message that was accepted since the previous call of take. If there is not exactly one, the case
+// fails.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()

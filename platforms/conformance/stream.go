@@ -222,7 +222,7 @@ func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) e
 }
 
 // streams runs a case in each chat that supports streams. The message m answers a person's message, because on some
-// platforms a stream must have a recipient.
+// platforms a stream can only be sent to a certain person.
 func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) func(*scene) {
 	return inPlaces((*scene).streamer, func(p chat.Profile) bool { return p.StreamFor > 0 }, func(s *scene, st preview.Streamer, to chat.Target) {
 		s.Helper()
@@ -250,7 +250,8 @@ func (s *scene) answering(to chat.Target) chat.Outgoing {
 	return m
 }
 
-// stream starts a stream, which must succeed.
+// stream starts a stream that shows text. m contains the other fields of the message. If the start fails, the case
+// fails.
 func (s *scene) stream(st preview.Streamer, to chat.Target, m chat.Outgoing, text string) chat.MessageRef {
 	s.Helper()
 	m.Text, m.Plain, m.Source, m.Key = text, text, text, "key of "+text
@@ -272,7 +273,7 @@ func (s *scene) stop(st preview.Streamer, ref chat.MessageRef, text string) {
 	}
 }
 
-// wantStreams checks which messages in a chat are running streams, by their texts.
+// wantStreams checks the texts of the streams that are running in a chat.
 func (s *scene) wantStreams(w StreamWorld, to chat.Target, want ...string) {
 	s.Helper()
 	if got := w.Streaming(to); !slices.Equal(got, want) {

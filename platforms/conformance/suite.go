@@ -17,8 +17,9 @@ import (
 	"telex/internal/store/memory"
 )
 
-// Run runs the suite as subtests of t. Run writes the outcome of each case to the log and to attributes of the tests.
-// platforms/conformance/table turns the output of `go test -json` into a table of cases and platforms.
+// Run runs each case of the suite as a subtest of t. Run writes the outcome of each case to the log and to attributes
+// of the subtests. platforms/conformance/table turns the output of `go test -json` into a table of cases and
+// platforms.
 func Run(t *testing.T, create Factory) {
 	var column strings.Builder
 	for _, c := range cases() {
@@ -68,8 +69,8 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *Log
-	lacks   string        // the ability that the case needs but the platform lacks; empty: none
-	memory  *memory.Store // the stored data that a new process finds; nil: no process has run
+	lacks   string        // the ability that the case needs and the platform lacks; empty: none
+	memory  *memory.Store // the data that a new process finds in its store; nil: no process has run
 }
 
 // outcome returns the outcome of the case in one word.
@@ -145,7 +146,7 @@ func (s *scene) wantCalls(op chat.Op, want int) {
 	}
 }
 
-// wantNone checks that a list is empty. The argument what describes its elements.
+// wantNone checks that a list is empty. what describes the elements of the list in the error message.
 func (s *scene) wantNone(list []string, what string, args ...any) {
 	s.Helper()
 	if len(list) != 0 {
@@ -169,7 +170,7 @@ func (s *scene) retryAfter() time.Duration {
 	return RetryAfter
 }
 
-// sendFails sends a text with a fault that leaves the outcome unknown.
+// sendFails sends a text while the fault f makes the outcome unknown.
 func (s *scene) sendFails(to chat.Target, text string, f Fault) {
 	s.Helper()
 	s.Break(chat.OpSend, f)
@@ -182,7 +183,7 @@ func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
 }
 
-// send sends a text, which must succeed.
+// send sends a text. If that fails, the case fails.
 func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	s.Helper()
 	receipt, err := s.adapter.Send(s.Context(), to, outgoing(text))
@@ -202,7 +203,7 @@ func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.Mess
 	return receipt.Ref
 }
 
-// edit edits a message, which must succeed.
+// edit edits a message. If that fails, the case fails.
 func (s *scene) edit(e preview.Editor, ref chat.MessageRef, m chat.Outgoing) {
 	s.Helper()
 	if _, err := e.Edit(s.Context(), ref, m); err != nil {
@@ -217,7 +218,7 @@ func (s *scene) delete(d preview.Deleter, ref chat.MessageRef) {
 	}
 }
 
-// with runs a case on platforms that have the given ability.
+// with runs a case on each platform that has the given ability.
 func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -237,7 +238,7 @@ func both(run func(*scene, chat.Target)) func(*scene) {
 	}
 }
 
-// inBoth runs a case in the private chat and in the group, on platforms that have the given ability.
+// inBoth runs a case in the private chat and in the group, on each platform that has the given ability.
 func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Target)) func(*scene) {
 	return with(ability, func(s *scene, v I) {
 		s.Helper()
@@ -245,7 +246,7 @@ func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Targ
 	})
 }
 
-// inPlaces is like inBoth, but runs the case only in chats for whose profile there returns true.
+// inPlaces is like inBoth, but runs the case only in a chat if the function there returns true for the chat's profile.
 func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
 	return inBoth(ability, func(s *scene, v I, to chat.Target) {
 		s.Helper()

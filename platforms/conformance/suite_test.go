@@ -9,22 +9,23 @@ import (
 	"testing"
 )
 
-// flawed is the environment variable with the name of toy's flaw, in a process that TestSuiteFindsMistakes starts.
+// flawed is the name of an environment variable. In the processes that TestSuiteFindsMistakes starts, the variable
+// names the flaw of the adapter of toy.
 const flawed = "TELEX_CONFORMANCE_FLAW"
 
-// An adapter without a flaw, on a platform that has every feature, passes the suite. So no case makes demands that no
-// adapter can meet.
+// The platform of this test has every feature, and its adapter has no flaw. The adapter must pass the suite, which
+// shows that each case can be passed.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	flaw := os.Getenv(flawed)
 	Run(t, func(*testing.T) World { return newToy(flaw) })
 }
 
-// The suite finds each flaw of toy, by the cases that test for it.
+// The test gives the adapter of toy one flaw after the other. Each time, the case that is about this flaw must fail.
 func TestSuiteFindsMistakes(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(flawed) != "" {
-		return // this process is one that the test below has started
+		return // TestSuiteFindsMistakes of the first process has started this process
 	}
 	for _, tt := range []struct{ flaw, found string }{
 		{"forgets keys", "a create that is repeated with its key"},

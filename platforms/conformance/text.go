@@ -129,11 +129,11 @@ func (s *scene) show(to chat.Target, source string) chat.MessageRef {
 	return receipt.Ref
 }
 
-// wantValid checks that every visible version was well-formed: no character was cut, and every mark had its partner
-// (D7, F26, F29, F31, F32).
+// wantValid checks that every version that was ever visible was well-formed: no character was cut, and every Markdown
+// delimiter had its partner (D7, F26, F29, F31, F32).
 func (s *scene) wantValid(to chat.Target) {
 	s.Helper()
-	check := func(string) error { return nil } // by default, check nothing, because the stand-in refuses a text with wrong marks
+	check := func(string) error { return nil } // if check stays this function, the stand-in itself refuses unpaired delimiters
 	if c, ok := s.World.(Checker); ok {
 		check = c.Check
 	} else if strings.Contains(s.Sample(), "**") {

@@ -16,8 +16,8 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is an in-memory platform that has every feature. The tests of the suite use toy. flaw names a mistake that the
-// adapter of toy makes and the suite must find.
+// toy is an in-memory platform that has every feature. The suite's own tests use it. flaw names the mistake that the
+// adapter of toy makes, and that the suite must find.
 type toy struct {
 	mu       sync.Mutex
 	flaw     string
@@ -38,14 +38,14 @@ type toy struct {
 	menu     []chat.CommandSpec
 	admins   []chat.UserID
 	changes  int
-	waiting  map[chat.MessageID]bool // questions by command that look unanswered
+	waiting  map[chat.MessageID]bool // questions asked with a slash command that look unanswered
 	wrong    []string
 	refused  int
 	pings    map[chat.Target][]string
 	opened   map[chat.Target][]string
 }
 
-// toyMessage is a message of the bot or of a person, possibly deleted.
+// toyMessage is a message of the bot or of a person. The message may be deleted.
 type toyMessage struct {
 	id       chat.MessageID
 	to       chat.Target
@@ -56,7 +56,7 @@ type toyMessage struct {
 	deleted  bool
 	actions  []chat.Action
 	file     *File
-	ends     time.Time // when a stream ends; zero for a message that is no stream
+	ends     time.Time // for a stream: when the platform ends it; for other messages: zero
 	broken   bool
 }
 
@@ -90,7 +90,7 @@ func newToy(flaw string) *toy {
 	}
 }
 
-// has reports whether the adapter makes the given mistake.
+// has reports whether the adapter of toy makes the given mistake.
 func (y *toy) has(flaw string) bool { return y.flaw == flaw }
 
 // toyBot is the adapter of toy.
@@ -143,7 +143,7 @@ func (d toyDialect) Render(p markup.Piece) markup.Rendered {
 
 func (b *toyBot) Dialect(chat.Target) markup.Dialect { return toyDialect{flaw: b.flaw} }
 
-// call makes one call of the platform. effect is what the call does, unless a fault prevents it.
+// call makes one call of the platform. If no fault prevents it, call runs effect.
 func (b *toyBot) call(ctx context.Context, op chat.Op, to chat.Target, effect func() error) error {
 	if ctx.Err() != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: ctx.Err()}
@@ -224,7 +224,7 @@ func (b *toyBot) try(ctx context.Context, op chat.Op, to chat.Target, effect fun
 	return err
 }
 
-// charge counts a call, or refuses it.
+// charge counts a call against the rate limit, or refuses the call.
 func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 	now := time.Now()
 	refuse := func(d time.Duration) error {
@@ -277,8 +277,8 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	return fresh, nil
 }
 
-// shortened returns the text as the adapter sends it. The text is shortened only if the adapter has the flaw of
-// shortening long texts.
+// shortened returns text as the adapter sends it. Normally that is the whole text. If the adapter has the flaw of
+// shortening long texts, shortened cuts text.
 func (b *toyBot) shortened(text string) string {
 	if b.has("shortens what is long") {
 		text = string([]rune(text)[:min(toyLimit/2, utf8.RuneCountInString(text))])
@@ -296,7 +296,7 @@ func (y *toy) notify(to chat.Target, text string) {
 	}
 }
 
-// open shows previews of links.
+// open records the link previews that the platform shows for a message.
 func (b *toyBot) open(to chat.Target, m chat.Outgoing) {
 	switch {
 	case m.LinkPreview != "":

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The following methods are what people can do and see on the toy platform.
+// The following methods represent what people can do and see on the toy platform.
 
 func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	if err := b.call(ctx, 0, chat.Target{}, func() error { return nil }); err != nil {
@@ -125,7 +125,7 @@ func (y *toy) Crowd(n int) []chat.Target {
 	return list
 }
 
-// standing calls f for each message of the bot in a chat that is not deleted.
+// standing calls f for each of the bot's messages in a chat, except for deleted messages.
 func (y *toy) standing(to chat.Target, f func(m *toyMessage)) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

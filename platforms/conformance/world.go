@@ -40,9 +40,10 @@ type World interface {
 	Files(to chat.Target) []File
 	// Drafts returns the drafts that are visible in a chat.
 	Drafts(to chat.Target) []string
-	// Calls returns how many calls of a kind the platform has received. A call that sends a file counts as OpSend.
+	// Calls returns how many calls of the given kind the platform has received. A call that sends a file counts as
+	// OpSend.
 	Calls(op chat.Op) int
-	// Break makes the next call of a kind fail. Break must support every kind of call that the adapter makes.
+	// Break makes the next call of the given kind fail. Break must support every kind of call that the adapter makes.
 	Break(op chat.Op, f Fault)
 	// Enforce makes the platform enforce its rate limits from now on.
 	Enforce(r Rates)
@@ -50,19 +51,18 @@ type World interface {
 	// published rate, calls in a scope before the wait after a 429 has ended, late acknowledgements, and violations
 	// of other rules that the stand-in enforces. A call that exceeds only a hidden rate is not a violation.
 	Violations() []string
-	// Refusals returns how many calls the platform answered with 429, not counting calls that failed because of
-	// Break.
+	// Refusals returns how many calls the platform refused with 429. Calls that failed because of Break do not count.
 	Refusals() int
 	// Versions returns all versions of the bot's messages in a chat that were ever visible, in order of time. Each
 	// message has one version after the create, and one more after each change. The versions of deleted messages are
 	// included. Two versions may have the same time. Versions excludes drafts, the contents of files, and typing
 	// indicators without text.
 	Versions(to chat.Target) []Version
-	// Pings returns the people whom a mention in any version of the bot's messages in a chat has notified. Pings
-	// excludes the author of the message that the bot answers.
+	// Pings returns the people whom the bot's messages in a chat have notified by a mention. Pings considers every
+	// version of these messages. Pings excludes the author of the message that the bot answers.
 	Pings(to chat.Target) []string
-	// Opened returns the addresses in any version of the bot's messages in a chat that the platform opened for link
-	// previews.
+	// Opened returns the addresses that the platform opened to show link previews in a chat. Opened considers every
+	// version of the bot's messages.
 	Opened(to chat.Target) []string
 	// Sample returns the text that Shown must return after the constant Sample was sent to the private chat. The text
 	// is written by hand, so that it does not depend on the adapter's dialect.
@@ -73,14 +73,15 @@ type World interface {
 	// message declares no size. A file without content represents a file that the platform no longer has. On a
 	// platform whose attachments a bot can't download, Attach does nothing.
 	Attach(to chat.Target, f File, size int64)
-	// BreakFetch makes the next download of a person's file fail; CutAfter breaks it in the middle.
+	// BreakFetch makes the next download of a file fail that a person sent. CutAfter breaks the connection in the middle
+	// of the file.
 	BreakFetch(f Fault)
 	// Menu returns the names of the commands in the menu of a chat for the person who writes there, in their order.
 	Menu(to chat.Target) []string
 	// MenuChanges returns how often the bot changed menus.
 	MenuChanges() int
-	// Remove makes a person delete a message of the bot or of the person. For a message of the person, ref contains
-	// the ID of the message's Inbound.
+	// Remove makes a person delete a message, either the bot's or the person's own. For a person's own message, ref
+	// contains the ID of the Inbound that the adapter received.
 	Remove(ref chat.MessageRef)
 	// Ban forbids the bot to write in a chat.
 	Ban(to chat.Target)
@@ -89,9 +90,9 @@ type World interface {
 }
 
 // Threader is a World whose bot answers only in threads. On such a platform, people reply to a message of the bot by
-// a message in the thread of the bot's message.
+// writing in the thread that belongs to the message.
 type Threader interface {
-	// Channel returns the channel of Group's thread. A message that the bot sends to this channel begins a new
+	// Channel returns the channel that contains Group's thread. A message that the bot sends to this channel begins a new
 	// thread. A Saying to this channel with ReplyTo goes to the thread of the message in ReplyTo.
 	Channel() chat.Target
 }
@@ -128,18 +129,17 @@ type StreamWorld interface {
 	StreamLife() time.Duration
 }
 
-// Asker is a World whose platform has special rules for a question that a person asks by a command. The bot must
-// acknowledge a question by command at once, and can answer the question only for a limited time (Discord's
-// interactions, F53).
+// Asker is a World whose platform has special rules for a question that a person asks with a slash command. The bot
+// must acknowledge such a question at once, and can answer it only for a limited time (Discord's interactions, F53).
 type Asker interface {
-	// Ask makes a person ask a question by the command /ask.
+	// Ask makes a person ask a question with the command /ask.
 	Ask(to chat.Target, question string)
-	// Dangling returns how many of the commands /ask look unanswered, because the platform got no response in time or
-	// still shows that the bot is thinking.
+	// Dangling returns how many uses of the command /ask look unanswered. The platform got no response to them in time,
+	// or still shows that the bot is thinking.
 	Dangling() int
 }
 
-// Repeater is a World whose platform may deliver one message twice, or by two different events (F50).
+// Repeater is a World whose platform may deliver one message twice, or by two events of different kinds (F50).
 type Repeater interface {
 	// Repeat makes the platform deliver every further message twice, or by two events.
 	Repeat()
@@ -156,11 +156,12 @@ func (s *scene) previews() bool {
 	return !ok || !w.Unpreviewed()
 }
 
-// Reporter is a World without people who write. A Reporter has one chat, in which the bot receives events. On a
+// Reporter is a World on which nobody can write. A Reporter has one chat, in which the bot receives events. On a
 // Reporter, Say causes an event whose text ends with the text of the Saying. The suite never calls Crowd on a
 // Reporter.
 type Reporter interface {
-	// Said returns the text of the Saying that caused an event. text is the text of the event's message.
+	// Said returns the text of the Saying that caused an event. text is the text of the message that the adapter made
+	// from the event.
 	Said(text string) string
 }
 
@@ -193,16 +194,17 @@ type OpenFiles interface {
 }
 
 // Checker is a World whose platform uses a markup other than Markdown, and whose stand-in does not check this markup.
-// (The suite itself checks Markdown.)
+// (For Markdown, the suite itself checks the markup.)
 type Checker interface {
-	// Check returns an error if a visible text contains marks without a partner, which people would read as characters.
+	// Check returns an error if a visible text contains a delimiter without a partner. People would read this delimiter
+	// as characters.
 	Check(shown string) error
 }
 
 // Version is the content of a message from the time At until the time of the message's next version.
 type Version struct {
 	At      time.Time
-	Message string // equal in all versions of a message; usable as the ID of a MessageRef for Remove
+	Message string // the same for all versions of a message; usable as the ID of a MessageRef for Remove
 	Text    string
 }
 

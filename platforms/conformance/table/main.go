@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// errFailed means that a case failed, that a test skipped a case, or that a case could not be run.
+// errFailed means that a case failed, that a case did not run, or that a test skipped it.
 var errFailed = errors.New("the suite failed")
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run runs the tests and draws the table.
+// run runs the tests of the packages and prints the table.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("table", flag.ContinueOnError)
 	cases := flags.String("run", "", "only the cases whose name matches this expression, with _ for spaces")

@@ -35,7 +35,7 @@ type event struct {
 const (
 	ok      = "ok"
 	failed  = "FAILED"
-	skipped = "SKIPPED" // counts as a failure, because the suite never skips a case
+	skipped = "SKIPPED" // counts as a failure, because the suite itself never skips a case
 	started = "DIED"    // the state until the output contains the end of the case
 	missing = "-"
 )
@@ -80,8 +80,8 @@ type table struct {
 	output  map[string]*strings.Builder
 }
 
-// read reads the output of `go test -json`. read keeps lines that are not events, such as a linker's output, for
-// complaints.
+// read reads the output of `go test -json`. Some lines are not events, such as a linker's output. read keeps these
+// lines, and complaints returns them.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}
 	lines := bufio.NewReader(r)
@@ -104,7 +104,7 @@ func (t *table) read(r io.Reader) error {
 	}
 }
 
-// say records output. who is the test or package that wrote the output, or empty if no test or package wrote it.
+// say records output. who is the test or package that wrote it; if who is empty, the writer is unknown.
 func (t *table) say(who, text string) {
 	if t.output[who] == nil {
 		t.output[who] = &strings.Builder{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// said returns the output of `go test -json` for one platform. Each of the given cases has the form "name=outcome".
+// said returns the output of `go test -json` for one platform. Each element of cases has the form "name=outcome".
 func said(platform, test string, cases ...string) string {
 	var b strings.Builder
 	for i, c := range cases {
@@ -106,7 +106,7 @@ failed beside its cases: telex/platforms/slack
 	}
 }
 
-// For any output of the tests, a table is printed.
+// The table can be printed, whatever the tests have written.
 func FuzzTable(f *testing.F) {
 	f.Add(said("telegram", "TestConformance", "a=pass", "b=no Find", "c="))
 	f.Add(`{"Action":"attr","Key":"case"}` + "\n{}\nx\n" + `{"Action":"fail"}`)
@@ -120,7 +120,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// The exit code is that of the tests, whatever the table contains.
+// draw fails if go test fails, if a platform lacks a case, or if there is no case at all.
 func TestDraw(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
