@@ -79,7 +79,7 @@ func TestRefusedToolIsLeftOut(t *testing.T) {
 		if offered := strings.Join(model.offered, ", "); err != nil || got.Text != "Hello." || offered != want || got.ModelCalls != len(model.offered) {
 			t.Errorf("%q, %v; offered %s, want %s", got.Text, err, offered, want)
 		}
-		if want == "good" { // the server was repaired
+		if want == "good" { // the server's tool now has a schema that the provider accepts
 			schema["bad1"] = `{"type":"object"}`
 			define()
 		}

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The calls of an answer are complete and unchanged, for any way in which the fragments are split, mixed and marked.
+// The test splits and mixes calls into fragments as different servers send them, with or without indices and ids. CallBuffer
+// must return the calls complete and unchanged.
 func TestCallBufferJoinsFragments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,7 +71,7 @@ func TestCallBufferJoinsFragments(t *testing.T) {
 	})
 }
 
-// cutCall returns the fragments of a call as one kind of provider sends them.
+// cutCall splits a call into fragments as one kind of server sends them; form is the kind.
 func cutCall(t *rapid.T, c ToolCall, index int, form string) []CallFragment {
 	whole := CallFragment{Index: &index, ID: c.ID, Name: c.Name}
 	switch form {
@@ -116,8 +117,8 @@ func TestCallBufferMakesIDsUnique(t *testing.T) {
 	}
 }
 
-// Each case is sent by some server. A fragment is written as "INDEX ID NAME ARGUMENTS"; "-" means that the field is
-// missing.
+// Each case is a sequence of fragments that some server really sends. A fragment is written as "INDEX ID NAME ARGUMENTS"; "-"
+// means that the field is missing.
 func TestCallBufferWithFormatsOfServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -171,7 +172,7 @@ func TestCallBufferWithFormatsOfServers(t *testing.T) {
 	}
 }
 
-// Random fragments neither crash the buffer nor make two calls with one id.
+// Random fragments must not crash the buffer, and never result in two calls with the same id.
 func TestCallBufferWithRandomFragments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

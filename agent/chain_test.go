@@ -146,7 +146,8 @@ func TestNoModelAnswers(t *testing.T) {
 	}
 }
 
-// The next model continues the turn, and the text that people have read stays.
+// If a model fails after tool calls, the next model continues the turn. The text before the tool calls, which people have
+// read, stays.
 func TestNextModelContinuesAfterTools(t *testing.T) {
 	t.Parallel()
 	got, second := chain(t, Options{Tools: workshop()}, streamed,
@@ -199,7 +200,7 @@ func TestTooLongForOneModel(t *testing.T) {
 	}
 }
 
-// If a history was cut for one model, the next model gets it whole.
+// If the history was cut for one model, the next model gets the whole history again.
 func TestNextModelGetsTheWholeHistory(t *testing.T) {
 	t.Parallel()
 	long := answer{err: &ModelError{Kind: ContextLength, Status: 400, Err: errors.New("too long")}}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// live is a streamed turn of a client that has its own tools.
+// live returns a streamed turn with tools that the client runs itself.
 func live(names ...string) Turn {
 	t := streamed
 	t.Live = true
@@ -27,7 +27,7 @@ func reading(names ...string) toolbox {
 	return box
 }
 
-// writing returns an answer that writes a call piece by piece.
+// writing returns an answer in which the model writes a call piece by piece.
 func writing(text, id, name string, arguments ...string) answer {
 	a := called(text)
 	all := ""
@@ -57,7 +57,7 @@ func TestClientCallsEndTheTurn(t *testing.T) {
 	}
 }
 
-// If an answer calls tools of the agent and of the client, the agent's calls are not made, because the client's next
+// If an answer calls tools of the agent and tools of the client, the agent's tools are not run, because the client's next
 // request could not contain their results.
 func TestClientCallsDropOwnCalls(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestClientCallsDropOwnCalls(t *testing.T) {
 	}
 }
 
-// A client's tool replaces the agent's tool of the same name, even after the limit of tool calls.
+// A client's tool replaces the agent's tool of the same name, even when the limit of tool calls is reached.
 func TestClientToolReplacesOwnTool(t *testing.T) {
 	t.Parallel()
 	o := Options{Tools: reading("clock", "other"), Limits: Limits{ToolCalls: 1}}
@@ -79,7 +79,8 @@ func TestClientToolReplacesOwnTool(t *testing.T) {
 	}
 }
 
-// A call whose arguments were cut off is emitted unchanged; in the history it has valid arguments.
+// An answer reaches its length limit in the middle of a call's arguments. The client gets the incomplete arguments unchanged.
+// The history contains valid arguments instead.
 func TestCutOffClientCall(t *testing.T) {
 	t.Parallel()
 	a := writing("", "a", "weather", `{"ci`)
@@ -90,7 +91,7 @@ func TestCutOffClientCall(t *testing.T) {
 	}
 }
 
-// A broken answer is repeated only if the client has not received any text of it.
+// If an answer breaks off, the agent requests it again only if the client has not received any text of the broken answer.
 func TestLiveTurnsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	broken := &ModelError{Kind: Broken, Err: errors.New("gone")}
@@ -114,7 +115,7 @@ func TestLiveTurnsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// A caller's parameters go only to the node of the pipeline that writes the answer.
+// A caller's parameters apply only to the last node of a pipeline, which writes the answer.
 func TestParams(t *testing.T) {
 	t.Parallel()
 	turn := live("weather")

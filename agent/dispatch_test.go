@@ -16,7 +16,7 @@ func does(name string, f func(context.Context, Input) (Output, error)) ToolDef {
 	return ToolDef{Name: name, ReadOnly: true, Call: f}
 }
 
-// takes returns a job that takes some time, unless it is stopped.
+// takes returns a job that takes the given time, unless the job is stopped.
 func takes(d time.Duration) job {
 	return job{def: does("wait", func(ctx context.Context, _ Input) (Output, error) {
 		if err := Sleep(ctx, d); err != nil {
@@ -171,7 +171,8 @@ func TestBoundedOutput(t *testing.T) {
 	}
 }
 
-// A tool may return any amount of text. Only the part that is used is processed.
+// A tool may return a huge text. The agent must process only the beginning, which the model gets, so that the call does not
+// take long.
 func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("x", 256<<20)
@@ -192,7 +193,7 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
-// The log says that a call failed. The tool's own text may quote a person, so only the model gets it.
+// If a call fails, the log says so. The tool's own error text may quote a person, so it goes only to the model.
 func TestLogContainsNoToolOutput(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{

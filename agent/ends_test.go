@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// checkComplete checks the fields that every Result must have, for every kind of end.
+// checkComplete checks the fields that every Result must have, however the turn ended.
 func (r ran) checkComplete(t *testing.T) {
 	t.Helper()
 	if r.Stop == "" || r.Model == "" || r.ModelCalls == 0 || r.Elapsed < 0 {
@@ -41,7 +41,8 @@ func (r ran) checkComplete(t *testing.T) {
 	}
 }
 
-// Each limit is in the Result. The limit is also in a line for people and in the log, or in the error, which the caller logs.
+// If a limit ends a turn, Result.Stop names the limit. The limit is also named either in a line for people and in the log, or
+// in the error, which the caller logs.
 func TestEachLimitIsReported(t *testing.T) {
 	lines := DefaultLines()
 	usage := Completion{Usage: &Usage{Prompt: 10, Completion: 5}}
@@ -159,7 +160,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		answers []answer
 		text    string
 		grew    string
-		asked   int // how often a person was asked
+		asked   int // how often a person was asked to approve a call
 	}{
 		{"before the first token", []answer{{hang: true}}, "", "", 0},
 		{"in the text", []answer{{deltas: texts("Do"), hang: true}}, "Do", "assistant:Do", 0},
@@ -196,7 +197,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 }
 
-// After a person's decision, the turn has the rest of its time, and not its whole time again.
+// After a person's decision, the turn's clock continues where it was paused; it does not start over.
 func TestApprovalPausesTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := streamed
@@ -210,8 +211,8 @@ func TestApprovalPausesTheClock(t *testing.T) {
 	})
 }
 
-// The time of the turn and the limit on silence don't run while a person decides. A turn continues after a denied call.
-// Denied calls count toward the limit, because otherwise a model could ask forever.
+// While a person decides, neither the turn's clock nor the limit on silence runs. A turn continues after a denied call.
+// Denied calls count toward the limit of tool calls, because otherwise a model could ask forever.
 func TestWaitingForAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		verdict Verdict

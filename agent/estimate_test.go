@@ -11,7 +11,7 @@ func TestEstimateTokens(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		text     string
-		min, max int // bounds around the count of the tokenizer o200k
+		min, max int // bounds around the number of tokens according to the tokenizer o200k
 	}{
 		{"", 0, 0},
 		{"a", 1, 1},

@@ -56,7 +56,7 @@ func TestRoomForAQuestion(t *testing.T) {
 	if got, unlimited := l.room(1100, 100), l.room(0, 0); got != 300 || unlimited != 300 {
 		t.Errorf("after a refusal: %d and %d, want 300", got, unlimited)
 	}
-	l.rememberTooLong(1000, 0) // a looser limit than the known one
+	l.rememberTooLong(1000, 0) // this limit is higher than the one that is already known
 	if got := l.room(1100, 100); got != 300 {
 		t.Errorf("after a refusal of more: %d, want 300", got)
 	}

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// strict is a Model that refuses requests that do not fit into its window, as providers do: the prompt and the maximum
-// answer together.
+// strict is a Model that, like real providers, refuses a request if its prompt and its maximum answer together exceed the
+// window.
 type strict struct {
 	script
 	window int
-	output int  // its own maximum answer, sent with each request; 0: none is sent
-	says   bool // the refusal names the window
+	output int  // the maximum length of an answer, which each request contains; 0: requests contain none
+	says   bool // the refusal names the size of the window
 }
 
 func (s *strict) Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error) {
@@ -172,7 +172,7 @@ func TestFit_tokensPerMinute(t *testing.T) {
 	})
 }
 
-// A feature that a provider refused is tried again after ten minutes, even while turns go on all the time.
+// If a provider refused a feature, requests use the feature again after ten minutes, even if turns never pause.
 func TestLessonsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := answer{err: &ModelError{Kind: NoTools, Status: 400, Err: errors.New("no tools")}}

@@ -27,7 +27,7 @@ func TestMend(t *testing.T) {
 		name  string
 		steps []Message
 		begun []string
-		want  string // answers
+		want  string // the results of calls in the mended history
 		open  string
 	}{
 		{"nothing", nil, nil, "", ""},
@@ -159,7 +159,7 @@ func TestJournalFails(t *testing.T) {
 	}
 }
 
-// If a turn is stopped when a call begins, the history says that the call was not run.
+// If a turn is stopped at the moment when a call begins, the history says that the call was not run.
 func TestStoppedAsACallBegins(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +174,8 @@ func TestStoppedAsACallBegins(t *testing.T) {
 	checkAnswered(t, got.Append)
 }
 
-// A turn that continues after an earlier process emits the earlier text again, runs the open calls, and runs no call twice.
+// A turn that an earlier process began is continued. The turn emits the earlier text again, runs the calls that have no
+// result, and runs no call twice.
 func TestContinueATurn(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -214,8 +215,8 @@ func TestContinueATurn(t *testing.T) {
 	}
 }
 
-// The process may crash at any time. The next process runs each call that changes things at most once, and its history
-// differs only in unknown outcomes.
+// The test crashes the process at a random time, and continues the turn in a new process. Each call that changes something
+// runs at most once. The history differs from that of a turn without a crash only where the outcome of a call is unknown.
 func TestContinueAfterACrashAtAnyTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -338,7 +339,7 @@ func TestFilesOfATurnAreBounded(t *testing.T) {
 	}
 }
 
-// later is a Toolbox whose tools appear after a delay, like those of a server.
+// later is a Toolbox whose tools appear after a delay, like the tools of an MCP server.
 type later struct {
 	from  time.Time
 	tools toolbox
@@ -351,8 +352,8 @@ func (l later) Tools() []ToolDef {
 	return l.tools
 }
 
-// Right after a process has started, a call that an earlier process left open waits for its tool. If the tool stays missing,
-// the model reads that the tool is missing.
+// If an earlier process left a call without a result, the new process waits for the tool of this call before it runs the
+// call. If the tool stays missing, the model reads that the tool is missing.
 func TestOpenCallsWaitForTheirTools(t *testing.T) {
 	for _, tt := range []struct {
 		comes, stopped time.Duration
@@ -409,8 +410,8 @@ func TestProposedCallsWaitForADecision(t *testing.T) {
 	}
 }
 
-// The journal stores the start of every call, even of a read-only one, so that a call that killed a process is not run
-// again.
+// The journal stores the start of every call, even of a read-only call. So the next process does not run a call again that
+// crashed this process.
 func TestReadOnlyCallsAreJournaled(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
@@ -424,7 +425,7 @@ func TestReadOnlyCallsAreJournaled(t *testing.T) {
 		t.Errorf("%q, %v begun, proposed %+v", got.Text, began, p.proposals)
 	}
 
-	began = nil // the journal stores the same if nobody is asked
+	began = nil // the journal stores the same if no person is asked for approval
 	got = runTurn(t, t.Context(), Options{Tools: workshop()}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
 	if got.Text != "Done." || fmt.Sprint(began) != "[false true]" {
 		t.Errorf("nobody is asked: %q, %v begun", got.Text, began)
@@ -444,7 +445,8 @@ func (a awaited) Await(ctx context.Context) {
 	}
 }
 
-// The first request of a turn waits a moment for the toolbox. The turn's clock is paused meanwhile.
+// The first request of a turn waits until the toolbox knows its tools, but only for a limited time. The turn's clock is
+// paused meanwhile.
 func TestFirstRequestWaitsForTheToolbox(t *testing.T) {
 	for _, tt := range []struct{ comes, takes time.Duration }{{0, 0}, {3 * time.Second, 3 * time.Second}, {time.Hour, toolboxWait}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestModelWithoutImages(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		answers []answer
-		stops   []StopReason // of the turns
+		stops   []StopReason // how each turn ends
 		asked   []string
 	}{
 		{"remembered", []answer{refused, hello, hello}, []StopReason{StopDone, StopDone}, []string{shown, notShown, notShown}},
@@ -103,7 +103,7 @@ func TestModelWithoutImages(t *testing.T) {
 	}
 }
 
-// The images of a request also have a size limit: the newest images are sent.
+// The size of all images of a request is limited, too. Only the newest images that fit are sent.
 func TestLimitImagesByBytes(t *testing.T) {
 	t.Parallel()
 	image := func(mib int) Image { return Image{MediaType: "image/png", Data: make([]byte, mib<<20)} }

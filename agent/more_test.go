@@ -34,7 +34,8 @@ func newAgentWith(t *testing.T, o Options, models ...Model) *Agent {
 	return a
 }
 
-// meanwhile returns a Turn.More that returns one text at each call; an empty text means none.
+// meanwhile returns a function for Turn.More. Each call of the function returns the next of the texts as a message; an empty
+// text means no message.
 func meanwhile(texts ...string) func(context.Context) []Message {
 	return func(context.Context) []Message {
 		if len(texts) == 0 {
@@ -138,7 +139,7 @@ func TestMessagesDuringATurn(t *testing.T) {
 	}
 }
 
-// While older messages are summarized, messages that people add stay unchanged.
+// If people write messages while older messages are being summarized, the new messages are not summarized.
 func TestMessagesDuringATurnAreNotSummarized(t *testing.T) {
 	t.Parallel()
 	turn := ask(chat(20, 100), "and now?")
@@ -166,7 +167,8 @@ func TestTurnNamesItsModel(t *testing.T) {
 	}
 }
 
-// The received part of a broken answer is estimated, even if the provider reported the usage of an earlier answer of the turn.
+// If an answer breaks off, the tokens of its received part are estimated, even if the provider reported the usage of an
+// earlier answer of the turn.
 func TestEstimatedCompletion(t *testing.T) {
 	const step, more = 5, 100 // completion tokens that the provider reports for answers
 	long := texts(strings.Repeat("word ", 100))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A tool that the operator approved in the configuration runs without a question. Calls of an approved tool run in order, and
-// the journal records them as calls that change something.
+// If the operator approved a tool in the configuration, its calls run without asking a person. These calls run one after the
+// other, and the journal records them as calls that change something.
 func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
@@ -24,7 +24,8 @@ func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	}
 }
 
-// A tool with another revision counts as another tool. Approvals of a tool without a revision stay valid.
+// The revision changes a tool's version, so earlier approvals become invalid. Without a revision, the version must equal the
+// versions in existing stores, so that their approvals stay valid.
 func TestRevisionIsPartOfTheVersion(t *testing.T) {
 	t.Parallel()
 	d := ToolDef{Name: "a", Description: "b", Parameters: []byte("{}")}
@@ -35,7 +36,8 @@ func TestRevisionIsPartOfTheVersion(t *testing.T) {
 	}
 }
 
-// Each progress message restarts the time limit of its call, with or without a text. The limit of the turn still ends it.
+// Each progress message restarts the time limit of its call, with or without a text. But the end of the turn's context still
+// ends the call.
 func TestProgressExtendsACall(t *testing.T) {
 	for _, tt := range []struct {
 		steps int

@@ -81,8 +81,8 @@ func TestPipelineEndsEarly(t *testing.T) {
 	}
 }
 
-// After a crash, the earlier nodes run again, because they change nothing, and the last node continues after the stored
-// calls. The stored calls stay in the history for any end of the turn.
+// After a crash, the nodes before the last one run again, because they change nothing. The last node continues after the
+// stored calls. However the turn ends, the stored calls stay in the history.
 func TestPipelineContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -137,7 +137,7 @@ func TestPipelineContinuesAfterACrash(t *testing.T) {
 	}
 }
 
-// The limits on time and tool calls, and the usage, count all nodes together.
+// The limits on time and tool calls apply to all nodes together. The usage is the sum over all nodes.
 func TestLimitsSpanThePipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := toolbox{does("read", func(ctx context.Context, _ Input) (Output, error) { return Output{}, Sleep(ctx, 3*time.Second) })}
@@ -152,7 +152,7 @@ func TestLimitsSpanThePipeline(t *testing.T) {
 	})
 }
 
-// slowly is a script whose first answer is slow.
+// slowly is a script whose first answer begins late.
 type slowly struct {
 	script
 	takes time.Duration
@@ -166,8 +166,8 @@ func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	return s.script.Stream(ctx, r, emit)
 }
 
-// Asks decides whether a person typed an address. Asks gets the text that people wrote, not the text that a pipeline put in
-// place of the question. Asks also gets whether there is a summary.
+// A tool's Asks function must know what people typed. So it gets the text that people wrote, not the text that a pipeline put
+// in place of the question. It also learns whether a summary replaces older messages.
 func TestAsksSeesOnlyPeoplesText(t *testing.T) {
 	t.Parallel()
 	var heard []string

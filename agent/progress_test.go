@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Many calls report progress at the same time. The reports of each call stay in order; its newest report and its end are never
-// lost, and nothing follows the end.
+// Many calls report progress at the same time. The reports of each call stay in order. The newest report and the outcome of a
+// call are never lost, and no report follows the outcome.
 func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,8 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 	})
 }
 
-// Progress of several calls is emitted in the order of arrival. A text that nobody has read yet is replaced by a newer one.
+// The reports of several calls are returned in the order of their arrival. If a text has not been read yet, a newer text of
+// the same call replaces it.
 func TestProgressInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	p := newProgress(3)

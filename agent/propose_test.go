@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A proposal shows everything that will happen: nothing is invisible, and it says when it was cut.
+// A proposal shows everything that will happen. Invisible characters become visible, and a proposal that was cut says so.
 func TestProposalsShowEverything(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, arguments, want string }{
@@ -104,7 +104,7 @@ func (f approves) Approve(context.Context, Proposal) (Verdict, error) {
 	return Approved, nil
 }
 
-// If a tool was replaced in the meantime, its approval does not apply to the new one. A tool that is temporarily
+// If a tool is replaced while a person decides, the approval does not apply to the new tool. A tool that is temporarily
 // missing counts as unchanged.
 func TestToolChangesDuringItsApproval(t *testing.T) {
 	t.Parallel()

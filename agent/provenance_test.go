@@ -46,8 +46,8 @@ func TestSaidSeparatesTypedText(t *testing.T) {
 	}
 }
 
-// A guard sees the origin of every message that the model has read so far, and of no later one. The answers of tools keep their
-// origin in the history.
+// A tool's Asks function sees the origin of every message that the model had read before the call, and of no later message.
+// The results of tools keep their origins in the history.
 func TestGuardsKnowTheOrigins(t *testing.T) {
 	t.Parallel()
 	var outside []bool

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A stream that falls silent is requested once more, even without another model.
+// If a stream falls silent, the answer is requested once more, even if there is no other model.
 func TestRepeat_silentStream(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}}
 	told := &Usage{Prompt: 5, Completion: 2}
@@ -26,7 +26,7 @@ func TestRepeat_silentStream(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got := runTurn(t, t.Context(), o, streamed, tt.first, answer{deltas: texts("Hel", "lo."), c: Completion{Usage: told}})
 				want := tt.events
-				if tt.first.deltas == nil { // no text was shown, so the second answer is emitted while it arrives
+				if tt.first.deltas == nil { // no text of the first answer was emitted, so the second answer is emitted while it arrives
 					want = `text:"Hel" text:"lo."`
 				}
 				got.check(t, StopDone, "Hello.", want)
@@ -73,7 +73,7 @@ func TestSilence_emptyDeltasF60(t *testing.T) {
 	}
 }
 
-// The limit before the first token may be longer than the limit on silence.
+// The time limit for the first token may be longer than the limit on silence.
 func TestSilence_firstTokenHasItsOwnLimit(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 120 * time.Second, Silence: 60 * time.Second}}
 	synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestSilence_firstTokenHasItsOwnLimit(t *testing.T) {
 	})
 }
 
-// Once a provider has begun to work, each attempt may cost a whole answer, so there is only one more attempt. Every
-// attempt that reached a provider is counted in the usage.
+// Once a provider has begun to work on a request, each attempt may cost as much as a whole answer, so there is only one more
+// attempt. Every attempt that reached a provider is counted in the usage.
 func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 	status := func(kind ErrorKind, status int) answer {
 		return answer{err: &ModelError{Kind: kind, Status: status, Err: errors.New("no")}}
@@ -127,7 +127,7 @@ func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 	}
 }
 
-// Refused attempts count towards the limit of model calls. At the limit, the error is the provider's.
+// Refused attempts count towards the limit of model calls. When the limit is reached, Run returns the provider's last error.
 func TestModelCalls_refusedAttemptsCount(t *testing.T) {
 	busy := answer{err: &ModelError{Kind: Retryable, Status: 503, Err: errors.New("busy")}}
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +149,8 @@ func TestUsage_ofFailedAnswers(t *testing.T) {
 	}
 }
 
-// The limits on silence end a summary that does not arrive, and the turn continues without it.
+// A model falls silent while it writes a summary. The limit on silence ends this call, and the turn continues without a
+// summary.
 func TestSilence_ofSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := windowed(2000, 200)
@@ -163,7 +164,8 @@ func TestSilence_ofSummaries(t *testing.T) {
 	})
 }
 
-// The provider streams even answers that are emitted in one piece. Requests that it refused because of their form count.
+// If a turn is not streamed, the model still streams its answer, and the agent emits the text in one piece. Requests that the
+// provider refused because of their form count as model calls.
 func TestStream_alsoUnstreamedAnswers(t *testing.T) {
 	t.Parallel()
 	turn := Turn{Messages: streamed.Messages}
@@ -176,7 +178,8 @@ func TestStream_alsoUnstreamedAnswers(t *testing.T) {
 	}
 }
 
-// The journal stores the usage before each further attempt and with each step, and a run that continues the turn counts it.
+// The journal stores the usage before each further attempt and with each step. If another process continues the turn, its
+// Result includes this usage.
 func TestJournal_storesTheUsage(t *testing.T) {
 	t.Parallel()
 	used := func(n int) *Usage { return &Usage{Prompt: n, Completion: 1} }
@@ -203,7 +206,7 @@ func TestJournal_storesTheUsage(t *testing.T) {
 	}
 }
 
-// spy is a script that reports when it is called.
+// spy is a script that calls before at the beginning of each answer.
 type spy struct {
 	script
 	before func()

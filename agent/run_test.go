@@ -16,10 +16,10 @@ import (
 // answer is the result of one call of a scripted model.
 type answer struct {
 	deltas []Delta
-	every  time.Duration // before each delta
+	every  time.Duration // the wait before each delta
 	c      Completion
 	err    error
-	hang   bool // after the deltas, until the context ends
+	hang   bool // after the deltas, nothing comes until the context ends
 }
 
 // script is a Model with a fixed sequence of answers.
@@ -233,7 +233,7 @@ func TestBrokenStreamIsRepeatedOnceF09(t *testing.T) {
 	}
 }
 
-// F08: the text that was shown stays if no attempt is left.
+// F08: if a stream breaks and no attempt is left, the text that people saw stays.
 func TestTwiceBrokenStreamKeepsItsTextF08(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
@@ -264,7 +264,8 @@ func TestFilterMidwayIsNoError(t *testing.T) {
 	got.check(t, StopFiltered, "He\n\n"+DefaultLines()[StopFiltered], `text:"He"`)
 }
 
-// An answer in one piece sends nothing until it is complete.
+// If a provider sends an answer in one piece, it is silent until the answer is complete. The limits on silence must not end
+// such an answer.
 func TestUnstreamedAnswerMayTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Limits{ModelCalls: 1, FirstToken: 5 * time.Second, Silence: 2 * time.Second}
@@ -369,7 +370,7 @@ func TestTurnLimit(t *testing.T) {
 		got.check(t, StopTimeLimit, "", "")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		o.Limits.Turn = time.Second // ends in the wait for the second attempt or the third
+		o.Limits.Turn = time.Second // this limit ends the turn while it waits before the second or the third attempt
 		busy := answer{err: &ModelError{Kind: Retryable, Status: 503, Err: errors.New("busy")}}
 		got := runTurn(t, t.Context(), o, streamed, busy, busy, busy, busy)
 		got.check(t, StopTimeLimit, "", "")
@@ -382,21 +383,21 @@ func TestTurnLimit(t *testing.T) {
 func TestSilenceLimit(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}}
 	stuck := answer{deltas: append(texts("a", "b"), Delta{}), every: 9 * time.Second, hang: true}
-	synctest.Test(t, func(t *testing.T) { // the empty delta at 27 s is silence
+	synctest.Test(t, func(t *testing.T) { // the empty delta at 27 s does not end the silence
 		got := runTurn(t, t.Context(), o, streamed, stuck, stuck)
 		got.check(t, StopSilence, "ab", `text:"a" text:"b"`)
 		if got.Elapsed != 56*time.Second || !got.Partial {
 			t.Errorf("took %v, partial %v", got.Elapsed, got.Partial)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // silence before the first token counts, too
+	synctest.Test(t, func(t *testing.T) { // the model can also be silent before the first token
 		got := runTurn(t, t.Context(), o, streamed, answer{hang: true}, answer{hang: true}, answer{deltas: texts("never")})
 		got.check(t, StopFirstToken, "", "")
 		if got.Elapsed != 40*time.Second || !strings.Contains(got.err.Error(), "limits.first_token") {
 			t.Errorf("took %v, error %v", got.Elapsed, got.err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // a slow reader is not the model's silence
+	synctest.Test(t, func(t *testing.T) { // the time that a slow reader takes does not count as silence of the model
 		a, err := New(Options{Models: []ModelOptions{{Model: &script{answers: []answer{{deltas: texts("a", "b")}}}}}, Limits: o.Limits, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
@@ -465,7 +466,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// An answer that never ends is stopped, and people are told that its text ends here.
+// An answer that does not end is cut at maxText, and a line tells people that the answer reached the length limit.
 func TestAnswerWithoutEnd(t *testing.T) {
 	t.Parallel()
 	many := make([]Delta, 400)

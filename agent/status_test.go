@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// tool shows a Tool event.
+// tool formats a Tool event.
 func tool(e Tool) string {
 	state := map[ToolState]string{
 		ToolIdentified: "identified", ToolExecuting: "executing", ToolCompleted: "completed", ToolFailed: "failed", ToolInterrupted: "interrupted",
@@ -87,7 +87,8 @@ func TestPanicInShow(t *testing.T) {
 	}
 }
 
-// A status line of any text contains no markup, and a name that arrived in pieces is shown whole.
+// OneLine replaces control characters and line ends in a status line. If the name of a tool arrives in pieces, the status is
+// updated to the whole name.
 func TestStatusOfAnyText(t *testing.T) {
 	t.Parallel()
 	if got := OneLine("a\u202eb\x1b[2Jc\nd\u2028e"); got != "a b [2Jc d e" {
@@ -110,7 +111,8 @@ func TestStatusOfAnyText(t *testing.T) {
 	}
 }
 
-// The display of a call becomes more exact while its arguments are written, and with its progress.
+// While the model writes the arguments of a call, the description of the call becomes more exact. Progress reports of the
+// running call change it again.
 func TestDisplayIsRefined(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{{

@@ -20,7 +20,7 @@ func newStream(t *testing.T, ctx context.Context, a answer) *Stream {
 	return ag.Stream(ctx, streamed)
 }
 
-// read ranges over a stream and returns the events that it saw. read breaks out after the given number of events.
+// read ranges over a stream and returns its events. After the given number of events, read breaks out of the loop.
 func read(s *Stream, most int) (events string, err error) {
 	var seen []string
 	for e, failed := range s.Events() {
@@ -96,7 +96,7 @@ func TestStreamCancelled(t *testing.T) {
 
 func TestStreamReadByPull(t *testing.T) {
 	t.Parallel()
-	s := newStream(t, t.Context(), answer{deltas: texts("a", "b")}) // b comes too late
+	s := newStream(t, t.Context(), answer{deltas: texts("a", "b")}) // the reader stops before it reads b
 	next, stop := iter.Pull2(s.Events())
 	if e, err, ok := next(); !ok || err != nil || show(e) != `text:"a"` {
 		t.Errorf("got %v, %v, %v", e, err, ok)

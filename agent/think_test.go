@@ -7,9 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// part runs pieces through a filter and returns the text and the thinking at the end. Text that turned out to be
-// thinking comes before the rest of the thinking, because the time at which that is known depends on how the text is
-// split.
+// part passes pieces through a filter and returns all text and all thinking. Text that later turned out to be thinking is put
+// before the other thinking, because the moment of that discovery depends on how the text is split.
 func part(pieces ...string) (text, reasoning string) {
 	var void string
 	f := newThinkFilter([]string{"think", "thinking"})
@@ -93,7 +92,7 @@ func TestOnlyTagsAreHeldBack(t *testing.T) {
 	}
 }
 
-// modelText draws a text from pieces that are relevant to the filter.
+// modelText draws a random text from pieces that the filter treats specially.
 func modelText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -103,7 +102,7 @@ func modelText() *rapid.Generator[string] {
 	})
 }
 
-// cutAt splits s at any bytes.
+// cutAt splits s at random bytes.
 func cutAt(t *rapid.T, s string) []string {
 	var pieces []string
 	for s != "" {
@@ -126,7 +125,7 @@ func TestFilterDoesNotDependOnChunks(t *testing.T) {
 	})
 }
 
-// FuzzThinkFilter cuts a text after every step bytes.
+// FuzzThinkFilter cuts a text into pieces of step bytes. The result must be the same as for the whole text.
 func FuzzThinkFilter(f *testing.F) {
 	f.Add("<think>a</think>b", 3)
 	f.Add("a\n</think>\nb `</think>`", 1)

@@ -19,8 +19,8 @@ type toolbox []ToolDef
 
 func (b toolbox) Tools() []ToolDef { return b }
 
-// workshop returns tools: "read" returns its arguments after the number of seconds in them, "write" does the same and
-// changes something, "fail" fails, and "draw" makes an image and a file.
+// workshop returns four tools. "read" waits for the number of seconds in its arguments and returns the arguments. "write"
+// does the same, but counts as a change. "fail" fails, and "draw" makes an image and a file.
 func workshop() toolbox {
 	work := func(ctx context.Context, in Input) (Output, error) {
 		var arguments struct {
@@ -67,7 +67,7 @@ func called(text string, calls ...string) answer {
 	return a
 }
 
-// transcript shows messages with their calls.
+// transcript formats messages with their calls.
 func transcript(messages []Message) string {
 	var out []string
 	for _, m := range messages {
@@ -201,7 +201,7 @@ func TestCallsThatAreNotRun(t *testing.T) {
 	}
 }
 
-// A tool that only reads may ask for approval too, depending on the conversation.
+// Calls of a read-only tool may need approval, too, depending on the conversation.
 func TestToolMayAskForApproval(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{{Name: "read", ReadOnly: true, Asks: func(c ToolCall, said CallContext) bool {
@@ -220,7 +220,7 @@ func TestToolMayAskForApproval(t *testing.T) {
 	}
 }
 
-// If there are more tools than a provider accepts, the answer still arrives.
+// If there are more tools than a provider accepts, the request contains only some of them, and the model still answers.
 func TestTooManyTools(t *testing.T) {
 	t.Parallel()
 	var tools toolbox
@@ -270,7 +270,8 @@ func TestFilesAreInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// Each limit is in the Result, and in a line or an error. The last request has no tools, so that the model answers.
+// If a limit on calls is reached, Result.Stop and either a line or an error name the limit. The last request offers no tools,
+// so that the model answers.
 func TestToolLimits(t *testing.T) {
 	lines := DefaultLines()
 	many := called("", "read {}", "read {}", "read {}")
@@ -281,7 +282,7 @@ func TestToolLimits(t *testing.T) {
 		stop     StopReason
 		text     string
 		calls    int
-		offered  string // tools per request
+		offered  string // number of tools in each request
 		failed   bool
 		contains string
 	}{
@@ -337,7 +338,7 @@ func TestToolLimits(t *testing.T) {
 	}
 }
 
-// Each call has a result, for any way in which the turn is stopped.
+// However a turn is stopped, each of its calls has a result in the history.
 func TestStoppedDuringCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -379,8 +380,8 @@ func TestStoppedDuringCalls(t *testing.T) {
 	}
 }
 
-// A stream that breaks after tool calls is requested again. The text of earlier answers stays, and incomplete calls are
-// dropped.
+// A turn has run tool calls, and the stream of the next answer breaks off. The answer is requested again. The text of earlier
+// answers stays, and incomplete calls are dropped.
 func TestBrokenStreamAfterTools(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
@@ -397,7 +398,7 @@ func TestBrokenStreamAfterTools(t *testing.T) {
 	checkAnswered(t, got.Append)
 }
 
-// A late closing tag of thinking removes only the text of the answer that contains it.
+// A closing tag without an opening tag turns the text before it into thinking, but only the text of the same answer.
 func TestLateThinkTagAfterTools(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{Tools: workshop(), ThinkTags: []string{"think"}}, streamed, called("First.", "read {}"),
@@ -420,7 +421,7 @@ func TestReasoningIsKeptWithCalls(t *testing.T) {
 	}
 }
 
-// A model may give several calls the same id.
+// If a model gives several calls the same id, each call gets a unique id.
 func TestCallsWithTheSameID(t *testing.T) {
 	t.Parallel()
 	a := called("", "read {}", "read {}", "read {}", "read {}")
@@ -457,14 +458,14 @@ func TestProviderWithoutTools(t *testing.T) {
 	if err != nil || r.Stop != StopNoTool || r.ToolCalls != 0 {
 		t.Errorf("got %s, %v", r.Stop, err)
 	}
-	for i, want := range []int{4, 0, 0} { // that the provider refuses tools is remembered
+	for i, want := range []int{4, 0, 0} { // the agent remembers that the provider refuses tools
 		if r := model.requests[i]; len(r.Tools) != want || hasCalls(r.Messages) != (want > 0) {
 			t.Errorf("request %d with %d tools and\n%s", i, len(r.Tools), transcript(r.Messages))
 		}
 	}
 }
 
-// Some providers refuse calls that another model made.
+// Some providers refuse a history with calls that another model made. The agent then sends these calls as text.
 func TestProviderRefusesAHistoryWithCalls(t *testing.T) {
 	t.Parallel()
 	refused := answer{err: &ModelError{Kind: BadRequest, Status: 400, Err: errors.New("tool call id must have 9 characters")}}
@@ -484,7 +485,7 @@ func TestProviderRefusesAHistoryWithCalls(t *testing.T) {
 	}
 }
 
-// The results of a long turn are shortened, so that it does not fail.
+// If a turn has many long results of tools, the results are shortened, so that the turn does not fail.
 func TestManyResultsAreShortened(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{does("read", func(context.Context, Input) (Output, error) { return Output{Text: strings.Repeat("word ", 2000)}, nil })}
@@ -528,8 +529,8 @@ func TestSummaryOfCalls(t *testing.T) {
 	}
 }
 
-// The model's answers and the moments of stops are random. Each call has one answer, each status line ends once, in
-// order, and the emitted text is the text of the Result.
+// The model's answers and the moment at which the turn is stopped are random. Each call must have one result, each status
+// line must end once and in order, and the emitted text must be the text of the Result.
 func TestAnyTurn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -42,7 +42,7 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
-// A person is not asked about a call that the tool would refuse or that is too long to read. The model reads why the call was
+// Nobody is asked about a call that the tool would refuse or that is too long to read. The model reads why the call was
 // refused.
 func TestCallsThatAreRefusedWithoutAQuestion(t *testing.T) {
 	t.Parallel()

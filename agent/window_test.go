@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// narrow is a Model with a window that it enforces by its own count of tokens. The summaries of narrow keep the lines that
-// ask to be remembered, up to the length limit.
+// narrow is a Model that counts tokens in its own way and refuses requests that exceed its window. Its summaries keep those
+// lines that ask the model to remember something, up to the length limit.
 type narrow struct {
 	window, output int
 	factor         float64 // its token count divided by the estimate
@@ -65,7 +65,8 @@ func isSummaryRequest(r Request) bool {
 
 var remember = regexp.MustCompile(`(?m)remember that .*$`)
 
-// remembered returns what a good summary of these messages, and of the summary before them, must contain.
+// remembered returns what a good summary of this request must contain: the lines to remember, from its messages and from the
+// earlier summary.
 func remembered(r Request) string {
 	_, before, _ := strings.Cut(r.System, summaryMark)
 	lines := remember.FindAllString(before, -1)
@@ -113,8 +114,8 @@ func newNarrow(t *testing.T, n *narrow, o Options) *Agent {
 	return a
 }
 
-// In 500 turns with a small window, no turn fails for any token count of the provider. The last request still contains
-// the fact that the third turn asked to remember.
+// A conversation has 500 turns and a small window. The provider may count more or fewer tokens than telex estimates. No turn
+// must fail. The last request must still contain the fact that the model was asked to remember in the third turn.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
 	for _, factor := range []float64{0.6, 0.8, 1, 1.3, 1.8} {
@@ -153,7 +154,8 @@ func TestLongConversation(t *testing.T) {
 	}
 }
 
-// With any history, the request of a turn fits, contains the question, and leaves the caller's messages unchanged.
+// The history is random. The request of a turn must fit into the window and contain the question. The caller's messages must
+// stay unchanged.
 func TestAnyConversationFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -194,7 +196,7 @@ func TestAnyConversationFits(t *testing.T) {
 	})
 }
 
-// drawHistory draws questions and answers, some with a call of a tool between them.
+// drawHistory draws random questions and answers, some with a tool call between question and answer.
 func drawHistory(t *rapid.T) []Message {
 	text := func(name string) string {
 		return strings.Repeat("wörd 42, ", rapid.IntRange(1, 300).Draw(t, name))
@@ -263,7 +265,7 @@ func TestSummaryIsRequested(t *testing.T) {
 	}
 }
 
-// If no summary can be made, the oldest messages are not sent.
+// If the model can't summarize the older messages, the request leaves out the oldest messages.
 func TestWithoutSummaryTheOldestAreDropped(t *testing.T) {
 	failed := answer{err: &ModelError{Kind: BadRequest, Status: 400, Err: errors.New("no")}}
 	hello := answer{deltas: texts("Hello."), c: Completion{Usage: &Usage{Prompt: 900}}}
@@ -297,7 +299,7 @@ func TestWithoutSummaryTheOldestAreDropped(t *testing.T) {
 	}
 }
 
-// A finished step of a summary is kept when the next one fails.
+// A summary takes several model calls. If a later call fails, the summary of the earlier calls is kept.
 func TestSummaryInSteps(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), windowed(2000, 200), ask(chat(60, 100), "and now?"),
@@ -357,7 +359,7 @@ func TestQuestionTooLong(t *testing.T) {
 	}
 }
 
-// An answer ends when it has filled the window.
+// If an answer fills the model's window, the answer ends there, and a line says so.
 func TestAnswerFillsTheWindow(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{}, streamed, answer{deltas: texts("Hello"), err: &ModelError{Kind: ContextLength, Err: errors.New("full")}})
