@@ -19,8 +19,8 @@ type Options struct {
 	// System is the system prompt of turns whose Turn.System is empty.
 	System string
 	Tools  Toolbox // nil: the agent offers no tools to the models
-	// Pipeline lists models that answer one after the other; each one reads the answer of the one before. People see only the
-	// last answer. If Pipeline is empty, only the turn's model answers.
+	// Pipeline lists models that answer one after the other. Each model after the first reads the previous model's answer in
+	// place of the question. People see only the last answer. If Pipeline is empty, only the turn's model answers.
 	Pipeline []Node
 	// MaxParallel is how many calls of read-only tools may run at the same time; 0 means 4.
 	MaxParallel int
@@ -100,7 +100,7 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Models returns the names of the models, in the order of the chain.
+// Models returns the names of the models, in the order of Options.Models.
 func (a *Agent) Models() []string {
 	names := make([]string, len(a.models))
 	for i, m := range a.models {
@@ -118,20 +118,19 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Reason, e.Err) }
 
-// Unwrap returns the cause of the failure. For a cancelled turn, this is the cause of the context; for other failures, it is
-// usually a *ModelError.
+// Unwrap returns the cause of the failure. For a cancelled turn, Unwrap returns the cause of the turn's context
+// (context.Cause). For other failures, it usually returns a *ModelError.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Run runs one turn. Run returns when the model has answered, when a limit of the turn is reached, when all models have
 // failed, or when ctx ends. The end of ctx closes the connection to the model at once. Run calls emit only in the goroutine
 // of its caller, and never after it has returned. emit should not block, because Run waits for it.
 //
-// The Result is complete even if Run returns an error. Each error of Run is an *Error. Run returns no error if one of the
-// fixed Lines tells people why the turn ended (length, filtered, refused, empty, thinking, no tool, too long, a limit of
-// calls).
+// The Result is complete even if Run returns an error. Each error of Run is an *Error. Run returns no error if the text of
+// the Result contains one of the fixed Lines, because this line tells people why the turn ended.
 //
 // If a conversation does not fit the model's context window, Run lets the model summarize the older messages, or leaves them
-// out. So a turn never fails because its conversation is long.
+// out. So a turn never fails merely because the conversation is long.
 func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, error) {
 	began := time.Now()
 	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn, errTurnLimit)
@@ -205,7 +204,7 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 }
 
 // finish fills in the result of a turn in which the model finished its answer. If people must know why the text ends, finish
-// appends one of the fixed Lines. finish also replaces an empty text by a fixed line.
+// appends one of the fixed Lines. If the text is empty, finish replaces it by a fixed line.
 func (r *run) finish(result *Result, c Completion) {
 	text, own := r.reply.fullText(), r.reply.answerText()
 	if !visible(text) {

@@ -53,8 +53,8 @@ func (r *run) beginAnswer(calls bool) {
 	r.answeringModel = r.model
 }
 
-// reportCall emits the state of a tool call while the model is still writing the call. The first event follows as soon as the
-// tool's name is known. Later events have better descriptions of the call.
+// reportCall emits the state of a tool call while the model is still writing the call. The first event is emitted as soon as
+// the tool's name is known. Later events describe the call in more detail, because more of its arguments have arrived.
 func (r *run) reportCall(d CallDelta) {
 	const maxShown = 4 << 10 // bytes of arguments, which are enough for the description of the call
 	if d.ID == "" || d.Name == "" {
@@ -130,7 +130,8 @@ func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, 
 	}
 }
 
-// maxRetryWait returns the longest Retry-After that the turn obeys. The wait is shorter if another model can answer instead.
+// maxRetryWait returns the longest Retry-After that the turn obeys. If another model can answer instead, maxRetryWait returns
+// a shorter wait.
 func (r *run) maxRetryWait() time.Duration {
 	if r.modelIndex+1 < len(r.order) {
 		return maxRetryAfterInChain
@@ -138,7 +139,8 @@ func (r *run) maxRetryWait() time.Duration {
 	return maxRetryAfter
 }
 
-// wait waits before another attempt. If the provider asked for the wait, it does not count against the turn's time limit.
+// wait waits before another attempt. If the provider asked for the wait, the wait does not count against the turn's time
+// limit.
 func (r *run) wait(ctx context.Context, d time.Duration, providerAsked bool) error {
 	if providerAsked {
 		r.clock.pause()

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxText is the maximum length of an answer in bytes, so that a provider that never stops can't fill the memory. maxText
-	// is several times as long as the longest answer of any model.
+	// maxText is the maximum length of an answer in bytes. Without this limit, a provider that never stops could fill the
+	// memory. maxText is several times the length of the longest answer of any model.
 	maxText = 2 << 20
 	// maxCalls is the maximum number of tool calls in one answer.
 	maxCalls = 256
@@ -38,8 +38,8 @@ func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(
 // reached reports whether a failed attempt reached the provider.
 func reached(err error) bool { return !modelError(err).NotSent }
 
-// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. A failed attempt
-// on which the provider had begun to work may cost as much as a whole answer.
+// workBegan reports whether the provider had probably begun to compute an answer before the attempt failed. Such a failed
+// attempt may cost as much as a whole answer.
 func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
 		return true
@@ -177,7 +177,7 @@ func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta
 		failed := modelError(err)
 		c.Usage, c.Refused = failed.Usage, failed.Refused
 		return c, cause
-	case started && isKind(err, ContextLength): // the answer filled the rest of the model's window
+	case started && isKind(err, ContextLength): // request and answer together fill the model's window
 		return Completion{Finish: FinishLength}, nil
 	default:
 		return c, err

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Error messages of providers name the tool that they refuse in these ways:
+// If a provider refuses a request because of one tool, its error message names the tool in one of these ways:
 //
 //	"Invalid schema for function 'files_read': …", param "tools[3].function.parameters" (OpenAI)
 //	"tools.3.custom.input_schema: JSON schema is invalid" (Anthropic)
@@ -20,7 +20,8 @@ var (
 	toolIndex       = regexp.MustCompile(`\btools[.\[](\d+)`)
 )
 
-// refusedTool returns the tool because of which a provider refused the request. ok is false if the error names no tool.
+// refusedTool returns the tool that the provider's error names as the reason for a refused request. ok is false if the error
+// names no tool.
 func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	me := modelError(err)
 	if me.Kind != BadRequest || me.Err == nil {
@@ -43,7 +44,7 @@ func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	return tools[at], true
 }
 
-// leaveOut makes the turn's next requests to the current model omit a part, such as all images.
+// leaveOut makes the turn's next requests to the current model omit the given part of the request, such as all images.
 func (r *run) leaveOut(what string) {
 	if r.leftOut == nil {
 		r.leftOut = make(map[string]bool)
@@ -51,7 +52,7 @@ func (r *run) leaveOut(what string) {
 	r.leftOut[what] = true
 }
 
-// leavesOut reports whether the turn's requests to the current model omit a part.
+// leavesOut reports whether the turn's requests to the current model omit the given part.
 func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.facts.refuses(what) }
 
 // learnRefusals is called after the provider has accepted a request without the parts that it refused before. learnRefusals

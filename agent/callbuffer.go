@@ -18,9 +18,9 @@ type CallFragment struct {
 // CallBuffer joins the fragments in which a provider streams the tool calls of an answer. According to the API, the fragments
 // of one call have the same index. But some servers send no index (Gemini), or index 0 for all calls (Ollama). Other servers
 // repeat id and name in each fragment, send empty or changing ids, or split the name. Therefore two kinds of fragments begin
-// a new call even if their index is that of an earlier call: a fragment with another id, and a fragment with a name after the
-// arguments of the earlier call are complete. A fragment without a name never begins a new call while the arguments are
-// incomplete. The zero value is empty.
+// a new call even if an earlier call has the same index: a fragment with another id, and a fragment with a name that arrives
+// when the arguments of the earlier call are complete. A fragment without a name never begins a new call while the arguments
+// are incomplete. The zero value is empty.
 type CallBuffer struct {
 	calls   []*bufferedCall
 	byIndex map[int]*bufferedCall

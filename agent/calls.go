@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// parsedCall is a tool call of a model, with the tool or with the reason why the call can't run.
+// parsedCall is a model's tool call, together with the called tool, or with the reason why the call can't run.
 type parsedCall struct {
 	// ToolCall is the call as the history contains it. The call's name and arguments have been corrected, so that every
 	// provider accepts them. The call's id is unique in the turn.
@@ -25,8 +25,8 @@ type parsedCall struct {
 // maxQuoted is how many bytes of invalid arguments an error message for the model may quote.
 const maxQuoted = 2000
 
-// parseCall parses a call of a model. truncated says that the model's answer reached its length limit, so that the last
-// arguments may be incomplete.
+// parseCall parses a model's tool call. truncated says that the model's answer reached its length limit, so that the
+// arguments of the last call may be incomplete.
 func parseCall(c ToolCall, tools []ToolDef, truncated bool) parsedCall {
 	p := parsedCall{ToolCall: c}
 	p.Name = SafeName(c.Name)
@@ -82,8 +82,8 @@ func parseArguments(s string) (object, problem string) {
 }
 
 // duplicateName reads the next value of valid JSON, and returns a name that occurs twice in one of its objects. If a name
-// occurs twice, JSON parsers differ in which of the two values they use. So a tool could do something else than what a person
-// saw and approved.
+// occurs twice, JSON parsers differ in which of the two values they use. So a tool could do something other than what a
+// person saw and approved.
 func duplicateName(in *json.Decoder) (name string, ok bool) {
 	begin, _ := in.Token()
 	if _, nested := begin.(json.Delim); !nested {
@@ -106,7 +106,8 @@ func duplicateName(in *json.Decoder) (name string, ok bool) {
 	return "", false
 }
 
-// onlyObject parses a sequence of JSON objects. If all objects that are not empty are equal, it returns that object.
+// onlyObject parses a sequence of JSON objects. If all non-empty objects in the sequence are equal, onlyObject returns this
+// object.
 func onlyObject(raw []byte) (only string, ok bool) {
 	only = "{}"
 	for in := json.NewDecoder(bytes.NewReader(raw)); ; {
@@ -127,7 +128,7 @@ func onlyObject(raw []byte) (only string, ok bool) {
 	}
 }
 
-// MaxToolName is the longest name of a tool that every provider accepts
+// MaxToolName is the maximum length of a tool's name that every provider accepts
 // (https://platform.openai.com/docs/api-reference/chat/create: tools.function.name).
 const MaxToolName = 64
 
@@ -168,7 +169,8 @@ func (c *callIDs) turnID(id string) string {
 	return c.current[id]
 }
 
-// unique returns an id that is new in the turn: the given id, or one that begins with it.
+// unique returns an id that no other call of the turn has: the given id, or the given id with a number after it. If the given
+// id is empty, unique uses "call" instead.
 func (c *callIDs) unique(id string) string {
 	unique := cmp.Or(id, "call")
 	for n := 2; c.used[unique]; n++ {
@@ -209,8 +211,8 @@ func specs(tools []ToolDef) []ToolSpec {
 	return out
 }
 
-// withoutCalls replaces the tool calls and results in messages by text, for a model that accepts no tools. The number of
-// messages stays the same.
+// withoutCalls replaces the tool calls and their results in messages by text, for a model that accepts no tools. The number
+// of messages stays the same.
 func withoutCalls(messages []Message) []Message {
 	if !hasCalls(messages) {
 		return messages

@@ -25,8 +25,8 @@ type cooldown struct {
 }
 
 // afterFailure returns the cooldown after one more failure in a row. The first failure causes no cooldown, the second one
-// causes a cooldown of a minute, and each further failure doubles the cooldown, up to maxCooldown. If the key is wrong or the
-// account is empty, the first failure already causes a cooldown. A cooldown lasts at least as long as the provider's
+// causes a cooldown of a minute, and each further failure doubles the cooldown, up to maxCooldown. If the API key is wrong or
+// the account has no money, the first failure already causes a cooldown. A cooldown lasts at least as long as the provider's
 // Retry-After.
 func (s cooldown) afterFailure(now time.Time, err error) cooldown {
 	s.failures++
@@ -46,7 +46,8 @@ func (s cooldown) afterFailure(now time.Time, err error) cooldown {
 
 func (s cooldown) over(now time.Time) bool { return !now.Before(s.until) }
 
-// chainModel is a model of the chain with its cooldown and the facts known about it.
+// chainModel is one of the agent's models, which together form the chain. chainModel also contains the model's cooldown and
+// the facts known about the model.
 type chainModel struct {
 	ModelOptions
 	facts *modelFacts
@@ -61,8 +62,8 @@ func (c *chainModel) coolingDown(now time.Time) bool {
 	return !c.cooldown.over(now)
 }
 
-// recordFailure counts a failure and returns the end of the model's cooldown. The zero time means that the model has no
-// cooldown.
+// recordFailure counts a failure of the model, and returns when the model's cooldown ends. The zero time means that the model
+// has no cooldown.
 func (c *chainModel) recordFailure(now time.Time, err error) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +147,8 @@ func (c *chainModel) hasLargerWindow(than *chainModel) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }
 
-// switchModel switches the turn to a model of the chain. The parts that the previous model refused are sent again.
+// switchModel switches the turn to a model of the chain. Requests to the new model again contain the parts that the previous
+// model refused.
 func (r *run) switchModel(at int) {
 	r.modelIndex, r.model = at, r.order[at]
 	name := r.model.Model.Name()

@@ -8,11 +8,11 @@ import (
 
 // clientCalls is the state of the calls of Turn.ClientTools in the answer that the model is writing.
 type clientCalls struct {
-	sentArguments map[string]string // the arguments that were emitted so far, by the ids of calls
+	sentArguments map[string]string // the arguments emitted so far, by call id
 	handedBack    bool              // the turn ends, because the caller runs the answer's calls
 }
 
-// emitNew emits the part of a call that was not emitted before. While the model is writing, emitNew emits nothing until the
+// emitNew emits the part of a call that has not been emitted yet. While the model is writing, emitNew emits nothing until the
 // arguments begin, because the provider may still be sending pieces of the name.
 func (c *clientCalls) emitNew(emit func(Event), call Call, complete bool) {
 	sent, started := c.sentArguments[call.ID]
@@ -28,8 +28,8 @@ func (c *clientCalls) emitNew(emit func(Event), call Call, complete bool) {
 	emit(call)
 }
 
-// handBack ends the turn if the answer calls client tools, and reports whether it does. The last message of the history is
-// then the model's, with these calls.
+// handBack ends the turn if the answer calls client tools, and reports whether the turn ends. In that case, the last message
+// of the history is the model's message with these calls.
 func (r *run) handBack(c Completion) bool {
 	message := Message{Role: Assistant, Reasoning: r.reply.reasoning.String()}
 	for _, call := range c.ToolCalls {

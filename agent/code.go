@@ -11,7 +11,7 @@ type codeState struct {
 	fenceChar byte // of the open fence
 	fenceLen  int  // 0: no fence is open
 	line      []byte
-	span, run int // lengths of the back-tick run that opened the code span, and of the run that is being read; 0: none
+	span, run int // lengths of the back-tick run that opened the code span, and of the back-tick run that is being read; 0: none
 }
 
 // inside reports whether the end of the text is inside code.

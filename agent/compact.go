@@ -41,7 +41,7 @@ func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 	if upTo == r.summarizedCount {
 		return nil
 	}
-	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // kept for the answer, which may need several attempts
+	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // the answer may need several attempts
 	defer func() { r.reservedCalls = 0 }()
 	before := r.summarizedCount
 	for range maxSummaries {
@@ -53,7 +53,7 @@ func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isKind(err, ContextLength, TooLarge): // the refusal has reduced the room, so the next call is smaller
+		case isKind(err, ContextLength, TooLarge): // after the refusal, fewer tokens fit, so the next call is shorter
 		default:
 			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", err))
 			return nil
@@ -111,8 +111,8 @@ func (r *run) maxSummary() int {
 	return max(minSummary, limit)
 }
 
-// summaryRequest returns a request to summarize the earlier summary together with the next n messages. n is the number of
-// messages that fit into the request.
+// summaryRequest returns a request for a summary of the earlier summary and the next n messages. n is the number of messages
+// that fit into the request.
 func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	last := Message{Role: User, Text: summaryRequest}
 	const wordsPerToken = 0.6
@@ -131,9 +131,9 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	return request, n, nil
 }
 
-// countForOneCall returns how many of the messages to summarize in one call: as many as fit into room tokens, if possible
-// whole exchanges, and at least one message. countForOneCall never separates a tool call from its results, because providers
-// refuse that.
+// countForOneCall returns how many of the messages one call should summarize: as many as fit into room tokens, but at least
+// one. If possible, the last of these messages ends an exchange, so that the next message is a user's question.
+// countForOneCall never separates a tool call from its results.
 func countForOneCall(messages []Message, room int) int {
 	sum, exchangeStart, splitAt := 0, 0, 0
 	for i, m := range messages {
@@ -153,7 +153,7 @@ func countForOneCall(messages []Message, room int) int {
 	return len(messages)
 }
 
-// shortenTo cuts messages that have more than room tokens together. Each message gets the same maximum length.
+// shortenTo cuts messages that together have more than room tokens. Each message is cut to the same maximum length.
 func shortenTo(messages []Message, room int) []Message {
 	if (Request{Messages: messages}).tokens() <= room {
 		return messages

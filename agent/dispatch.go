@@ -33,8 +33,8 @@ type outcome struct {
 	trace   string // stack trace of a panic, for operators
 }
 
-// logText describes the failure of a call for the log. logText leaves out the error text of the tool itself, because the text
-// may quote people or contain secrets of a server. Only the model gets that text.
+// logText describes the failure of a call for the log. logText leaves out the error text that the tool itself returned,
+// because this text may quote people or contain secrets of a server. Only the model gets this text.
 func (o outcome) logText(ctx context.Context) string {
 	isOwn := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
 	if isOwn || !o.started || ctx.Err() != nil {
@@ -43,10 +43,10 @@ func (o outcome) logText(ctx context.Context) string {
 	return fmt.Sprintf("the model got an error text of %d bytes", len(o.err.Error()))
 }
 
-// dispatch runs jobs, a limited number in parallel and each with its own deadline. dispatch returns their outcomes in the
-// order of the jobs. dispatch calls onStart when a job starts, and onReport for each report of a job, both in the caller's
-// goroutine. If a job panics or hangs, the other jobs continue. dispatch returns soon after ctx has ended. Jobs that have not
-// started when ctx ends fail with ctx's cause.
+// dispatch runs jobs, and returns their outcomes in the order of the jobs. parallel is the maximum number of jobs that run at
+// the same time. Each job has its own deadline. dispatch calls onStart when a job starts, and onReport for each report of a
+// job, both in the caller's goroutine. If a job panics or hangs, the other jobs continue. dispatch returns soon after ctx has
+// ended. Jobs that have not started when ctx ends fail with ctx's cause.
 func dispatch(ctx context.Context, jobs []job, parallel int, onStart func(int), onReport func(report)) []outcome {
 	p := newProgress(len(jobs))
 	out := make([]outcome, len(jobs))

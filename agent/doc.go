@@ -43,11 +43,12 @@
 // # Tools
 //
 // If an answer contains tool calls, Run executes the calls, appends their results to the conversation, and asks the model
-// again, until an answer contains no calls. People read the texts of all these answers as one reply, a paragraph each. Calls
-// of read-only tools run in parallel. Calls that change something run one after the other, each after a person has approved
-// it; the turn's clock is paused while the person decides. If the model made a mistake (an unknown name, invalid arguments)
-// or a call fails (an error, a panic, a deadline, a denial), the result of the call is a text about that. A result has at
-// most 64 KiB of text. Run cuts longer text and leaves out binary data; a note tells the model the size.
+// again, until an answer contains no calls. People read the texts of all these answers as one reply, in which each answer
+// begins a new paragraph. Calls of read-only tools run in parallel. Calls that change something run one after the other, each
+// after a person has approved it; the turn's clock is paused while the person decides. If the model made a mistake (an
+// unknown name, invalid arguments) or a call fails (an error, a panic, a deadline, a denial), the result of the call is a
+// text that describes the problem. A result has at most 64 KiB of text. Run cuts longer text and leaves out binary data; a
+// note tells the model how much is missing.
 //
 // However a turn ends, its history contains exactly one result for each tool call, in the order of the calls, because
 // providers refuse any other conversation. The ids of calls are unique in a turn.
@@ -63,15 +64,16 @@
 //
 // With a Journal, a turn can continue after a crash. Run stores in the Journal the usage before each attempt, each step
 // before its calls run, the beginning of each call, and each result. After a crash, the next process runs the calls that had
-// not begun, and read-only calls that the end of the turn had stopped, as soon as their tools are available. For all other
-// calls without a result, the model reads that the outcome is unknown. If a turn is not continued, Mended completes its
-// history.
+// not begun. It also runs again those read-only calls that were stopped because the turn ended. Before that, the next process
+// waits for the tools of these calls. For all other calls without a result, the model reads that the outcome is unknown. If a
+// turn is not continued, Mended adds the missing results to its history.
 //
 // # Tools of the caller
 //
 // Run also offers Turn.ClientTools to the model. The caller of Run executes the calls of these tools. If an answer calls a
-// client tool, the turn ends. The caller runs the call and begins another turn, with the results as messages. Calls of the
-// agent's own tools in the same answer are dropped, because the caller's next turn could not contain their results.
+// client tool, the turn ends. The caller runs the call and begins another turn, with the results as messages. If the same
+// answer also calls the agent's own tools, these calls are dropped, because the caller's next turn could not contain their
+// results.
 //
 // # Model failures
 //
@@ -88,22 +90,22 @@
 // another model in the history, Run sends them as text.
 //
 // When all attempts of a model have failed, Run asks the next model of the chain, and a Reset voids the text of the failed
-// answer. The turn's later requests go to the new model, too. A model that fails in several turns gets a cooldown of minutes,
-// in which Run asks the other models first. When no model is left, Run returns an error, and the Result contains the text so
-// far.
+// answer. The turn's later requests go to the new model, too. A model that fails in several turns gets a cooldown of some
+// minutes, during which Run asks the other models first. When no model is left, Run returns an error, and the Result contains
+// the text so far.
 //
 // # Long conversations
 //
 // Before each request, Run estimates the tokens of the system prompt, the summary and the messages. The usage that the
 // provider reports calibrates this estimate. If the request and the answer together exceed the model's context window, Run
 // first shortens long results of tools. If the request is still too long, the model summarizes the older messages; the newest
-// messages, about half of the request, stay unchanged. As a last step, Run leaves out the oldest messages. A summary counts
-// as a model call of the turn, but Run never uses the last model call for a summary.
+// messages, about half of the request, stay unchanged. If even that is not enough, Run leaves out the oldest messages. A
+// summary counts as a model call of the turn, but Run never uses the last model call for a summary.
 //
 // If even the question without older messages does not fit, Run first lowers the maximum length of the answer. Next, Run
 // shortens results of tools, and finally the descriptions of tools, the longest first. If the provider still refuses the
-// request because of its length, Run sends a shorter one, and at last only the question. For ten minutes, Run remembers the
-// window that the provider reported, or the length that the provider refused. If nothing helps, the log names the largest
+// request because of its length, Run sends a shorter one, and in the end only the question. For ten minutes, Run remembers
+// the window that the provider reported, or the length that the provider refused. If nothing helps, the log names the largest
 // part of the request and its key in the configuration. People read that their question is too long only if the question is
 // the largest part.
 //

@@ -88,8 +88,8 @@ func shortenIn(messages []Message, maxTokens int) {
 }
 
 // shrinkTools shortens the definitions of the tools to at most maxTokens. First shrinkTools removes the descriptions inside
-// the schemas, then it cuts the descriptions of tools, then it removes tools. Each step begins with the longest tool.
-// shrinkTools returns the names of the changed tools.
+// the schemas, then it cuts the descriptions of tools, then it removes tools. Each of these steps begins with the tool that
+// has the longest definition. shrinkTools returns the names of the changed tools.
 func (d *draft) shrinkTools(maxTokens int) (shortened, removed []string) {
 	d.tools = slices.Clone(d.tools)
 	size := func(t ToolSpec) int { return toolTokens([]ToolSpec{t}) }
@@ -166,8 +166,8 @@ func bareSchema(schema any) any {
 	return schema
 }
 
-// startOfNewest returns the index of the oldest message to keep, so that this message and all later ones have at most
-// maxTokens together. The oldest message to keep is always a user's message. If no message before the question can be kept,
+// startOfNewest returns the index of the oldest message to keep. This message and all later ones together have at most
+// maxTokens. The oldest message to keep is always a user's message. If no message before the question can be kept,
 // startOfNewest returns the index of the question.
 func (d *draft) startOfNewest(maxTokens int) int {
 	begin, sum := d.questionIndex, 0

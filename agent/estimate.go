@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// These constants are the weights of characters, in twelfths of a token. The weights are averages over chat text for
-// byte-pair vocabularies of 100,000 to 200,000 entries. The estimate is close enough to decide when to show text and how full
-// the context window is. The estimate also replaces the usage if the provider reports none.
+// These constants are the weights of characters, in twelfths of a token. The weights are averages over chat text, for
+// byte-pair tokenizers with vocabularies of 100,000 to 200,000 entries. The estimate is close enough to decide when to show
+// text and how full the context window is. If the provider reports no usage, telex uses the estimate instead.
 const (
 	weightUnit        = 12
 	weightASCII       = 3  // letters and white space: 4 characters per token
@@ -22,12 +22,12 @@ const (
 	// tokensPerMessage is the overhead of a message: its role and its end
 	// (https://github.com/openai/openai-cookbook, How_to_count_tokens_with_tiktoken.ipynb: 3 or 4).
 	tokensPerMessage = 4
-	// tokensPerImage is about what an image costs after the provider has scaled it down: 765 for one of 1024×1024 pixels
-	// (https://platform.openai.com/docs/guides/images-vision), up to 1,600 elsewhere
+	// tokensPerImage is about how many tokens an image costs after the provider has scaled it down. OpenAI counts 765 tokens for
+	// 1024×1024 pixels (https://platform.openai.com/docs/guides/images-vision), Anthropic up to 1,600
 	// (https://docs.claude.com/en/docs/build-with-claude/vision).
 	tokensPerImage = 1000
 	// tokensPerFile and bytesPerToken estimate what a file costs. A provider makes an image of each page, and also reads the
-	// text (https://platform.openai.com/docs/guides/pdf-files). A scanned page has about 100 KB.
+	// text (https://platform.openai.com/docs/guides/pdf-files). A scanned page takes about 100 KB.
 	tokensPerFile = 1000
 	bytesPerToken = 100 // bytes of a file that count as one token
 )
@@ -40,7 +40,7 @@ func EstimateTokens(s string) int {
 }
 
 // TokenCounter estimates the tokens of a text that arrives in pieces. The estimate does not depend on how the text is cut
-// into pieces, if it is cut between characters. The zero value has counted nothing.
+// into pieces, as long as no character is cut in two. The zero value has counted nothing.
 type TokenCounter struct{ weight int }
 
 // Add adds the text s to the estimate.
@@ -111,8 +111,8 @@ func toolTokens(tools []ToolSpec) int {
 // leftOutTokens is about the size of the note that shorten puts in place of removed text.
 const leftOutTokens = 16
 
-// shorten cuts a text to at most maxTokens by estimate. shorten keeps the beginning and half as much of the end. Between the
-// two parts, shorten puts a note about the missing text, even if the note alone has more than maxTokens.
+// shorten cuts a text to at most maxTokens by estimate. shorten keeps the beginning of the text, and half as much of its end.
+// Between these two parts, shorten puts a note about the missing text, even if the note alone has more than maxTokens.
 func shorten(text string, maxTokens int) string {
 	if EstimateTokens(text) <= maxTokens {
 		return text

@@ -28,8 +28,8 @@ type Call struct {
 // Reset says that the reply starts over: all earlier Text and Call events are void.
 type Reset struct {
 	Reason string
-	// Thought says that the void text was the model's reasoning, which had a closing tag but no opening tag. The next event
-	// is a Reasoning event with this text.
+	// Thought says that the void text was in fact the model's reasoning: the model wrote a closing tag after it, but no opening
+	// tag before it. The next event is a Reasoning event with this text.
 	Thought bool
 }
 

@@ -7,10 +7,10 @@ import (
 
 // These constants determine how the usage that a provider reports changes modelFacts.factor.
 const (
-	minFactor      = 0.5 // a ratio below minFactor or above maxFactor means that the usage is wrong, not the estimate
+	minFactor      = 0.5 // a ratio below minFactor or above maxFactor means that the reported usage is wrong, not the estimate
 	maxFactor      = 3.0
 	factorShare    = 0.25 // weight of the newest usage in the factor
-	minCalibration = 64   // minimum of estimated tokens: in a shorter request, the overhead would distort the factor
+	minCalibration = 64   // minimum of estimated tokens: in a smaller request, the overhead would distort the factor
 )
 
 // modelFacts is what earlier requests have shown about one model. modelFacts is safe for concurrent use.
@@ -25,7 +25,7 @@ type modelFacts struct {
 // restriction is a limit that became known when the provider refused a request. A restriction expires, because the provider
 // may change, or a router may choose another server.
 type restriction struct {
-	limit int // the maximum number; 1 for a part of a request that the provider refuses
+	limit int // the maximum number of tokens; 1 if the provider refuses a part of a request
 	until time.Time
 }
 
@@ -43,8 +43,8 @@ const (
 	allImages = "images"
 	allFiles  = "files"
 	allTools  = "tools"
-	// The following parts are not remembered for the model, because the refusal concerns only messages of the current
-	// request.
+	// If the provider refuses one of the following parts, this is not remembered for later turns, because the refusal concerns
+	// only messages of the current request.
 	allCalls    = "calls"        // calls in the history; they are sent as text
 	theseImages = "these images" // images that can't be read, or are too large
 	theseFiles  = "these files"  // files that can't be read, or are too large
@@ -73,9 +73,9 @@ func (l *modelFacts) refuses(what string) bool {
 	return l.limitOf(what) > 0
 }
 
-// learn records that the provider refused a part and accepted the request without that part. learn reports whether this
-// happened for the first time. If the provider accepted other images or files before, it refused only these ones; learn then
-// records nothing.
+// learn records that the provider refused a part and accepted the request without that part. learn reports whether the
+// refusal is new. If the provider has accepted other images or files before, it refused only the images or files of this
+// request. learn then records nothing.
 func (l *modelFacts) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,8 @@ func (l *modelFacts) learn(what string) (isNew bool) {
 	return !known
 }
 
-// report reports whether a warning should be logged now. The same warning is logged at most once per restrictionDuration.
+// report reports whether a warning about the given problem should be logged now. The same warning is logged at most once per
+// restrictionDuration.
 func (l *modelFacts) report(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +113,7 @@ func (l *modelFacts) fitting(window, output int) int {
 	return max(1, int(margin*float64(l.estimated(window-output))))
 }
 
-// room returns the result of fitting, or less if the provider refused a request of that size.
+// room returns the result of fitting. If the provider refused a request of that size, room returns a smaller number.
 func (l *modelFacts) room(window, output int) int {
 	return l.within(maxRequest, l.fitting(window, output))
 }
@@ -166,8 +167,9 @@ func (l *modelFacts) recordAccepted(r Request, estimated, reported int) {
 	}
 }
 
-// rememberTooLong records that the provider refused a request because of its length. rememberTooLong records the window that
-// the provider reported. If the provider reported no new window, it limits requests to three quarters of the refused one.
+// rememberTooLong is called when the provider has refused a request because of its length. rememberTooLong records the size
+// of the window that the provider reported. If the provider reported no new size, rememberTooLong limits requests to three
+// quarters of the refused one.
 func (l *modelFacts) rememberTooLong(estimated, reportedWindow int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,8 +36,9 @@ func (r *run) output() int {
 // room returns how many estimated tokens a request may have; 0: no limit.
 func (r *run) room() int { return r.model.facts.room(r.window(), r.output()) }
 
-// fit returns a draft of the next request, and sets the number of tokens that the request may have. If the question and the
-// longest answer together exceed the window, fit lowers the limit of the answer, but not below an eighth of the window.
+// fit returns a draft of the next request, and sets draft.room, the number of tokens that the request may have. If the
+// question and the longest answer together exceed the window, fit lowers the limit of the answer, but not below an eighth of
+// the window.
 func (r *run) fit(ctx context.Context) *draft {
 	d := r.draft()
 	window, output := r.window(), r.output()
@@ -97,9 +98,9 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 
 // prepare returns the next request, which includes what people wrote meanwhile and fits the model's window. If older messages
 // must be summarized first, prepare makes model calls of its own. If the provider refused the previous request because of its
-// length, shrinkAfterRefusal has lowered the limit of the answer, the window, or the room for the conversation, so that the
-// provider may accept the next request. If the room was lowered twice, the request contains only the question. The error is
-// the context's, the provider's, errTooLong or errNoRoom.
+// length, shrinkAfterRefusal has already reduced the maximum length of the answer, the known window, or the tokens that the
+// conversation may have. If the tokens for the conversation were reduced twice, the request contains only the question. The
+// error is the context's, the provider's, errTooLong or errNoRoom.
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		r.appendHistory(r.more(ctx)...)
@@ -109,13 +110,13 @@ func (r *run) prepare(ctx context.Context) (Request, error) {
 		d.keepOnlyQuestion()
 	}
 	if !r.shrink(ctx, d) && r.lengthRefusals < 2 {
-		if r.lengthRefusals == 0 && d.questionTooLong { // after a refusal, the known window may be wrong
+		if r.lengthRefusals == 0 && d.questionTooLong { // after a refusal, ask anyway: the known window may be wrong
 			return Request{}, r.tooLongError(ctx, d)
 		}
 		if err := r.summarizeOlder(ctx, d); err != nil {
 			return Request{}, err
 		}
-		d = r.fit(ctx) // the usage reported for the summary may have changed the room
+		d = r.fit(ctx) // the usage reported for the summary may have changed how many tokens fit
 		r.shrink(ctx, d)
 		if dropped := d.dropOldest(); dropped > 0 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages do not fit, leaving them out of this request", slog.Int("messages", dropped))
@@ -133,7 +134,7 @@ func (r *run) prepare(ctx context.Context) (Request, error) {
 	return d.request(), nil
 }
 
-// size returns the tokens of a request and its longest answer.
+// size returns the estimated tokens of a request plus the maximum tokens of its answer.
 func (r *run) size(request Request) int {
 	return request.tokens() + cmp.Or(request.MaxOutput, r.model.MaxOutput)
 }
@@ -146,7 +147,7 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 	}
 	d.shortenResults()
 	tools := toolTokens(d.tools)
-	maxTools := min(d.room/2, d.room-(d.questionTokens()-tools)) // leave half of the room for the conversation
+	maxTools := min(d.room/2, d.room-(d.questionTokens()-tools)) // leave half of the tokens for the conversation
 	if tools > maxTools && !d.fits() {
 		shortened, removed := d.shrinkTools(max(0, maxTools))
 		if (len(shortened) > 0 || len(removed) > 0) && r.model.facts.report("tools") {
@@ -159,7 +160,7 @@ func (r *run) shrink(ctx context.Context, d *draft) (fits bool) {
 }
 
 // tooLongError logs which part of the request needs the most room, and returns the error for a question that does not fit.
-// The error is errTooLong only if the question is the largest part of the request. In that case, it helps if people shorten
+// The error is errTooLong only if the question is the largest part of the request. Only in that case does it help to shorten
 // the question.
 func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	system, tools, question := EstimateTokens(d.system), toolTokens(d.tools), 0
@@ -188,9 +189,9 @@ func (r *run) tooLongError(ctx context.Context, d *draft) error {
 	return err
 }
 
-// adaptRequest is called after the provider has refused a request. adaptRequest makes the next request omit the part that was
-// probably refused, and reports whether to send that request. The repetition ends at some point, because each request has
-// fewer parts than the one before.
+// adaptRequest is called after the provider has refused a request. adaptRequest makes the next request omit the part that the
+// provider probably refused, and reports whether to send the next request. The repetition ends at some point, because each
+// request has fewer parts than the one before.
 func (r *run) adaptRequest(ctx context.Context, refused Request, err error) (again bool) {
 	if isCut(err) || ctx.Err() != nil {
 		return false
@@ -228,9 +229,9 @@ func overflows(err error, refused Request) bool {
 	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages) && !hasFiles(refused.Messages)
 }
 
-// shrinkAfterRefusal makes the next request smaller after the provider found one too long. If the limit of the answer is
-// larger than the conversation, shrinkAfterRefusal lowers this limit. If the conversation is larger, shrinkAfterRefusal
-// reduces the tokens that the conversation may have.
+// shrinkAfterRefusal makes the next request smaller after the provider has refused a request as too long. If the maximum
+// length of the answer exceeds the length of the request, shrinkAfterRefusal reduces this maximum. Otherwise,
+// shrinkAfterRefusal reduces the tokens that the conversation may have.
 func (r *run) shrinkAfterRefusal(ctx context.Context, refused Request, err error) {
 	r.lengthError = err
 	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit

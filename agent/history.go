@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The texts that the model reads in place of the results of calls that returned no result.
+// If a call returned no result, the model reads one of these texts in place of the result.
 const (
 	resultUnknown = "Error: it is not known whether this call was carried out or what came of it. Do not repeat it without asking."
 	resultNotRun  = "Not done: the turn ended before this call was run."
@@ -13,7 +13,7 @@ const (
 	resultLost    = "Error: the result was lost."
 )
 
-// Mended returns the history of a turn that a crash ended and that is not continued. steps are the messages that the turn's
+// Mended returns the history of a turn that ended with a crash and is not continued. steps are the messages that the turn's
 // Journal stored. Providers demand exactly one result for each tool call, in the order of the calls, so Mended adds the
 // missing results. If begun contains the id of a call, the added result says that the call's outcome is unknown. For all
 // other calls, the added result says that the call was not run.

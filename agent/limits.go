@@ -70,7 +70,7 @@ func (c *clock) resume() {
 	}
 }
 
-// restart gives a paused clock another limit and cause.
+// restart lets a paused clock run again, with the given limit and cause.
 func (c *clock) restart(limit time.Duration, cause error) {
 	if c.remaining = limit; !errors.Is(c.cause, cause) {
 		c.cause, c.timer = cause, nil

@@ -12,7 +12,7 @@ type meter struct {
 	tokensAtUsage int          // the value of tokens when the provider last reported its usage
 }
 
-// meterOf returns the meter of a model. meterOf creates the meter when it is first called for the model.
+// meterOf returns the meter of a model. The first call for a model creates its meter.
 func (r *run) meterOf(model string) *meter {
 	for _, m := range r.meters {
 		if m.Model == model {

@@ -74,7 +74,7 @@ type Completion struct {
 	Refused   int    // requests that the provider refused because of their form, before it accepted another form
 }
 
-// Finish is why the model itself ended its answer.
+// Finish is the reason why an answer ended, as the provider reports it.
 type Finish uint8
 
 // The reasons why an answer ends. No constant says that an answer ends with tool calls, because providers report different
@@ -96,7 +96,7 @@ const (
 	NoTools       ErrorKind = "no_tools"       // a request without tools may succeed
 	ContextLength ErrorKind = "context_length" // the conversation is too long
 	TooLarge      ErrorKind = "too_large"      // more tokens than the account may use in a minute: a smaller request may succeed
-	Filtered      ErrorKind = "filtered"       // the provider's content filter
+	Filtered      ErrorKind = "filtered"       // the provider's content filter stopped the request or the answer
 	BadImage      ErrorKind = "bad_image"      // an image can't be read, or makes the request too large
 	Quota         ErrorKind = "quota"          // the account has no money left
 	Auth          ErrorKind = "auth"           // the key is wrong or has no permission
@@ -109,9 +109,9 @@ type ModelError struct {
 	RetryAfter time.Duration // reported by the provider; 0: not reported
 	NoRetry    bool          // the provider says that a retry is useless
 	NotSent    bool          // the request did not reach the provider
-	Limit      int           // ContextLength, TooLarge: tokens that a request may have; 0: not reported
+	Limit      int           // for ContextLength and TooLarge: tokens that a request may have; 0: not reported
 	Status     int           // HTTP status; 0: there was no response
-	Usage      *Usage        // reported by the provider despite the failure; nil: none
+	Usage      *Usage        // reported by the provider despite the failure; nil: not reported
 	Refused    int           // requests that the provider refused because of their form, before this one
 	Err        error
 }

@@ -13,7 +13,7 @@ const (
 	maxOutput     = 64 << 10 // bytes of text
 	maxError      = 4 << 10  // bytes of an error's text
 	maxCallImages = 8        // images that the model sees
-	maxImage      = 5 << 20  // bytes of one such image; some providers refuse larger ones
+	maxImage      = 5 << 20  // bytes of one such image; some providers refuse larger images
 	maxCallBytes  = 32 << 20 // bytes of images and files together
 )
 
@@ -92,7 +92,7 @@ func limitOutput(o Output) Output {
 
 func limitText(text string) string {
 	whole := text
-	if len(text) > maxOutput { // the text may be huge, so the rest is not read
+	if len(text) > maxOutput { // the text may be huge, so isBinary checks only its beginning
 		whole, _ = cutIncomplete(text[:maxOutput])
 	}
 	switch {

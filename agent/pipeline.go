@@ -54,7 +54,7 @@ func (r *run) pipeline(ctx context.Context) (Completion, error) {
 	return r.converse(ctx)
 }
 
-// enter prepares the run for the answer of a node. last says that it is the last node, whose answer people see.
+// enter prepares the turn for the answer of a node. last says that this is the last node, whose answer people see.
 func (r *run) enter(n Node, last bool) {
 	r.innerNode = !last
 	r.system = r.turn.systemPrompt(n.System, r.opts.System)

@@ -2,7 +2,7 @@ package agent
 
 import "sync/atomic"
 
-// report is a message of a running tool call: a text about its progress, or its outcome.
+// report is a message from a running tool call: a text about the progress of the call, or the outcome of the call.
 type report struct {
 	call    int // index of the call in its step
 	text    string
@@ -13,7 +13,7 @@ type report struct {
 // holds at most two reports per call: a newer text replaces an unread one. The methods of progress are safe for concurrent
 // use.
 type progress struct {
-	reports     chan report              // has room for a text and the end of each call
+	reports     chan report              // has room for two reports of each call: a text and the outcome
 	unreadTexts []atomic.Pointer[string] // texts that nobody has read yet
 	ended       []atomic.Bool
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxProposal = 2000     // bytes of a call that a question shows
-	maxFullText = 64 << 10 // bytes of a call that people can read on demand
+	maxProposal = 2000     // bytes of a call's description in the question for approval
+	maxFullText = 64 << 10 // bytes of a call's description that people can read on demand
 )
 
 // needsApproval reports whether a person must approve a call. callContext is what the model had read before the call. If the
@@ -82,7 +82,8 @@ func nestingDepth(object string) (deepest int) {
 	return deepest
 }
 
-// unescapeString replaces \u escapes in a JSON string by their characters: some servers escape all non-English letters.
+// unescapeString replaces \u escapes in a JSON string by the escaped characters, because some servers escape all non-English
+// letters.
 func unescapeString(quoted string) string {
 	var s string
 	if json.Unmarshal([]byte(quoted), &s) != nil {

@@ -3,15 +3,15 @@ package agent
 import "strings"
 
 // reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. The text
-// of a reply continues the text of the turn's earlier answers.
+// of a reply continues the text the text of the turn's earlier answers.
 type reply struct {
 	emit         func(Event)
 	thinkTags    []string
 	earlierText  string          // of the turn's earlier answers
-	fenceEnd     string          // closes a code block that earlierText left open
+	fenceEnd     string          // the fence that closes a code block if earlierText ends inside one
 	separator    string          // separates earlierText and text; empty while text is empty
 	onCall       func(CallDelta) // nil: calls are ignored
-	reasoning    strings.Builder // as the provider sent it; kept only if onCall is set: providers want it back with calls
+	reasoning    strings.Builder // as the provider sent it, which some providers want back with calls; kept only if onCall is set
 	filter       *thinkFilter
 	incomplete   string // an incomplete character at the end of the last piece
 	text         strings.Builder
@@ -23,7 +23,7 @@ func newReply(tags []string, emit func(Event)) *reply {
 	return &reply{emit: emit, thinkTags: tags, filter: newThinkFilter(tags)}
 }
 
-// emptied returns a reply with the same earlier answers, and without a text of its own.
+// emptied returns a reply that follows the same earlier answers, and has no text of its own.
 func (r *reply) emptied() *reply {
 	next := newReply(r.thinkTags, r.emit)
 	next.earlierText, next.fenceEnd, next.onCall = r.earlierText, r.fenceEnd, r.onCall
@@ -39,7 +39,7 @@ func (r *reply) restart(why string) *reply {
 }
 
 // nextAnswer returns the reply for the turn's next answer, whose text follows this text. People read the texts before and
-// after tool calls as one reply, a paragraph each.
+// after tool calls as one reply, in which each text begins a new paragraph.
 func (r *reply) nextAnswer() *reply {
 	next := r.emptied()
 	if r.text.Len() > 0 {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// restoreSteps restores the steps of this turn that an earlier process stored before it crashed. restoreSteps emits their
-// text again, and adds them to the history, so that they are kept even if this run fails. finishCalls runs those of their
-// calls that have no result.
+// restoreSteps restores the steps of this turn that an earlier process stored before it crashed. restoreSteps emits the text
+// of these steps again, and adds the steps to the history, so that the history contains them even if the turn fails. If calls
+// of these steps have no result, finishCalls runs them later.
 func (r *run) restoreSteps() {
 	if len(r.turn.Steps) == 0 {
 		return
@@ -50,8 +50,8 @@ func (r *run) restoreFiles(steps []Message) {
 }
 
 // awaitDecisions waits for people's decisions about those calls of an earlier process whose tools are missing now. The tools
-// of an MCP server may become available late or never, and a person must be able to decide before that. finishCalls runs the
-// approved calls.
+// of an MCP server may become available late or never, so awaitDecisions does not wait for the tools. finishCalls runs the
+// approved calls later.
 func (r *run) awaitDecisions(ctx context.Context) error {
 	if r.turn.Approver == nil {
 		return nil

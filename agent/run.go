@@ -35,9 +35,9 @@ type run struct {
 	model          *chainModel     // the turn's current model
 	answeringModel *chainModel     // the model that wrote the current text of reply
 	leftOut        map[string]bool // parts of requests that the provider refused
-	lengthRefusals int             // number of refusals because of length that lowered the room for the conversation
-	refusedSize    int             // size of the last refused request
-	lengthError    error           // the provider's error for that request
+	lengthRefusals int             // number of refusals because of length after which the conversation got fewer tokens
+	refusedSize    int             // size of the request that caused the last of these refusals
+	lengthError    error           // the provider's last error about a request that was too long
 
 	// The following fields are the results of the turn.
 	reply        *reply
@@ -49,13 +49,13 @@ type run struct {
 	files        map[string][]File // files for people, by the ids of calls
 	allowance    allowance         // how many more files and bytes people may get
 	imageBytes   int               // total size of the images that tools have returned
-	openCalls    []ToolCall        // calls of an earlier process that have no answer yet
+	openCalls    []ToolCall        // calls of an earlier process that have no result yet
 
 	meters        []*meter
 	meter         *meter // the meter of the current model
 	contextTokens int    // tokens of the last request for an answer
 	modelCalls    int    // attempts that reached a model
-	reservedCalls int    // model calls that a summary must leave for the answer after it
+	reservedCalls int    // model calls that summaries must leave for the answer
 	usageUnsaved  bool   // the journal lacks some of the usage
 	toolCalls     int
 	usageWarned   bool // the log already says that usage is missing
@@ -69,7 +69,7 @@ func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 		emit:          emit,
 		stream:        t.Stream,
 		system:        t.systemPrompt("", a.opts.System),
-		messages:      slices.Clip(t.Messages), // without spare capacity, so that append does not change the caller's slice
+		messages:      slices.Clip(t.Messages), // without spare capacity, so that append does not write into the caller's array
 		questionIndex: max(0, len(t.Messages)-1),
 		more:          t.More,
 		summary:       t.Summary,

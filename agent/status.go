@@ -4,14 +4,15 @@ package agent
 const maxDisplay = 200
 
 // statuses emits the states of a turn's tool calls as events. statuses emits an event only when a state changes. statuses
-// ignores calls without an id, and changes after a call has ended.
+// ignores calls without an id, and calls that have already ended.
 type statuses struct {
 	emit  func(Event)
 	calls map[string]*Tool
 	order []string
 }
 
-// set emits a call's state. If display is empty, the earlier description stays, which at first is the tool's name.
+// set emits a call's state. If display is empty, the call keeps its earlier description. The first description is the tool's
+// name.
 func (s *statuses) set(id, name, display string, state ToolState) {
 	if id == "" {
 		return

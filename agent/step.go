@@ -150,8 +150,8 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	return nil
 }
 
-// storeBegin stores in the journal that calls begin to run. changes says whether they change something. If storeBegin returns
-// an error, the turn ends.
+// storeBegin stores in the journal that calls begin to run. changes says whether the calls change something. If storeBegin
+// returns an error, the turn ends.
 func (r *run) storeBegin(ctx context.Context, changes bool, calls ...parsedCall) error {
 	if r.turn.Journal == nil || len(calls) == 0 {
 		return nil

@@ -39,9 +39,9 @@ func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
 	return s
 }
 
-// Events runs the turn in the goroutine of the loop that ranges over it, so a slow loop body slows the model down. If the
-// turn fails, the last pair of the iterator is nil and the error of Run. Breaking out of the loop cancels the turn and waits
-// until it has ended. A stream can be read only once.
+// Events returns an iterator over the events of the turn. The turn runs in the goroutine of the loop that ranges over the
+// iterator, so a slow loop body slows the model down. If the turn fails, the last pair of the iterator is nil and the error
+// of Run. Breaking out of the loop cancels the turn and waits until the turn has ended. A stream can be read only once.
 func (s *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if s.started {

@@ -41,8 +41,8 @@ func cutIncomplete(s string) (whole, rest string) {
 	return s, ""
 }
 
-// validUTF8 replaces each invalid byte by U+FFFD. strings.ToValidUTF8 is not used: it replaces a run of invalid bytes at
-// once, so its result depends on how the text was cut into pieces.
+// validUTF8 replaces each invalid byte by U+FFFD. strings.ToValidUTF8 is not used: it replaces several invalid bytes in a row
+// by one U+FFFD, so its result depends on how the text was cut into pieces.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -5,8 +5,8 @@ import (
 )
 
 // thinkFilter separates a model's thinking from its text, for servers that leave the thinking in the text as
-// <think>…</think>. The text may arrive in any pieces. If a piece ends with a possible beginning of a tag, thinkFilter waits
-// for the next piece. thinkFilter ignores the case of tags.
+// <think>…</think>. The text may arrive in pieces of any length. If a piece ends with a possible beginning of a tag,
+// thinkFilter holds this beginning back until the next piece arrives. thinkFilter ignores the case of tags.
 //
 // thinkFilter recognizes tags only at places where models write them. So an answer about HTML or about models keeps its text:
 //   - An opening tag is recognized at the start of a line (after white space) and right after
@@ -37,8 +37,8 @@ type thinkFilter struct {
 
 // thinkParts is a piece of the model's output, separated into text and thinking.
 type thinkParts struct {
-	reset     bool   // all text before this piece was thinking
-	void      string // text of this piece that was thinking, too
+	reset     bool   // all text before this piece turned out to be thinking
+	void      string // text of this piece that turned out to be thinking, too
 	reasoning string
 	text      string
 }
@@ -118,7 +118,7 @@ func (f *thinkFilter) match(s string) (n int, isOpen, partial bool) {
 }
 
 // equalFoldASCII compares two texts without regard to the case of ASCII letters; lower is in lower case. strings.EqualFold
-// would also take the Kelvin sign for a k.
+// would also accept the Kelvin sign as a k.
 func equalFoldASCII(s, lower string) bool {
 	for i := range len(lower) {
 		c := s[i]
@@ -132,7 +132,7 @@ func equalFoldASCII(s, lower string) bool {
 	return true
 }
 
-// handleTag acts on a tag. handleTag returns false if the tag is ordinary text at this place.
+// handleTag processes a tag that was just read. handleTag returns false if the tag is ordinary text at this place.
 func (f *thinkFilter) handleTag(isOpen bool) bool {
 	switch {
 	case f.thinking && isOpen:
@@ -163,7 +163,7 @@ func (f *thinkFilter) endThinking() {
 	f.code.newLine()
 }
 
-// voidText turns all text so far into thinking.
+// voidText declares all text so far to be thinking.
 func (f *thinkFilter) voidText() {
 	f.reset = true
 	f.void.WriteString(f.text.String())

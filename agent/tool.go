@@ -9,9 +9,9 @@ import (
 
 // ToolDef is a tool that a model may call. (The event about one call is Tool.)
 type ToolDef struct {
-	Name        string // at most 64 characters of a-z, A-Z, 0-9, "_" and "-": every provider accepts these
+	Name        string // at most 64 characters of a-z, A-Z, 0-9, "_" and "-", because every provider accepts such names
 	Description string // for the model
-	// Parameters is the JSON Schema of the arguments, an object.
+	// Parameters is the JSON Schema of the arguments. The arguments are always one JSON object.
 	Parameters json.RawMessage
 	// ReadOnly says that a call changes nothing. Calls of read-only tools run in parallel. The calls of other tools run one
 	// after the other, each after a person has approved it.
@@ -24,8 +24,8 @@ type ToolDef struct {
 	// Timeout is how long a call may take. Each progress report of the call restarts this time, within the limit of the turn.
 	// 0 means DefaultToolTimeout.
 	Timeout time.Duration
-	// Show says in a few words what a call is about, such as "Reading example.org". The arguments may be incomplete. If the
-	// result is empty, the earlier description stays. If Show is nil, people see the tool's name.
+	// Show says in a few words what a call does, such as "Reading example.org". The arguments may be incomplete. If Show returns
+	// an empty text, people still see the earlier description. If Show is nil, people see the tool's name.
 	Show func(arguments string) string
 	// Propose describes exactly what a call will do, for the person who must approve it. If Propose is nil, the person sees
 	// the tool's name and the arguments.
@@ -33,7 +33,7 @@ type ToolDef struct {
 	// Asks reports whether a call needs approval although the tool is read-only. c is what the model had read before the
 	// call. If Asks is nil, calls of a read-only tool need no approval.
 	Asks func(call ToolCall, c CallContext) bool
-	// Personal says that only the asker may approve a call, and no admin in their place.
+	// Personal says that only the asker may approve a call, and no admin in the asker's place.
 	Personal bool
 	// Outside says which of the tool's texts are outside content.
 	Outside Outside
@@ -41,7 +41,7 @@ type ToolDef struct {
 	// of the error, so the text must contain no secret.
 	Call func(ctx context.Context, in Input) (Output, error)
 
-	client bool // it is one of Turn.ClientTools, and has no Call
+	client bool // the tool is one of Turn.ClientTools, and has no Call
 }
 
 // DefaultToolTimeout is how long a call may take if its tool sets no Timeout.
@@ -52,7 +52,7 @@ type Input struct {
 	Arguments string // a valid JSON object without duplicate names
 	// Person and Conversation identify the asker and the conversation, for tools that store something; "": unknown.
 	Person, Conversation string
-	// Progress shows people in a few words how far the call is, and restarts the timeout of the call. An empty text only
+	// Progress shows people in a few words how far the call has come, and restarts the timeout of the call. An empty text only
 	// restarts the timeout. Call must not use Progress after it has returned.
 	Progress func(text string)
 }
@@ -87,8 +87,8 @@ type Awaiter interface {
 type Proposal struct {
 	Call ToolCall
 	Tool string // name of the tool
-	// Text says exactly what will happen, in at most 2000 bytes of plain text. Text has no markup and no invisible
-	// characters. If the text had to be cut, it says how much is missing.
+	// Text says exactly what will happen, in at most 2000 bytes of plain text. Text has no markup and no invisible characters.
+	// If Text had to be cut, its end says how much is missing.
 	Text string
 	// Whole is the same text, in at most 64 KiB.
 	Whole string
@@ -98,10 +98,11 @@ type Proposal struct {
 	// asked about the call and the tool is missing now, Version, Text and Whole are empty; the question of the earlier
 	// process is still valid.
 	Version string
-	// Personal says that only the asker may approve the call, and no admin in their place.
+	// Personal says that only the asker may approve the call, and no admin in the asker's place.
 	Personal bool
-	// Standing says whether a person may approve all later calls of the tool at once. Standing is set for tools that change
-	// something. A call of a read-only tool needs approval because of its arguments, so each such call is a new question.
+	// Standing says whether a person may approve this call and all later calls of the tool at once. Standing is set for tools
+	// that change something. If a call of a read-only tool needs approval, the reason is its arguments, so people are asked
+	// again for each such call.
 	Standing bool
 }
 

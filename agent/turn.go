@@ -28,8 +28,8 @@ type Message struct {
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	Images     []Image    `json:"images,omitempty"` // of a user's or a tool's message, after the text
 	Files      []File     `json:"files,omitempty"`  // of a user's message, after the images, for models that read files
-	// Reasoning is the model's reasoning before its tool calls. Some providers demand the reasoning back, together with the
-	// calls.
+	// Reasoning is the model's reasoning before its tool calls. Some providers require that requests contain this reasoning
+	// together with the calls.
 	Reasoning string `json:"reasoning,omitempty"`
 	// Sources are the origins of the pieces of a user's or a tool's message, in order. If Sources is empty, the message is
 	// outside content.
@@ -59,8 +59,8 @@ type ToolCall struct {
 type Turn struct {
 	ID     string // identifies the turn in logs
 	System string // system prompt; empty: the agent's own
-	// Context is added at the end of the system prompt, where a change invalidates the least of a provider's prompt cache.
-	// Context may be empty.
+	// Context is added at the end of the system prompt, because a change at the end invalidates the smallest part of a
+	// provider's prompt cache. Context may be empty.
 	Context string
 	Model   string // name of the model to ask first, one of Agent.Models; empty or unknown: the first one
 	// Summary is the summary of the conversation before Messages, from an earlier Result's Compaction; empty: none.
@@ -70,10 +70,10 @@ type Turn struct {
 	// to the model, including repeated ones, and adds the messages at the end of the request. In Result.Append, these
 	// messages precede the model's next message. More should not block. More may be nil.
 	More   func(context.Context) []Message
-	Stream bool // false: the answer's text is emitted at once when it is complete
-	// Live says that each event goes at once to a program, which can't take text back. If Live is set, the model's stream is
-	// read piece by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a second answer
-	// could not replace that part.
+	Stream bool // false: the answer's text is emitted in one piece when it is complete
+	// Live says that each event goes at once to a program, which can't discard text that it has received. If Live is set, the
+	// model's stream is read piece by piece. If an answer breaks off after a part of it was emitted, the turn fails, because a
+	// second answer could not replace that part.
 	Live bool
 	// ClientTools are tools that the caller runs. A client's tool replaces the agent's own tool of the same name. The first
 	// answer that calls one of them ends the turn with StopClientCalls. The calls of client tools are emitted as Call events,
@@ -98,7 +98,7 @@ type Turn struct {
 	ProposedCalls []string
 	// Files are the files that the calls in Steps made for people, by the ids of the calls, as stored by the Journal.
 	Files map[string][]File
-	// EarlierUsage is what earlier processes used for this turn: the usage in the Journal, and an estimate for an answer that
+	// EarlierUsage is the usage of earlier processes for this turn: the usage in the Journal, and an estimate for an answer that
 	// a crash interrupted. EarlierUsage is part of the usage that Run returns.
 	EarlierUsage []ModelUsage
 	Journal      Journal  // nil: nothing is stored, and the turn can't continue after a crash
@@ -141,8 +141,8 @@ type ModelUsage struct {
 	EstimatedCompletion       int // as in Result
 }
 
-// Compaction says that a summary replaces the beginning of a conversation: Turn.Summary and the first Messages of
-// Turn.Messages. The next turn needs only Summary and the later messages.
+// Compaction says that a summary replaces the beginning of a conversation: Turn.Summary, and the first messages of
+// Turn.Messages. Messages is the number of these messages. The next turn needs only Summary and the later messages.
 type Compaction struct {
 	Summary  string
 	Messages int
@@ -154,10 +154,10 @@ type StopReason string
 // The reasons why a turn ended.
 const (
 	StopDone StopReason = "done"
-	// StopClientCalls is the end of a turn whose last answer calls Turn.ClientTools.
+	// StopClientCalls says that the turn's last answer calls tools of Turn.ClientTools.
 	StopClientCalls StopReason = "client_calls"
 	StopLength      StopReason = "length"      // the model hit its output limit
-	StopFiltered    StopReason = "filtered"    // the provider's content filter
+	StopFiltered    StopReason = "filtered"    // the provider's content filter stopped the answer
 	StopRefused     StopReason = "refused"     // the model refused
 	StopEmpty       StopReason = "empty"       // the answer had no text
 	StopThinking    StopReason = "thinking"    // the answer had only reasoning
@@ -191,7 +191,7 @@ type Result struct {
 	Text     string // the complete reply; a fixed line if the model wrote nothing
 	Partial  bool   // the turn ended before the model had finished; Text is the text so far
 	Stop     StopReason
-	Refusal  string // the model's text when it refused
+	Refusal  string // the model's text if it refused to answer
 	Model    string // name of the model that answered
 	Usage    Usage  // zero if the provider reported no usage
 	Estimate int    // estimated completion tokens of all answers

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// TypedURL reports whether the asker typed this web address. Host, path and query must be equal, because each of them could
-// leak data. The scheme, "www.", a last slash and a fragment may differ. Addresses in outside content or in the model's
-// answers do not count.
+// TypedURL reports whether the asker typed this web address. Host, path and query must be equal, because the model could put
+// data of the conversation into each of them. The scheme, "www.", a last slash and a fragment may differ. Addresses in
+// outside content or in the model's answers do not count.
 func (s CallContext) TypedURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Hostname() == "" || NormalizeURL(u) != nil {
@@ -30,8 +30,8 @@ func (s CallContext) TypedURL(address string) bool {
 	})
 }
 
-// NormalizeURL changes an address into the form in which it is requested: the host in the form that DNS uses, without a
-// default port or a fragment, and with a path.
+// NormalizeURL changes an address into the form in which it is requested. The host gets the form that DNS uses, a default
+// port and the fragment are removed, and an empty path becomes a slash.
 func NormalizeURL(u *url.URL) error {
 	host, err := HostName(u.Hostname())
 	if err != nil {
@@ -51,7 +51,7 @@ func NormalizeURL(u *url.URL) error {
 	return nil
 }
 
-// HostName returns a host in the form that DNS uses: in lower case, with other alphabets encoded.
+// HostName returns a host in the form that DNS uses: in lower case, with non-ASCII letters encoded as Punycode.
 func HostName(host string) (string, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -81,8 +81,8 @@ func hostSpellings(u *url.URL) []string {
 }
 
 // pathSpellings returns the ways in which a person may write the path and the query: escaped or unescaped, with or without
-// the last slash. The unescaped path counts only if it is unambiguous: it has the usual escaping, and no character that could
-// end the address in a text.
+// the last slash. The unescaped path counts only if it is unambiguous: the path has the usual escaping, and contains no
+// character that could end the address in a text.
 func pathSpellings(u *url.URL) []string {
 	query := ""
 	if u.RawQuery != "" {

@@ -25,7 +25,7 @@ func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) 
 	}
 	simplified = simplifySchema(simplified, 0)
 	if root, ok := simplified.(map[string]any); ok {
-		delete(root, "$schema") // the library refuses other versions, although their keywords are the same
+		delete(root, "$schema") // the library refuses other versions of JSON Schema, although their keywords are the same
 	}
 	raw, err := json.Marshal(simplified)
 	var s jsonschema.Schema
@@ -46,8 +46,8 @@ func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) 
 // maxSchemaDepth is how deeply a schema may be nested. Schemas of real tools have fewer than 20 levels.
 const maxSchemaDepth = 64
 
-// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. The simplified schema
-// accepts any value in the places of the removed parts.
+// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. Where a part was removed,
+// the simplified schema accepts any value.
 func simplifySchema(schema any, depth int) any {
 	switch s := schema.(type) {
 	case map[string]any:
