@@ -126,4 +126,4 @@ func (r reply) updates(t *testing.T) []update {
 
 const person = 1001
 
-func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // for use in synctest bubbles only, where time is virtual

@@ -158,7 +158,7 @@ func TestControlEvents(t *testing.T) {
 	t.Errorf("stream ended: %v", lines.Err())
 }
 
-// The page loads nothing from other servers, and its script never sets markup.
+// TestPage checks that the page loads nothing from other servers, and that its script never inserts HTML markup.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})

@@ -18,11 +18,11 @@ func TestFaults(t *testing.T) {
 	cases := []struct {
 		name    string
 		fault   telegram.Fault
-		status  int  // of the response; 0: the connection was cut
-		effect  bool // whether the text changed
+		status  int  // status of the response; 0: the connection was cut
+		effect  bool // whether the text must change
 		answer  string
 		took    time.Duration
-		invalid bool // the response is not valid JSON
+		invalid bool // whether the response must be invalid JSON
 	}{
 		{name: "latency", fault: telegram.Fault{Action: fault.Latency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
 		{name: "status", fault: telegram.Fault{Action: fault.Status, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
@@ -206,7 +206,7 @@ func TestHangAndRestart(t *testing.T) {
 	})
 }
 
-// Failure F13: a request takes effect even if the client does not wait for the response.
+// Failure F13: the client does not wait for the response. The request must take effect nevertheless.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{Latency: time.Second})

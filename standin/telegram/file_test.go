@@ -111,8 +111,8 @@ func TestShownNames(t *testing.T) {
 	}
 }
 
-// Drafts, messages, edits and files of a chat count against one limit, whether it is published or hidden. A 429 for one
-// of them blocks the chat for all of them.
+// TestDraftsShareTheBucket checks that a chat's drafts, messages, edits and files count against one limit, whether it
+// is published or hidden. A 429 for one of them must block the chat for all of them.
 func TestDraftsShareTheBucket(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hidden     telegram.Limits

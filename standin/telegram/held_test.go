@@ -10,13 +10,13 @@ import (
 	"telex/standin/telegram"
 )
 
-// A test can hold a call of any method that changes what people see, and then end the call at this point, as if the
-// client had been killed.
+// TestHeldCalls holds a call of each method that changes what people see, and then ends the call at this point, as if
+// the client had been killed.
 func TestHeldCalls(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage string
 		drop          bool
-		effect        bool // expected after the call is released
+		effect        bool // whether the call must have an effect after its release
 		answered      bool
 	}{
 		{fault.PauseBefore, "before", false, true, true},

@@ -91,8 +91,8 @@ func span(from, to int64) []int64 {
 	return list
 }
 
-// Failures F19 and F23: after a 429, every call in its scope is refused and counted as a violation until the wait is
-// over. Calls outside of the scope succeed.
+// Failures F19 and F23: after a 429, the server must refuse every call in the scope of the 429, and count it as a
+// violation, until the wait is over. Calls outside of the scope must succeed.
 func TestBlockedWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})

@@ -9,8 +9,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// TestMenuOrder deletes the lists of commands one by one, from the narrowest scope to the widest. Each time it checks
-// which list each person gets. Source: https://core.telegram.org/bots/api#determining-list-of-commands
+// TestMenuOrder deletes the lists of commands one by one, from the narrowest scope to the widest. Each time, the test
+// checks which list each person gets. Source: https://core.telegram.org/bots/api#determining-list-of-commands
 func TestMenuOrder(t *testing.T) {
 	t.Parallel()
 	const group = -1000000000007
@@ -70,7 +70,8 @@ func TestMenuOrder(t *testing.T) {
 	}
 }
 
-// A list for another language does not replace the list without a language.
+// The bot sets a list of commands for German, and another list without a language. Only a person whose client is German
+// must see the German list.
 func TestMenuLanguage(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})

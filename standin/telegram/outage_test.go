@@ -16,7 +16,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// In every kind of outage, calls have no effect and running calls are cut. Afterwards everything works as before.
+// TestOutage causes an outage of each kind. During the outage, calls must have no effect, and running calls must be
+// cut. After the outage, everything must work as before.
 func TestOutage(t *testing.T) {
 	for _, tc := range []struct {
 		outage fault.Outage
@@ -79,8 +80,8 @@ func TestOutageEndsWithTheFaults(t *testing.T) {
 	}
 }
 
-// During an outage, the stand-in does not listen on its TCP port, so a client's connection is refused and not cut. The
-// connection that requested the outage stays open, and the address is the same afterwards.
+// During an outage, the stand-in must not listen on its TCP port, so that the system refuses a client's connection. The
+// connection that requested the outage must stay open. After the outage, the address must be the same.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	c := &client{t: t, server: telegram.New(telegram.Options{}), http: &http.Client{Transport: &http.Transport{}}}
@@ -136,7 +137,7 @@ func TestOutageRefuses(t *testing.T) {
 	}
 }
 
-// A server can be closed during an outage in which it does not listen.
+// The server is closed during an outage in which it does not listen. Close and Serve must return without an error.
 func TestCloseDuringRefusal(t *testing.T) {
 	t.Parallel()
 	s := telegram.New(telegram.Options{})
@@ -155,7 +156,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 }
 
-// A fault can be limited in time.
+// A fault has a time limit. When the time is over, the fault must stop hitting calls.
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -59,7 +59,7 @@ type Server struct {
 	token atomic.Pointer[string] // the only valid token
 	me    User
 
-	mu      sync.Mutex // guards the following fields; never held while waiting
+	mu      sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started time.Time
 
 	chats      map[int64]*chat
@@ -83,7 +83,7 @@ type Server struct {
 	bot        *http.Client // posts to the webhook
 
 	limiter limiter
-	stats   Stats // without the counters in rig.Stats
+	stats   Stats // the counters, except those in rig.Stats
 }
 
 // New returns a server without chats. The caller must close it.

@@ -66,7 +66,7 @@ func TestLongPoll(t *testing.T) {
 				t.Errorf("timeout %q: got %d updates after %v, want none after %v", tc.timeout, len(list), time.Since(began), tc.want)
 			}
 		}
-		// If a client ends its poll early, no update is lost.
+		// The client ends its poll early. No update may get lost.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if r := c.callContext(ctx, "getUpdates", args{"timeout": "30"}); !errors.Is(r.Err, context.DeadlineExceeded) {
@@ -79,7 +79,7 @@ func TestLongPoll(t *testing.T) {
 	})
 }
 
-// Failure F55: of two concurrent polls, the older one gets an error.
+// Failure F55: the bot makes two polls at the same time. The older poll must get an error.
 func TestConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})
