@@ -390,4 +390,4 @@ func (a *app) values() []value {
 	return list
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // for use in synctest bubbles only, where time is virtual

@@ -135,7 +135,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// A watcher receives the events in order.
+// TestEvents checks that a watcher receives the events in order.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	c := free(t)

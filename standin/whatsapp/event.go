@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
+	rig.EventHead[Call] // Kind is one of EventHead's kinds, or message, edit, delete, status, typing, reaction, delivery, violation, person.
 
 	User string `json:"user,omitempty"`
 	// Message is the new state of the message in an event of kind message, edit, delete, status or reaction.

@@ -18,8 +18,8 @@ func TestFaults(t *testing.T) {
 	cases := []struct {
 		name   string
 		fault  whatsapp.Fault
-		status int  // of the response; 0: the connection was cut
-		effect bool // whether the message arrived
+		status int  // status of the response; 0: the connection was cut
+		effect bool // whether the message must arrive
 		answer string
 		took   time.Duration
 	}{
@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A fault can break off a download of media or slow it down.
+// TestDownloadFaults lets faults break off a download of media, or slow it down.
 func TestDownloadFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

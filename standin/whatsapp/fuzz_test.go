@@ -11,7 +11,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// FuzzMessage checks that any message is either refused with an error of the Graph API or shown as it was sent.
+// FuzzMessage checks that the stand-in either refuses any message with an error of the Graph API, or shows it as it was
+// sent.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		text("x"), text(""), `[]`, `{`, `null`, `{"messaging_product":"whatsapp"}`,
@@ -59,7 +60,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzPath checks that no path or method causes a panic.
+// FuzzPath checks that the server panics for no path and no method.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{base, base + "/messages", base + "/media", "/v26.0/1", "/v26.0/wamid.x/messages", "/", "/whatsapp_business/attachments/?mid=1&ext=9&hash=x"} {
 		f.Add("GET", seed)

@@ -12,7 +12,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// One person may get a burst of 45 messages, and then one message every 6 seconds.
+// TestPairRate checks that the business can send one person a burst of 45 messages, and then one message every 6
+// seconds.
 func TestPairRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{})
@@ -44,8 +45,8 @@ func TestPairRate(t *testing.T) {
 	})
 }
 
-// The client must send all messages of a burst within PairWindow. After the burst, the client must wait PairInterval
-// for each message of the burst.
+// TestPairWindow checks that the client must send all messages of a burst within PairWindow. After that, the client
+// must wait PairInterval for each message of the burst.
 func TestPairWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{Limits: whatsapp.Limits{PairWindow: 6 * time.Second}})
@@ -80,7 +81,7 @@ func TestPairWindow(t *testing.T) {
 	})
 }
 
-// The limit is 80 messages per second for all people together. Messages from people count, too.
+// TestThroughput checks the limit of 80 messages per second for all people together. Messages from people count, too.
 func TestThroughput(t *testing.T) {
 	for _, coexistence := range []bool{false, true} {
 		t.Run(strconv.FormatBool(coexistence), func(t *testing.T) {

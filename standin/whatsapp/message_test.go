@@ -14,7 +14,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// TestConversation plays a usual exchange: a question by webhook, a read receipt with typing, an answer, and its
+// TestConversation plays a typical exchange: a question by webhook, a read receipt with typing, an answer, and its
 // statuses.
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,8 @@ func TestRead(t *testing.T) {
 	})
 }
 
-// A reply to a message that can't be quoted is sent without the quote, and counts as a violation.
+// The business replies to a message that can't be quoted. The stand-in must send the reply without the quote, and count
+// a violation.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -169,8 +170,8 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-// The business may write for 24 hours after the person's last message. A later message fails: the server refuses the
-// call, or reports the failure by a status.
+// The business may write for 24 hours after the person's last message. For a later message, the server must refuse the
+// call, or report the failure by a status.
 func TestWindow(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(strconv.FormatBool(late), func(t *testing.T) {
@@ -231,7 +232,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Each attempt to change a message is refused and counted.
+// TestEditAttempts checks that the server refuses and counts each attempt to change a message.
 func TestEditAttempts(t *testing.T) {
 	t.Parallel()
 	c := free(t)

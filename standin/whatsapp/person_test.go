@@ -137,7 +137,8 @@ func TestRepliesButtonsReactions(t *testing.T) {
 	})
 }
 
-// People with a username are identified only by their business-scoped user id.
+// A person with a username hides the phone number. The test checks that webhooks identify this person only by the
+// business-scoped user id.
 func TestHiddenPhone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -166,7 +167,7 @@ func TestHiddenPhone(t *testing.T) {
 		if s := c.app.statuses()[0]; s.RecipientUserID != id {
 			t.Errorf("status: got %+v", s)
 		}
-		// If a request has a phone number and a user id, the phone number is used.
+		// If a request contains a phone number and a user id, the server must use the phone number.
 		both := c.post(`{"messaging_product":"whatsapp","to":"` + phone + `","recipient":"` + id + `","text":{"body":"x"}}`)
 		if both.Error.Code != whatsapp.CodeUndeliverable {
 			t.Errorf("both: got %d %s, want it undeliverable to the number of nobody", both.Status, both.Raw)

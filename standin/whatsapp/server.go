@@ -88,7 +88,7 @@ type Server struct {
 	opts Options
 	app  *http.Client // posts to the callback URL
 
-	mu      sync.Mutex // guards the following fields; never held while waiting
+	mu      sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started time.Time
 	// background is the context of deliveries, which continue after the calls that caused them. Close ends this context,
 	// and Reset replaces it by a new one.
@@ -111,7 +111,7 @@ type Server struct {
 	retry      chan struct{} // closed and replaced by Redeliver
 
 	limiter limiter
-	stats   Stats // without the counters in rig.Stats
+	stats   Stats // the counters, except those in rig.Stats
 }
 
 // New returns a server for a number to which nobody has written yet. The caller must close it.

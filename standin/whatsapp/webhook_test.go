@@ -33,7 +33,8 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// A webhook without a 200 response is sent again at once, and then after growing waits, for 7 days.
+// The app does not respond to a webhook with 200. The server must send the webhook again at once, and then after
+// growing waits, for 7 days.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -105,7 +106,8 @@ func TestRedeliver(t *testing.T) {
 	})
 }
 
-// Webhooks about one person arrive in order, even if the app is slow. Webhooks about other people don't wait for them.
+// TestOrder checks that webhooks about one person arrive in order, even if the app is slow. Webhooks about other people
+// must not wait for them.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -186,7 +188,7 @@ func TestWebhookFaults(t *testing.T) {
 	})
 }
 
-// One request may contain several entries, changes and messages.
+// TestBatches checks that one request may contain several entries, changes and messages.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{BatchWindow: time.Second})
@@ -250,7 +252,7 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// If nothing listens at the callback URL, the app gets its webhooks later.
+// Nothing listens at the callback URL at first. The app must get its webhooks later.
 func TestUnreachableApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := whatsapp.New(whatsapp.Options{CallbackURL: callback, Dial: memnet.Refuse})
