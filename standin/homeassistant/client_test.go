@@ -130,7 +130,7 @@ func (c *client) dial() *socket {
 		c.t.Fatal(err)
 	}
 	conn.SetReadLimit(1 << 24)
-	c.t.Cleanup(func() { _ = conn.CloseNow() }) // the test may have closed it
+	c.t.Cleanup(func() { _ = conn.CloseNow() }) // an error means that the test has closed the connection
 	return &socket{t: c.t, conn: conn}
 }
 
@@ -249,4 +249,4 @@ func (c *client) violations(want ...string) {
 	}
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // for use in synctest bubbles only, where time is virtual

@@ -8,7 +8,7 @@ import (
 	"telex/standin/homeassistant"
 )
 
-// Everything that Go code can do with the stand-in can also be done over HTTP.
+// TestControl does over HTTP everything that Go code can do with the stand-in.
 func TestControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -8,7 +8,7 @@ import (
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds, besides those of package rig: notification, edit, dismiss, state, socket, violation.
+	rig.EventHead[Call] // Kind is one of EventHead's kinds, or notification, edit, dismiss, state, socket, violation.
 
 	// Place is the place of the notification, or the id of the entity, that the event is about.
 	Place string `json:"place,omitempty"`

@@ -22,8 +22,8 @@ func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fault  homeassistant.Fault
-		status int    // of the REST call; 0: the connection is lost
-		code   string // of the command; "": success, "-": the socket is lost
+		status int    // status of the REST call; 0: the connection is lost
+		code   string // error code of the command; "": success, "-": the socket is lost
 		after  time.Duration
 		effect bool
 	}{
@@ -114,7 +114,7 @@ func TestHang(t *testing.T) {
 	})
 }
 
-// Faults can hit the opening of a socket and its authentication.
+// TestOpening lets faults hit the opening of a socket, and the authentication on the socket.
 func TestOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -139,7 +139,7 @@ func TestOpening(t *testing.T) {
 	})
 }
 
-// TestPauses holds calls at each stage at which a test may kill the client.
+// TestPauses holds calls at each moment at which a test may kill a client.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -223,8 +223,8 @@ func TestImpossibleFaults(t *testing.T) {
 	}
 }
 
-// During a restart, sockets end and no call is answered. Entity states survive the restart, but notifications in the
-// panel don't.
+// During a restart, the server must end all sockets and answer no call. The states of entities must survive the
+// restart. Notifications in the panel must not.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -9,8 +9,8 @@ import (
 	"telex/standin/homeassistant"
 )
 
-// A second notification with the same notification_id overwrites the first one. The history keeps every text with its
-// time.
+// The bot creates a notification, and then another one with the same notification_id. The second notification must
+// overwrite the first one. The history must keep both texts with their times.
 func TestPanel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -43,7 +43,7 @@ type Server struct {
 	opts     Options
 	services map[string]service // by domain.name; never changed
 
-	mu            sync.Mutex // guards the following fields; never held while waiting
+	mu            sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started       time.Time
 	revoked       bool
 	serial        int // the last number of a generated id
@@ -51,7 +51,7 @@ type Server struct {
 	notifications []*Notification
 	current       map[string]*Notification // the notifications in the panel, by id
 	sockets       []*socket
-	stats         Stats // without the counters in rig.Stats
+	stats         Stats // the counters, except those in rig.Stats
 }
 
 // New returns a server for a house in which nothing has happened yet. The caller must close it.

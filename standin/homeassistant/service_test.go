@@ -15,7 +15,7 @@ func TestServices(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		service, data string
-		entity, want  string // the entity's state afterwards
+		entity, want  string // the expected state of the entity after the call
 	}{
 		{"light.turn_on", `{"entity_id":"light.kitchen"}`, "light.kitchen", "on"},
 		{"light.turn_off", `{"entity_id":"light.kitchen, light.living_room"}`, "light.living_room", "off"},
@@ -64,8 +64,8 @@ func TestServiceErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, service, data string
 		status              int
-		body                string // over REST
-		code, message, key  string // over a socket
+		body                string // expected over REST
+		code, message, key  string // expected over a socket
 		violation           string
 	}{
 		{
@@ -203,7 +203,7 @@ func TestResponses(t *testing.T) {
 	})
 }
 
-// A service call skips entities that do not exist or are unavailable.
+// A service call must skip entities that do not exist, are unavailable or belong to another domain.
 func TestTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -54,7 +54,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// A client that does not authenticate within ten seconds is disconnected.
+// The client opens a socket and sends nothing. The server must disconnect the client after ten seconds.
 func TestSilentClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -144,8 +144,8 @@ func TestCommandErrors(t *testing.T) {
 	})
 }
 
-// A frame that is not valid JSON ends the socket, after the server has answered all earlier frames. Binary frames are
-// ignored.
+// A binary frame must leave the socket open. A text frame that is not valid JSON must end the socket with a normal
+// closure.
 func TestBrokenFrames(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{"", "{", "{} {}", "\xff"} {
@@ -228,7 +228,7 @@ func TestNoEventBeforeItsSubscription(t *testing.T) {
 	})
 }
 
-// Only a client that asked for coalescing gets several messages in one frame.
+// Only a client that asked for coalescing may get several messages in one frame.
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changes []homeassistant.Change
@@ -267,7 +267,7 @@ func TestCoalescing(t *testing.T) {
 	})
 }
 
-// A client may send several commands in one frame.
+// The client sends several commands in one frame. The server must answer each of them.
 func TestArrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -331,7 +331,7 @@ func TestBrokenSockets(t *testing.T) {
 	})
 }
 
-// A client that answers no ping is disconnected after 82.5 seconds.
+// A client answers no pings, so the server must disconnect it. A client that answers pings must stay connected.
 func TestServerPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -353,7 +353,8 @@ func TestServerPings(t *testing.T) {
 	})
 }
 
-// A client for which too many messages wait is disconnected, at once or after five seconds.
+// Messages wait for a client that does not read. If too many messages wait, the server must disconnect the client, at
+// once or after five seconds.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	changes := func(n int) []homeassistant.Change {
