@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks our reading of the API.
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks the wire format.
 
 	"telex/standin/openai"
 )

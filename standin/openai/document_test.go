@@ -8,7 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// Both APIs accept PDF files as data URLs, and list them in answers and records. They refuse other files.
+// TestDocuments checks that both APIs accept PDF files as data URLs, list these files in answers and records, and
+// refuse other files.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	pdf := "data:application/pdf;base64," + base64.StdEncoding.EncodeToString([]byte("%PDF-1.7 hello"))

@@ -86,7 +86,7 @@ func TestImagesAreListed(t *testing.T) {
 	got := said(t, p.see("images:", imagePart(dataURL("png", pngFile)), imagePart(dataURL("jpeg", jpegFile)),
 		imagePart(dataURL("gif", gifFile)), imagePart(dataURL("webp", webp("VP8 "))),
 		imagePart(dataURL("webp", webp("VP8L"))), imagePart(dataURL("webp", webp("VP8X"))),
-		imagePart(dataURL("jpeg", pngFile)))) // the content counts, not the media type in the URL
+		imagePart(dataURL("jpeg", pngFile)))) // only the content of the file counts, not the media type in the URL
 	want := fmt.Sprintf("640x480 png, %d bytes\n31x7 jpeg, %d bytes\n5x9 gif, %d bytes\n"+
 		"300x200 webp, 30 bytes\n300x200 webp, 30 bytes\n300x200 webp, 32 bytes\n640x480 png, %d bytes",
 		len(pngFile), len(jpegFile), len(gifFile), len(pngFile))
@@ -101,7 +101,8 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
-// Settings that refer to earlier messages also work if contents are arrays.
+// The contents of the messages are arrays of parts. Questions about earlier messages, such as "recall: 1", must work
+// nevertheless.
 func TestPartsInHistory(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -154,7 +155,7 @@ func TestImagesRefused(t *testing.T) {
 	}
 }
 
-// A server keeps at most 256 MB of request bodies.
+// The server gets 300 MB of request bodies. It must keep only the newest records, with at most 256 MB of bodies.
 func TestStoredBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

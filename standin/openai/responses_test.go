@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks our reading of the API.
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks the wire format.
 
 	"telex/standin/openai"
 )
@@ -255,7 +255,7 @@ func TestResponsesItems(t *testing.T) {
 	if it := h.items[2]; it.kind != "function_call" || it.arguments != `{"zone":"UTC"}` || it.whole["name"] != "now" || it.callID == h.items[3].callID {
 		t.Errorf("call %+v", it)
 	}
-	usage, _ := json.Marshal(h.response["usage"]) //nolint:errchkjson // it was decoded from JSON
+	usage, _ := json.Marshal(h.response["usage"]) //nolint:errchkjson // the value was decoded from JSON
 	if !strings.Contains(string(usage), `"cached_tokens":3`) || !strings.Contains(string(usage), `"reasoning_tokens":3`) {
 		t.Errorf("usage %s", usage)
 	}

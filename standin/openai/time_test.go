@@ -183,7 +183,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// In TestHangBeforeHeaders, the provider accepts the request and never responds.
+// The provider accepts a request, but never sends the headers of a response. The client gives up after a minute.
 func TestHangBeforeHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := bubble(t, openai.Options{})

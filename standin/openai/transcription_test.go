@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks our reading of the API.
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks the wire format.
 
 	"telex/standin/openai"
 )
