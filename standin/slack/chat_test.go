@@ -27,7 +27,7 @@ func newConversation(t *testing.T) conversation {
 	return conversation{c, asked, c.ok("chat.postMessage", args{"channel": channel, "text": "answer"}).TS}
 }
 
-// Slack reports the errors of all methods with HTTP status 200.
+// TestRefusals makes invalid calls. Like Slack, the stand-in must report each error with HTTP status 200.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)
@@ -218,7 +218,7 @@ func TestPostAndUpdate(t *testing.T) {
 	})
 }
 
-// An update without blocks keeps the existing blocks, as the documentation warns.
+// The app updates a message without sending blocks. The message must keep its blocks, as Slack's documentation warns.
 func TestUpdateKeepsBlocks(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)
@@ -244,7 +244,8 @@ func TestUpdateKeepsBlocks(t *testing.T) {
 	}
 }
 
-// A text that is too long is cut, with a warning. The stand-in counts this as a violation.
+// The app posts a text that is too long. The stand-in must cut the text, add a warning to the response, and count a
+// violation.
 func TestLongText(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)
@@ -313,7 +314,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// Slack fetches link previews, except if the call switches both kinds of previews off. Links in code have no previews.
+// TestOpened checks for which links Slack fetches previews. It fetches none if the call switches both kinds of previews
+// off, and none for links in code.
 func TestOpened(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

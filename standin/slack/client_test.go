@@ -216,7 +216,7 @@ func (c *client) dial(address string) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.t.Cleanup(func() { _ = conn.CloseNow() }) // the test may have closed it
+	c.t.Cleanup(func() { _ = conn.CloseNow() }) // an error means that the test has closed the connection
 	return &socket{t: c.t, conn: conn}, nil
 }
 
@@ -297,4 +297,4 @@ const (
 	channel = "C1"
 )
 
-func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // for use in synctest bubbles only, where time is virtual

@@ -117,7 +117,7 @@ func TestButton(t *testing.T) {
 	})
 }
 
-// Over HTTP, commands arrive as forms, and button presses as JSON in a form field.
+// TestCommandsByHTTP checks that commands arrive as forms over HTTP, and button presses as JSON in a form field.
 func TestCommandsByHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, func(_ int, p pushed, w http.ResponseWriter) {

@@ -104,7 +104,7 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// A program in any language can follow the events over HTTP.
+// TestControlEvents follows the events over HTTP, as a program in any language can.
 func TestControlEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

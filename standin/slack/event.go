@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
+	rig.EventHead[Call] // Kind is one of EventHead's kinds, or message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 
 	Channel string `json:"channel,omitempty"`
 	// Message is the new state of the message in an event of kind message, edit or delete.

@@ -17,8 +17,8 @@ func TestFaults(t *testing.T) {
 	cases := []struct {
 		name   string
 		fault  slack.Fault
-		status int  // of the response; 0: the connection was cut
-		effect bool // whether the text changed
+		status int  // status of the response; 0: the connection was cut
+		effect bool // whether the text must change
 		answer string
 		took   time.Duration
 	}{

@@ -88,7 +88,8 @@ func TestDownload(t *testing.T) {
 	})
 }
 
-// Deleting a file of the bot also deletes its message. Deleting a file of a person leaves the message.
+// The bot deletes its own file. The stand-in must also delete the message with the file. The bot must not be able to
+// delete a person's file. The person can delete it, and the message stays.
 func TestFilesAreDeleted(t *testing.T) {
 	t.Parallel()
 	p := newConversation(t)

@@ -17,7 +17,8 @@ import (
 	"telex/standin/slack"
 )
 
-// The adapter's client library works with the stand-in over a real network.
+// TestLibrary checks that the client library that telex's Slack adapter uses works with the stand-in over a real
+// network.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{Limits: slack.NoLimits()})

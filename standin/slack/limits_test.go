@@ -9,7 +9,7 @@ import (
 	"telex/standin/slack"
 )
 
-// The limit of a method applies to the whole workspace, not to each channel.
+// TestTiers checks that the limit of a method applies to the whole workspace, and not to each channel.
 func TestTiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})

@@ -45,7 +45,7 @@ func TestMrkdwn(t *testing.T) {
 	}
 }
 
-// In Markdown, an entity outside of code is decoded, and an entity in code stays as it is.
+// TestMarkdownCode checks that an entity in Markdown is decoded outside of code, and stays as it is inside of code.
 func TestMarkdownCode(t *testing.T) {
 	t.Parallel()
 	s := New(Options{})
@@ -67,7 +67,8 @@ func TestMarkdownCode(t *testing.T) {
 	}
 }
 
-// Bullets depend on the depth of a list, and numbers count from the first item's number.
+// TestMarkdownLists checks that bullets depend on the depth of a list, and that numbers count from the number of the
+// first item.
 func TestMarkdownLists(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -89,8 +90,8 @@ func TestMarkdownLists(t *testing.T) {
 	}
 }
 
-// FuzzMrkdwn checks that the joined pieces of a text equal the text, and that escaping twice equals escaping once. It
-// also checks that the stored text shows and mentions the same as the sent text.
+// FuzzMrkdwn checks that the joined pieces of a text equal the text, and that escaping twice equals escaping once.
+// FuzzMrkdwn also checks that the stored text has the same visible text and the same mentions as the sent text.
 func FuzzMrkdwn(f *testing.F) {
 	for _, seed := range []string{"", "<@U1>", "<<!here>>", "a & <b|c>", "<https://x|y", "&amp;amp;", "<!", "<\n>", "- a\n  1. b\n> - c\n```\n- d", "😀<@U1|é>"} {
 		f.Add(seed)
@@ -126,7 +127,8 @@ func FuzzMrkdwn(f *testing.F) {
 	})
 }
 
-// FuzzBlocks checks that any blocks are either accepted or refused, and that accepted blocks are within the limits.
+// FuzzBlocks checks that the stand-in either accepts or refuses any blocks without a panic, and that accepted blocks
+// are within the limits.
 func FuzzBlocks(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, `[null]`, `[1]`, `{}`, `[{"type":"divider"}]`, `[{"type":"markdown","text":"**x**"}]`,

@@ -15,8 +15,8 @@ import (
 	"telex/standin/slack"
 )
 
-// During an outage, the stand-in does not listen on its TCP port, so a client's connection is refused and not cut. The
-// connection that requested the outage stays open, and the address is the same afterwards.
+// During an outage, the stand-in must not listen on its TCP port, so that the system refuses a client's connection. The
+// connection that requested the outage must stay open. After the outage, the address must be the same.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})
@@ -71,7 +71,7 @@ func TestOutageRefuses(t *testing.T) {
 	}
 }
 
-// A server can be closed during an outage in which it does not listen.
+// The server is closed during an outage in which it does not listen. Close and Serve must return without an error.
 func TestCloseDuringRefusal(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})
@@ -90,7 +90,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 }
 
-// Running deliveries end when the server closes.
+// The server is closed while deliveries are running. Close must end them at once.
 func TestCloseDuringDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slack.New(slack.Options{})
@@ -149,7 +149,8 @@ func TestFaultChoice(t *testing.T) {
 	}
 }
 
-// A fault can be limited in time. A held call ends when its server restarts.
+// A fault has a time limit, and must stop hitting calls when the time is over. Another fault holds a call. When the
+// server restarts, the call must end.
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -51,7 +51,8 @@ func TestAssistant(t *testing.T) {
 
 const oneThing = `[{"title":"Ideas","message":"Give me ideas."}]`
 
-// An assistant's thread has prompts until somebody writes in it, and it has a title.
+// The app suggests prompts in an assistant's thread. People must see the prompts until somebody writes in the thread.
+// The thread must also get its title.
 func TestPromptsOfAnAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -101,7 +102,8 @@ func TestPromptsOfAnAssistant(t *testing.T) {
 	})
 }
 
-// An agent has prompts above its Messages tab. Prompts for one of its threads have no effect and cause no error.
+// The app is an agent. Its prompts must appear above the Messages tab. Prompts for a thread must have no effect and
+// cause no error.
 func TestPromptsOfAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Agent: true, Limits: slack.NoLimits()})
@@ -123,7 +125,8 @@ func TestPromptsOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person stops the app's work. The stream ends at once, and the session becomes active (idle) when the app reacts.
+// A person stops the app's work. The stream must end at once. The session must become active (idle) only when the app
+// reacts.
 func TestStopSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -22,7 +22,8 @@ func heard(k *socket, n int) []string {
 	return list
 }
 
-// An app receives events for people's messages and its own, and two events for a mention.
+// TestEvents checks that the app receives events for people's messages and for its own messages, and two events for a
+// mention.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

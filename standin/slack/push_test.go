@@ -105,7 +105,8 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// Events are sent as signed POST requests. An event is sent again if the app does not accept it.
+// TestEventsAPI checks that the stand-in sends events as signed POST requests, and sends an event again if the app does
+// not accept it.
 func TestEventsAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, func(n int, _ pushed, w http.ResponseWriter) {

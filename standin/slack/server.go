@@ -89,7 +89,7 @@ type Server struct {
 	opts Options
 	app  *http.Client // posts to the request URL
 
-	mu      sync.Mutex // guards the following fields; never held while waiting
+	mu      sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started time.Time
 	// background is the context of deliveries, which continue after the calls that caused them. Close ends this context,
 	// and Reset replaces it by a new one.
@@ -116,7 +116,7 @@ type Server struct {
 	commands   []*CommandRun
 
 	limiter limiter
-	stats   Stats // without the counters in rig.Stats
+	stats   Stats // the counters, except those in rig.Stats
 }
 
 // New returns a workspace without messages. The caller must close it.

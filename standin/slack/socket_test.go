@@ -32,7 +32,8 @@ func TestSocketMode(t *testing.T) {
 	})
 }
 
-// An event without an acknowledgement is delivered again at once, after one minute and after five minutes.
+// The app does not acknowledge an event. The server must deliver the event again at once, after one minute and after
+// five minutes.
 func TestRedelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -81,7 +82,8 @@ func TestAcknowledgements(t *testing.T) {
 	})
 }
 
-// Each envelope is sent on one of the open sockets. The eleventh socket is refused.
+// The app opens ten sockets. The server must send each envelope over exactly one of them, and refuse the eleventh
+// socket.
 func TestManySockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -140,8 +142,8 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// Over an old socket, the server sends a warning and then a request to reconnect. Then the server closes the socket.
-// Over the next socket, the server delivers the events that the app has not acknowledged.
+// A socket reaches the end of its life. The server must send a warning, then a request to reconnect, and then close the
+// socket. Over the next socket, it must deliver the events that the app has not acknowledged.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})

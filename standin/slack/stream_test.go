@@ -45,7 +45,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// After five minutes, a stream looks broken until an update repairs it.
+// A message streams for more than five minutes. The message must look broken until an update repairs it.
 func TestStreamExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -109,7 +109,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// A stream can't become longer than the total limit of a message's blocks.
+// The app streams more text than the blocks of a message may contain. The server must refuse the call that exceeds this
+// limit.
 func TestStreamLength(t *testing.T) {
 	t.Parallel()
 	c := free(t)
