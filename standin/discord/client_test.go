@@ -194,7 +194,7 @@ type gateway struct {
 // connect opens a connection. resume is the resume_gateway_url, or "".
 func (c *client) connect(resume string) *gateway {
 	c.t.Helper()
-	conn, _, err := websocket.Dial(c.t.Context(), "ws://standin"+resume+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
+	conn, _, err := websocket.Dial(c.t.Context(), "ws://standin"+resume+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the response needs no Close
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func (c *client) texts(channel string) string {
 	return strings.Join(list, "|")
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in synctest bubbles, where time is virtual
+func pause(d time.Duration) { time.Sleep(d) } // for use in synctest bubbles only, where time is virtual
 
 // newStream returns a function that takes the pieces of a zlib stream, and a decoder of the JSON in this stream.
 func newStream(t *testing.T) (in func([]byte), out *json.Decoder) {

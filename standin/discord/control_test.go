@@ -150,7 +150,7 @@ func TestPausedOverHTTP(t *testing.T) {
 	})
 }
 
-// A watcher gets all events in order, and the stream ends when the server closes.
+// TestWatch checks that a watcher gets all events in order, and that the stream ends when the server closes.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

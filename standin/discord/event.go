@@ -4,7 +4,7 @@ import "telex/standin/rig"
 
 // Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Kinds, besides those of package rig: message, edit, delete, typing, violation, channel, interaction, gateway.
+	rig.EventHead[Call] // Kind is one of EventHead's kinds, or message, edit, delete, typing, violation, channel, interaction, gateway.
 
 	// Channel is the id of the channel in which the event happened.
 	Channel string `json:"channel,omitempty"`

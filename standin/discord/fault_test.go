@@ -18,8 +18,8 @@ func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fault  discord.Fault
-		status int  // of the response; 0: the connection was cut
-		effect bool // whether the text changed
+		status int  // status of the response; 0: the connection was cut
+		effect bool // whether the text must change
 		answer string
 		took   time.Duration
 	}{
@@ -72,7 +72,7 @@ func TestFaultChoice(t *testing.T) {
 				t.Errorf("call %d: got %d, want %d", n, r.Status, tc.status)
 			}
 		}
-		// A fault for a channel also hits calls that use the token of an interaction in that channel.
+		// A fault for a channel must also hit calls that use the token of an interaction in that channel.
 		g, _ := c.identify(usual)
 		i := c.slash(g, general)
 		c.call(http.MethodPost, i.callback(), object{"type": 5})
@@ -83,7 +83,8 @@ func TestFaultChoice(t *testing.T) {
 	})
 }
 
-// A 429 that a fault causes also blocks later calls. A call before the end of retry_after is a violation.
+// A fault responds to a call with 429. Until retry_after is over, the stand-in must refuse further calls in the scope
+// of this 429, and count them as violations.
 func TestRateLimitFault(t *testing.T) {
 	for _, scope := range []string{"user", "global"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,12 +107,12 @@ func TestRateLimitFault(t *testing.T) {
 	}
 }
 
-// A test can hold a call and then end it at that point, as if the client had been killed.
+// TestHeldCalls holds a call and then ends it at that point, as if the client had been killed.
 func TestHeldCalls(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage string
 		drop          bool
-		effect        bool // expected after the call is released
+		effect        bool // whether the call must have an effect after its release
 		answered      bool
 	}{
 		{fault.PauseBefore, "before", false, true, true},
@@ -196,7 +197,7 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// A request takes effect even if the client does not wait for the response.
+// The client closes its connection before the response arrives. The request must take effect nevertheless.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Latency: time.Second})

@@ -8,7 +8,7 @@ import (
 	"telex/standin/quota"
 )
 
-// FuzzReceive checks that the stand-in handles any payload of a client, or closes the connection with one close code.
+// FuzzReceive checks that the stand-in either handles a client's payload, or closes the connection with one close code.
 func FuzzReceive(f *testing.F) {
 	identify := fmt.Sprintf(`{"op":2,"d":{"token":%q,"intents":513,"properties":{}}}`, DefaultToken)
 	for _, seed := range []string{
@@ -34,7 +34,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// TestClean compares texts with their form after the platform has cleaned them.
+// TestClean checks the form of texts after the stand-in has cleaned them, as Discord does.
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", " a ": "a", "a\r\nb\rc": "a\nbc", "\ta\tb\n\n": "a\tb", "a\x00b\x1fc": "abc", "\u3000x\u2003": "x", "a\n \nb": "a\n \nb",

@@ -192,7 +192,7 @@ func TestGatewayResume(t *testing.T) {
 			t.Errorf("stats: got %+v", st)
 		}
 
-		// A normal closure by the client ends the session.
+		// If the client closes the connection normally, the session must end.
 		_ = h.conn.Close(websocket.StatusNormalClosure, "")
 		synctest.Wait()
 		if e := c.resume(session, h.seq).expectOp(9); string(e.Data) != "false" {
@@ -264,7 +264,8 @@ func TestGatewayDisturbances(t *testing.T) {
 		g.write(6, object{"token": c.server.Token(), "session_id": session, "seq": g.seq})
 		g.expect("RESUMED")
 
-		// A zombie connection sends nothing. The client gets the missed events when it resumes.
+		// Over a zombie connection, the client must receive nothing. When the client resumes the session, it must receive the
+		// missed events.
 		c.server.Gateway(discord.Disturbance{Kind: discord.GatewayZombie})
 		g.write(1, g.seq)
 		c.say(discord.Incoming{Text: "lost"})
@@ -294,7 +295,7 @@ func TestGatewayDisturbances(t *testing.T) {
 func TestGatewayCompression(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		conn, _, err := websocket.Dial(t.Context(), "ws://standin/?v=10&compress=zlib-stream", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
+		conn, _, err := websocket.Dial(t.Context(), "ws://standin/?v=10&compress=zlib-stream", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the response needs no Close
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func receive[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// A client library by another author works with the stand-in.
+// TestLibrary checks that a Discord client library by another author works with the stand-in.
 func TestLibrary(t *testing.T) {
 	s := discord.New(discord.Options{})
 	l := memnet.Listen()

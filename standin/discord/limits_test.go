@@ -32,7 +32,7 @@ func TestMessageBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{})
 		id := ""
-		for n := range 5 { // sends and edits count against the same bucket
+		for n := range 5 { // sends and edits must count against the same bucket
 			var r reply
 			if n == 0 {
 				r = c.send(general, "x")
@@ -87,7 +87,8 @@ func TestGlobalLimit(t *testing.T) {
 	})
 }
 
-// The headers contain the published limit, but the hidden limit decides.
+// The hidden limit is lower than the published limit. The test checks that the hidden limit applies, although the
+// headers of the response contain the published limit.
 func TestHiddenLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Hidden: discord.Limits{Messages: 2}})

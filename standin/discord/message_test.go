@@ -187,7 +187,7 @@ func TestPings(t *testing.T) {
 					body["message_reference"] = object{"message_id": c.say(discord.Incoming{Channel: general, Text: "hi"})}
 				}
 				id := c.call(http.MethodPost, "/channels/"+general+"/messages", body).id(t)
-				c.edit(general, id, "<@"+person+"> @everyone") // the edit notifies nobody
+				c.edit(general, id, "<@"+person+"> @everyone") // the edit must notify nobody
 				h := c.server.History(general)
 				if got := h[len(h)-1].Pings; !slices.Equal(got, tc.want) {
 					t.Errorf("pings: got %v, want %v", got, tc.want)
@@ -358,7 +358,7 @@ func TestFiles(t *testing.T) {
 		if status, text, _ := fetch(); status != 404 || text != "This content is no longer available." {
 			t.Errorf("after a day: got %d %q", status, text)
 		}
-		// An edit keeps the attachments that it lists, and adds new ones.
+		// An edit must keep the attachments that it lists, and add new ones.
 		c.upload(http.MethodPatch, "/channels/"+general+"/messages/"+m.ID, object{"attachments": []object{}}, map[string]string{"b.txt": "b"}).into(t, &m)
 		if len(m.Attachments) != 1 || m.Attachments[0].Filename != "b.txt" {
 			t.Errorf("after the edit: got %+v", m.Attachments)

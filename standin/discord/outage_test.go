@@ -16,8 +16,8 @@ import (
 	"telex/standin/fault"
 )
 
-// During an outage of the kind refuse, the stand-in does not listen on its TCP port. After the outage, the address
-// works again.
+// TestOverTCP uses a real TCP port. During an outage of the kind refuse, the stand-in must not listen on the port.
+// After the outage, it must listen on the same port again.
 func TestOverTCP(t *testing.T) {
 	s := discord.New(discord.Options{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -106,12 +106,13 @@ func TestEventStream(t *testing.T) {
 	})
 }
 
-// The query parameters of a gateway URL are checked.
+// TestGatewayAddresses opens gateway URLs with invalid query parameters. The stand-in must close each connection with
+// the right code.
 func TestGatewayAddresses(t *testing.T) {
 	for query, code := range map[string]int{"v=8": 4012, "v=10&encoding=etf": 4002} {
 		synctest.Test(t, func(t *testing.T) {
 			c := free(t)
-			conn, _, err := websocket.Dial(t.Context(), "ws://standin/?"+query, &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
+			conn, _, err := websocket.Dial(t.Context(), "ws://standin/?"+query, &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the response needs no Close
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +126,7 @@ func TestGatewayFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		c.server.Fault(discord.Fault{Method: "gateway", Times: 1, Action: fault.Status, Status: 503})
-		_, res, err := websocket.Dial(t.Context(), "ws://standin/", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // Dial has read it.
+		_, res, err := websocket.Dial(t.Context(), "ws://standin/", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // Dial has read the body.
 		if err == nil || res == nil || res.StatusCode != 503 {
 			t.Errorf("got %v, want 503", err)
 		}

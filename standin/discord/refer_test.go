@@ -64,7 +64,8 @@ func TestReferencesByIntent(t *testing.T) {
 	})
 }
 
-// The owner of an application can switch the message content intent on and off.
+// The application's owner switches the message content intent on and off. The test checks what the bot may request and
+// read in each state.
 func TestContentSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -84,7 +85,8 @@ func TestContentSwitch(t *testing.T) {
 	})
 }
 
-// The bot gets an event for each edit. An added embed changes a message, but does not mark it as edited.
+// TestChangesOfMessages checks that the bot gets an event for each change of a message. An added embed must not mark
+// the message as edited.
 func TestChangesOfMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -113,7 +115,7 @@ func TestChangesOfMessages(t *testing.T) {
 	})
 }
 
-// The interaction of a message command contains the whole message on which the command was used.
+// A person uses a message command on another person's message. The interaction must contain this whole message.
 func TestMessageCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

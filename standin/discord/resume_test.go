@@ -12,7 +12,8 @@ import (
 	"telex/standin/discord"
 )
 
-// A client that resumes gets each message once and in order, no matter how often its connection ends.
+// At random moments, the client's connection breaks or stalls, and later the client resumes the session. The client
+// must get each message once and in order.
 func TestResumeLosesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "read", "zombie", "drop"}), 1, 15).Draw(rt, "steps")

@@ -61,7 +61,7 @@ type Server struct {
 	me     User
 	routes []route
 
-	mu      sync.Mutex // guards the following fields; never held while waiting
+	mu      sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	started time.Time
 	base    string // base URL of the server for clients, "http://host"
 
@@ -87,7 +87,7 @@ type Server struct {
 	mute         int // number of connections that will get no Hello
 
 	limiter limiter
-	stats   Stats // without the counters in rig.Stats
+	stats   Stats // the counters, except those in rig.Stats
 }
 
 // New returns a server with one guild. The caller must close it.
