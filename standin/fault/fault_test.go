@@ -79,7 +79,7 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-// A rule hits exactly as many calls as it says, even if other rules match the same calls.
+// Several random rules match the same calls. A rule must never hit a call that its fields exclude.
 func TestMatchCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var table fault.Table[int]

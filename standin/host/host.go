@@ -16,7 +16,7 @@ type Host struct {
 	log     *slog.Logger
 	closed  chan struct{} // closed by End.
 
-	mu        sync.Mutex // guards the following fields; never held while waiting
+	mu        sync.Mutex // guards the following fields; no goroutine waits while it holds mu
 	ended     bool
 	cut       chan struct{} // closed and replaced by Cut, Restart and End.
 	downUntil time.Time
