@@ -33,8 +33,8 @@ func chatCommand() *cobra.Command {
 			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
 			"is none. The question is the arguments, or without any what is on standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
-			// Catch SIGPIPE, because by default it kills the process. If SIGPIPE is caught, a write to a closed pipe returns
-			// an error, and telex ends in an orderly way.
+			// Catch SIGPIPE, because by default it kills the process. If telex catches SIGPIPE, a write to a closed
+			// pipe returns an error, and telex ends in an orderly way.
 			brokenPipe := make(chan os.Signal, 1)
 			signal.Notify(brokenPipe, syscall.SIGPIPE)
 			defer signal.Stop(brokenPipe)
@@ -96,8 +96,8 @@ func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) 
 	return app.Chat(ctx, cfg, o)
 }
 
-// questionOf returns the question: the arguments, or the content of standard input if that is not a terminal. If questionOf
-// returns "", telex begins a conversation.
+// questionOf returns the question: the arguments, or the content of standard input if standard input is not a terminal.
+// If questionOf returns "", telex begins a conversation.
 func questionOf(args []string, in *os.File) (string, error) {
 	question := strings.TrimSpace(strings.Join(args, " "))
 	switch {

@@ -87,7 +87,7 @@ func sayInDemo(c *cobra.Command, o app.DemoOptions, say string) error {
 	return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
 		err := d.Say(ctx, c.OutOrStdout(), say)
 		if errors.Is(err, app.ErrNotExact) {
-			return errSilent // Say has already reported the error
+			return errSilent // the method Say has already reported the error
 		}
 		return err
 	})
@@ -131,7 +131,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 	}
 	c.Flags().StringVar(&listen, "listen", address, "address to serve on")
 	c.Flags().Bool("verbose", false, "log every call")
-	all := &cobra.Command{} // this command only holds the flags of all stand-ins
+	all := &cobra.Command{} // this command only holds the flags that exist for any stand-in
 	addStandinFlags(all, &o)
 	for _, flag := range flags {
 		c.Flags().AddFlag(all.Flags().Lookup(flag))

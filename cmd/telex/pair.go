@@ -40,12 +40,13 @@ func withJSON(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// runE converts an operation to the action of a command.
+// runE returns the action of a command that performs the operation do.
 func runE(do func(context.Context, config.Env, app.Output) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error { return do(c.Context(), environment(c), results(c)) }
 }
 
-// runEWithArg is like runE, but for an operation that needs the first argument of the command. parse converts this argument.
+// runEWithArg is like runE, but for an operation that needs the first argument of the command. parse converts this
+// argument.
 func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, config.Env, app.Output, T) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		what, err := parse(args[0])

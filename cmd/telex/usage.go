@@ -42,7 +42,7 @@ func usageCommand() *cobra.Command {
 	return withJSON(c)
 }
 
-// wrongUsage returns a usage error that also tells people how to get help for the command.
+// wrongUsage returns a usage error that ends with a hint about the command's help.
 func wrongUsage(c *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath()))
 }

@@ -36,7 +36,8 @@ const patience = time.Minute
 const draftLife = 30 * time.Second
 
 // judgeFresh checks that the model's text, except for its last word, is visible once the model has paused for as long as
-// the constant patience says. The gateway must show new text even if no delta follows, and must not neglect a conversation (D12).
+// the constant patience says. The gateway must show new text even if no delta follows, and must not neglect a
+// conversation (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
