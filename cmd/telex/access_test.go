@@ -22,7 +22,7 @@ func TestAccess(t *testing.T) {
 	}
 	for _, c := range []struct {
 		access string
-		want   []string // texts that are answered
+		want   []string // the messages that the bot must answer
 	}{
 		{access: "{}"},
 		{access: "{default: deny, allow: []}"},
@@ -80,7 +80,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// A stranger's command is refused like any other message.
+// The bot refuses a command from a stranger like any other message.
 func TestStrangersCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

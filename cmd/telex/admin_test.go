@@ -20,7 +20,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// adminToken is the token with which these tests use the admin address.
+// adminToken is the token that these tests send to the admin address.
 const adminToken = "0123456789abcdef-admin"
 
 // adminDaemon starts a daemon with an admin address and returns the address.
@@ -31,7 +31,7 @@ func (w *world) adminDaemon(settings string, s sections) (string, *process) {
 	return "http://" + address, w.daemon(s)
 }
 
-// fetch returns the answer to a GET request, with the token unless that is empty.
+// fetch returns the response to a GET request. The request contains the token, unless token is empty.
 func fetch(t *testing.T, url, token string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -53,7 +53,7 @@ func fetch(t *testing.T, url, token string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// scrape returns all values of /metrics, by name and labels.
+// scrape returns all values of /metrics. The keys of the map are the names with their labels.
 func scrape(t *testing.T, base, token string) map[string]float64 {
 	t.Helper()
 	status, text := fetch(t, base+"/metrics", token)
@@ -69,7 +69,7 @@ func scrape(t *testing.T, base, token string) map[string]float64 {
 	return is
 }
 
-// The metrics equal the counts of the stand-ins. The second question meets a rate limit.
+// The test compares the daemon's metrics with the counts of the stand-ins. The second question runs into a rate limit.
 func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -86,7 +86,7 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	p.awaitLog("turn failed", 1)
 	is := scrape(t, base, adminToken)
 	for until := time.Now().Add(patience); is["telex_conversations_active"] > 0 && time.Now().Before(until); {
-		is = scrape(t, base, adminToken) // the end of a turn is logged before everything about the turn is stored
+		is = scrape(t, base, adminToken) // the daemon logs the end of a turn before it has stored everything about the turn
 	}
 	var sends, edits, refused, requests, completion float64
 	for _, c := range w.telegram.Calls() {
@@ -152,8 +152,8 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	}
 }
 
-// A reply that a killed process began counts as recovered in the next process. The tokens of the recovered reply are counted
-// only once.
+// A daemon is killed during a reply. In the next daemon, this reply must count as recovered, and its tokens must be
+// counted only once.
 func TestRecoveredRepliesAreCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
@@ -213,7 +213,8 @@ func TestProbesOfADaemon(t *testing.T) {
 	}
 }
 
-// The page shows that an answer grows. The page shows the text of the answer only if the configuration allows that.
+// The status page shows that an answer grows. The page shows the text of the answer only if the configuration allows
+// that.
 func TestStatusPageOfADaemon(t *testing.T) {
 	t.Parallel()
 	for _, showText := range []bool{false, true} {
@@ -251,8 +252,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// If the configuration names an admin address that is in use, the daemon does not start. If the default address is in
-// use, it starts.
+// If the configuration names an admin address that is in use, the daemon does not start. If the daemon's default
+// address is in use, the daemon starts without an admin address.
 func TestTakenAdminAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -265,7 +266,8 @@ func TestTakenAdminAddress(t *testing.T) {
 	if !strings.Contains(p.stderr.String(), "admin.listen: ") {
 		t.Errorf("the error does not name the key: %s", p.stderr.String())
 	}
-	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil { // if this fails, another program already uses the address
+	// If Listen fails, another program already uses the default address.
+	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil {
 		defer func() { _ = other.Close() }()
 	}
 	p = w.daemon(sections{admin: "{}"})

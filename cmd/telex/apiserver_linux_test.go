@@ -15,7 +15,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// Ten thousand requests with random bodies get a 4xx status. The daemon does not crash, and its memory does not grow.
+// The API server gets ten thousand requests with random bodies. It must answer each with a 4xx status, and must neither
+// crash nor use more and more memory.
 func TestAPIServerRandomBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 10_000})
@@ -70,7 +71,7 @@ func TestAPIServerRandomBodies(t *testing.T) {
 			}
 		}
 	}
-	send(2000) // until the heap has reached its final size
+	send(2000) // enough requests for the heap to reach its final size
 	before := residentKiB(t, d.cmd.Process.Pid)
 	send(10_000)
 	after := residentKiB(t, d.cmd.Process.Pid)

@@ -72,8 +72,8 @@ func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletion
 	}
 }
 
-// An independent client library uses the daemon's API: models, streamed and complete answers, the client's own tools,
-// usage, errors, and sessions.
+// The test uses an independent client library for the daemon's API: models, streamed and complete answers, the client's
+// own tools, usage, errors, and sessions.
 func TestAPIServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -124,7 +124,7 @@ func TestAPIServer(t *testing.T) {
 	d.stop()
 }
 
-// Both APIs read documents as chats do: the model gets their text. A scan is passed on unchanged.
+// Both APIs convert documents to text for the model, as chats do. A scan has no text, so it is passed on unchanged.
 func TestAPIServerDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -181,7 +181,7 @@ func TestAPIServerDocuments(t *testing.T) {
 	d.stop()
 }
 
-// Sessions and stored responses survive a kill.
+// The daemon is killed. Sessions and stored responses must survive.
 func TestAPIServerKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -228,7 +228,7 @@ func TestAPIServerKilled(t *testing.T) {
 	d.stop()
 }
 
-// A running request is answered completely while the daemon stops. New requests are refused.
+// The daemon is stopped while it answers a request. It must complete this answer and refuse new requests.
 func TestAPIServerStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 400})

@@ -11,8 +11,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// chatParty starts a daemon whose model wants to order something when it gets the returned question. A client with env
-// connects to it.
+// chatParty starts a daemon whose model wants to order something when it gets the returned question. The returned env
+// lets a client connect to the daemon.
 func chatParty(t *testing.T, bench *workbench, name string) (question string, env []string, w *world, daemon *process) {
 	t.Helper()
 	w = newWorld(t, telegram.Options{}, openai.Options{})
@@ -31,8 +31,8 @@ func chatParty(t *testing.T, bench *workbench, name string) (question string, en
 	return question, env, w, daemon
 }
 
-// At a terminal, the question about a tool call is shown below the answer. The person answers it by a word or a
-// command.
+// At a terminal, the question about a tool call is shown below the answer. The person answers the question with a word
+// or a command.
 func TestApprovalAtATerminal(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -74,8 +74,8 @@ func TestApprovalAtATerminal(t *testing.T) {
 	}
 }
 
-// If an answer goes to a pipe, nobody can be asked for approval. So a call that needs approval is refused at once,
-// and stderr and the exit code say so.
+// If an answer goes to a pipe, telex can't ask anybody for approval. So telex refuses a call that needs approval at
+// once, and reports this on stderr and by the exit code.
 func TestApprovalInAPipe(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

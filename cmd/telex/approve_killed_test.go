@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// kill kills a process, as in a crash.
+// kill kills the process with SIGKILL, which looks like a crash.
 func (p *process) kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
@@ -14,7 +14,7 @@ func (p *process) kill() {
 }
 
 // beginParty asks about a person's party, lets the calls of the two read-only tools end at once, and waits until the
-// person is asked to approve the third call.
+// bot asks the person to approve the third call.
 func beginParty(bench *workbench, n network, model remote, person int, name string) *place {
 	n.t.Helper()
 	bench.letGo("stock", name)
@@ -26,8 +26,8 @@ func beginParty(bench *workbench, n network, model remote, person int, name stri
 	return p
 }
 
-// The daemon is killed while a person is asked for approval. The person presses the old button before or after the next
-// process starts. The tool runs once, and the answer ends in the same message.
+// The daemon is killed while it waits for a person's approval. The person presses the old button before or after the
+// next process starts. The tool must run once, and the answer must end in the same message.
 func TestKilledWhileAProposalWaits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -37,8 +37,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	for _, n := range networks {
 		places = append(places, beginParty(bench, n, model, 1, n.name+", pressed after"))
 	}
-	// Telegram keeps a press for the next process. Discord and Slack do not, and tell the person at once that the bot
-	// is offline.
+	// Telegram keeps a button press for the next process. Discord and Slack do not keep it, and tell the person at once
+	// that the bot is offline.
 	away := beginParty(bench, networks[0], model, 2, "telegram, pressed before")
 	asked := make(map[*place]post)
 	for _, p := range append(places, away) {
@@ -76,8 +76,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// The daemon is killed right after an approval, while the tool runs. The tool is not run again, and the model reads that the
-// outcome of the call is unknown.
+// The daemon is killed right after an approval, while the tool runs. The tool must not run again, and the model must
+// read that the outcome of the call is unknown.
 func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -118,8 +118,8 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	}
 }
 
-// A call is approved before a crash, or while no daemon runs. The call is made even if its tool server starts later
-// than the daemon.
+// A person approves a call before a crash, or while no daemon runs. The daemon must make this call even if the tool
+// server starts later than the daemon.
 func TestKilledWithAServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

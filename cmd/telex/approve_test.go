@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// The model's texts in these tests: before its first tools, before the tool that changes something, and at the end.
+// The model writes these texts before its first tool calls, before the call that changes something, and at the end.
 const (
 	saysFirst  = "Let me see what there is, and what the rest of it costs."
 	saysSecond = "There is enough of the bread, so that only the cheese has to be ordered."
@@ -27,8 +27,8 @@ const (
 	mayI        = "May I do this?"
 )
 
-// party returns a question and the model's rules for its answer: text, two tools in parallel, text, a tool that changes
-// something, and text. The rules match the name in the question.
+// party returns a question and the rules by which the model answers it. The answer consists of a text, two parallel
+// tool calls, a text, a call that changes something, and a text. The rules match the name in the question.
 func party(name string) (question string, rules []openai.Rule) {
 	question = "What do we need for the party of " + name + "?"
 	call := func(tool string) string { return fmt.Sprintf("call=%q", fmt.Sprintf(`desk_%s {"for":%q}`, tool, name)) }
@@ -42,7 +42,8 @@ func party(name string) (question string, rules []openai.Rule) {
 	return question, rules
 }
 
-// quick shows replies early and edits often, so that tests see much in a short time.
+// quick is a streaming section with which replies appear early and change often, so that tests see much in a short
+// time.
 const quick = "{enabled: true, min_tokens: 4, edit_interval: 0.3, telegram: {enabled: true}, discord: {enabled: true}, slack: {enabled: true}}"
 
 // place is a conversation on one of the platforms.
@@ -65,7 +66,7 @@ func (n network) begin(model remote, person int, question string, rules []openai
 	return p
 }
 
-// awaitShown waits until the bot's only message in the conversation satisfies ok, and returns it.
+// awaitShown waits until the bot's newest message in the conversation satisfies ok, and returns it.
 func (p *place) awaitShown(what string, ok func(s shown) bool) (newest post) {
 	p.t.Helper()
 	p.awaitEvent(p.name+": "+what, func() bool {
@@ -103,7 +104,7 @@ func (p *place) transcript() string {
 	return b.String()
 }
 
-// checkFinal checks that the conversation's only message finally equals the answer.
+// checkFinal checks that the conversation has only one message and that this message equals the answer.
 func (p *place) checkFinal(answer string) post {
 	p.t.Helper()
 	list := p.posts(p.where)
@@ -116,8 +117,8 @@ func (p *place) checkFinal(answer string) post {
 	return list[0]
 }
 
-// checkStages checks that a message showed each stage in turn. A stage is a list of texts that must be visible at the
-// same time.
+// checkStages checks that a message showed each stage, in this order. A stage is a list of texts that must be visible
+// at the same time.
 func (p *place) checkStages(m post, stages ...[]string) {
 	p.t.Helper()
 	at := 0
@@ -134,7 +135,7 @@ func (p *place) checkStages(m post, stages ...[]string) {
 	}
 }
 
-// transport is how replies are sent on the three platforms, and what people see because of that.
+// transport describes how replies are sent on the three platforms, and what people see because of that.
 type transport struct {
 	name, streaming string
 	// unseen lists the platforms on which read-only tools are not shown while they run.
@@ -159,8 +160,9 @@ func transports() []transport {
 	}
 }
 
-// One answer consists of text, two parallel tools, text, a tool that a person approves with a button, and text. On each
-// platform, the answer is one message. The message shows the tools while they run, and at the end only the text.
+// One answer consists of a text, two parallel tool calls, a text, a call that a person approves with a button, and a
+// text. On each platform, the answer must be one message. The message shows the tools while they run, and only the text
+// at the end.
 func TestToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	for _, tt := range transports() {
@@ -243,8 +245,8 @@ func (tt transport) check(t *testing.T, p *place, bench *workbench, first string
 	}
 }
 
-// checkAudit checks that the log contains n decisions about calls, with the given decision and the person who made
-// it.
+// checkAudit checks that the log contains n decisions about tool calls. Each must be the given decision and name the
+// person who made it.
 func checkAudit(t *testing.T, daemon *process, n int, decision string) {
 	t.Helper()
 	list := daemon.logged("a tool call was decided")

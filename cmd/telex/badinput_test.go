@@ -14,7 +14,7 @@ const (
 	goodPlatforms = "platforms: {telegram: {token: \"1:a\"}}\n"
 )
 
-// Every mistake in the configuration is reported with its position, and nothing is started. The exit code is 78
+// telex must report every mistake in the configuration with its position, and must start nothing. The exit code is 78
 // (EX_CONFIG), after which systemd does not restart the service.
 func TestWrongConfiguration(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestWrongConfiguration(t *testing.T) {
 	}
 }
 
-// wantRefusal checks that a process ended at once with an exit code and printed exactly stderr.
+// wantRefusal checks that a process ended at once with this exit code and printed exactly this text on stderr.
 func wantRefusal(t *testing.T, p *process, want int, stderr string) {
 	t.Helper()
 	if code := p.exit(patience); code != want {
@@ -160,7 +160,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A failure at run time does not have the exit code for wrong usage.
+// A failure at run time must not have the exit code for wrong usage.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	l := listen(t)

@@ -17,8 +17,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// statusPage opens the status page of a daemon and logs in by keyboard: it types the token and presses Enter. From
-// then on, the page records everything that its content security policy refuses.
+// statusPage opens the status page of a daemon and logs in by keyboard: it types the token and presses Enter. From then
+// on, the page records everything that its content security policy blocks.
 func statusPage(t *testing.T, size screen, base string) *page {
 	t.Helper()
 	p := open(t, size, base)
@@ -37,8 +37,8 @@ func statusPage(t *testing.T, size screen, base string) *page {
 	return p
 }
 
-// A person without a mouse logs in, unfolds the metrics, and reads while an answer grows. The part of the page that
-// the person reads does not move. The page shows when the daemon has ended, and continues with the next daemon.
+// A person without a mouse logs in, unfolds the metrics, and reads while an answer grows. The piece of the page that
+// the person reads must not move. The page must show when the daemon has ended, and continue with the next daemon.
 func TestBrowserStatusPage(t *testing.T) {
 	t.Parallel()
 	for _, size := range []screen{desktop, smallScreen} {
@@ -83,7 +83,7 @@ func TestBrowserStatusPage(t *testing.T) {
 	}
 }
 
-// awaitLoading is like await, but also works if the page reloads meanwhile, which ends the script of await.
+// awaitLoading is like await, but it also works if the page reloads during the wait. A reload ends the script of await.
 func (p *page) awaitLoading(what, condition string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)

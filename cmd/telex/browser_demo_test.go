@@ -95,7 +95,7 @@ func (p *page) keep(name string, take chromedp.Action[[]byte]) {
 }
 
 // awaitTides waits until each place shows the whole answer about the tides, once. The state "complete" alone is not
-// enough: where an answer needs two messages, it is also shown between the first one and the second one.
+// enough. If an answer needs two messages, the page also shows this state between the first and the second message.
 func (p *page) awaitTides() {
 	p.t.Helper()
 	text, _ := tides(p.t)
@@ -114,9 +114,9 @@ type step struct {
 	At   float64 `json:"at"` // in seconds
 }
 
-// checkGrowth fails if a text is shorter than an earlier one. After a kill it may be shorter than the texts of the last
-// seconds, because the daemon stores about once a second what its edits showed. Each text may also be shorter by the
-// marks that end an unfinished format.
+// checkGrowth fails if a text is shorter than an earlier one. There are two exceptions. After a kill, a text may be
+// shorter than the texts of the last few seconds, because the daemon stores only about once a second what its edits
+// showed. Each text may also lack the delimiters that close an unfinished format.
 func checkGrowth(t *testing.T, place string, steps []step, killed float64) {
 	t.Helper()
 	const stored, marks = 3, 200 // seconds, bytes
@@ -130,8 +130,8 @@ func checkGrowth(t *testing.T, place string, steps []step, killed float64) {
 	}
 }
 
-// The daemon is killed while an answer grows on all platforms with edits. At the end the answer is complete on each
-// platform, once.
+// The daemon is killed while an answer grows on all platforms that have edits. In the end, each platform must show the
+// complete answer once.
 func TestBrowserDemoSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -154,7 +154,7 @@ for (const place of look.places) new MutationObserver(() => {
 	p.awaitTides()
 	for place, steps := range value[map[string][]step](p, `seen`) {
 		t.Logf("%s: %d steps", place, len(steps))
-		if place != "api" { // because its client starts the stream over
+		if place != "api" { // the API's client is an exception, because it starts the stream over
 			checkGrowth(t, place, steps, killed)
 		}
 	}
@@ -165,7 +165,8 @@ for (const place of look.places) new MutationObserver(() => {
 	p.want("an edit is marked as the clients do it", `look.list("telegram").querySelector(".edited").textContent === "edited" && look.list("discord").querySelector(".edited").textContent === "(edited)" && !look.list("slack").querySelector(".edited")`)
 }
 
-// The person approves a call in each chat, and the light turns on. Pictures and documents are sent on all platforms.
+// The person approves a tool call in each chat, and the light turns on. The person also sends pictures and documents on
+// all platforms.
 func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -207,8 +208,8 @@ func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	p.checkNames()
 }
 
-// Failures are visible, and the answer still arrives: by the second model, after 429s, after an outage, or over a
-// slow network.
+// The page must show failures, and the answer must still arrive: from the second model, after a few 429s, after an
+// outage, or over a slow network.
 func TestBrowserDemoSwitchboard(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)

@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// When a model fails, the next one takes over in the same message, both before any text was shown and in the middle
-// of an answer.
+// If a model fails, the next model continues in the same message. The test covers failures before any text was visible
+// and in the middle of an answer.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]string{"refuses": "status=401", "is overloaded": "status=503", "breaks off": "cut=200"} {
@@ -41,7 +41,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// Each node of a pipeline reads the text of the node before it. People see only the last node's answer.
+// In a pipeline of models, each model reads the text of the model before it. People see only the answer of the last
+// model.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

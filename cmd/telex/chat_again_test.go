@@ -22,7 +22,7 @@ func numbered(n int) string {
 	return strings.Join(words, " ")
 }
 
-// checkNumbered checks that each word of an answer of numbered appears once and in order.
+// checkNumbered checks that each word of the answer that numbered returned appears once, and in order.
 func checkNumbered(t *testing.T, lines []string, n int) {
 	t.Helper()
 	var got []string
@@ -40,16 +40,16 @@ func checkNumbered(t *testing.T, lines []string, n int) {
 	}
 }
 
-// A conversation at a terminal survives the end of the daemon, however it ends. The answer is completed where it
-// began. Text that was typed in between is neither lost nor sent twice. A terminal that connects later shows the
-// answer as it was shown before.
+// A daemon ends while a person talks to it at a terminal. The answer must be completed where it began. Text that the
+// person typed in between must be neither lost nor sent twice. A terminal that connects later must show the answer as
+// it was shown before.
 func TestChatOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
 	const words = 60
 	for _, tt := range []struct {
 		name string
 		end  func(p *process)
-		runs int // the minimum number of runs of the question
+		runs int // minimum number of times that the model is asked the question
 	}{
 		{"killed", (*process).kill, 2},
 		{"killed once all was said", func(p *process) { p.awaitLog("turn ended", 1); p.kill() }, 1},

@@ -58,7 +58,8 @@ func feed(t *testing.T, env []string, stdin string, args ...string) (stdout, std
 	return text.String(), trouble.String(), writes, cmd.ProcessState.ExitCode()
 }
 
-// whole is the maximum number of writes of an answer that does not grow: the answer, and the line break at its end.
+// whole is the maximum number of writes for an answer that does not grow: one for the answer, and one for the line
+// break at its end.
 const whole = 2
 
 func TestChatPrintsOneAnswer(t *testing.T) {
@@ -101,8 +102,8 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
-// A configuration without platforms works. The setting streaming.cli applies, a session keeps its history, and
-// another session does not see it.
+// telex chat works with a configuration without platforms. The setting streaming.cli has an effect, and a session keeps
+// its history, which other sessions do not see.
 func TestChatKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -128,7 +129,7 @@ func TestChatKeepsItsSession(t *testing.T) {
 	}
 }
 
-// If a daemon uses the store but can't be reached, telex chat fails and says what to do.
+// If a daemon uses the store but can't be reached, telex chat must fail and say what to do.
 func TestChatBesideADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -265,7 +266,7 @@ func TestChatAtATerminal(t *testing.T) {
 	}
 }
 
-// Files are attached by their paths: a document reaches the model as its text, and a scan as the file itself.
+// A person attaches files by their paths. The model gets a document as text, and a scan as the file itself.
 func TestChatAttaches(t *testing.T) {
 	t.Parallel()
 	document := func(name string) string {
@@ -305,7 +306,7 @@ func TestChatAttaches(t *testing.T) {
 	}
 }
 
-// On a terminal that can't be redrawn, the answer is printed line by line.
+// If a terminal can't be redrawn, telex prints the answer line by line.
 func TestChatAtADumbTerminal(t *testing.T) {
 	t.Parallel()
 	screen, keys, cmd := atTerminal(t, []string{"TERM=dumb"}, "chat", "--demo", "--rate", "400")
@@ -324,7 +325,7 @@ func TestChatAtADumbTerminal(t *testing.T) {
 	}
 }
 
-// If a person sees an error's id at the terminal, this id is also in the log.
+// If a person sees the id of an error at the terminal, the log must contain this id.
 func TestChatLogsBesideTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

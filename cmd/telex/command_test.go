@@ -72,7 +72,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// An unknown topic is wrong usage, on every level.
+// An unknown help topic is a usage error, also after the name of a command.
 func TestUnknownHelpTopic(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{
@@ -87,7 +87,7 @@ func TestUnknownHelpTopic(t *testing.T) {
 	}
 }
 
-// If the reader closes the pipe early, the command reports nothing.
+// If the reader of a pipe closes it early, the command must not report an error.
 func TestClosedPipeIsSilent(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"chat", "--demo", "--rate", "2000", "Explain the tides"}, {"--help"}} {
@@ -108,7 +108,7 @@ func TestClosedPipeIsSilent(t *testing.T) {
 	}
 }
 
-// Requested output is a result and goes to stdout.
+// If a person asks for help, the help is a result, so it goes to stdout.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

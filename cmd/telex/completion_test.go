@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// The shells' completion scripts call the program's hidden command __complete. If the output ends with ":0", the
-// shell also completes files; with ":4" it does not.
+// The shells' completion scripts call the program's hidden command __complete. If the output ends with ":0", the shell
+// also completes file names. If the output ends with ":4", it does not.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		typed string // the last word is being completed
+		typed string // the shell completes the last word
 		want  []string
 	}{
 		{"do", []string{"doctor\t", ":4"}},

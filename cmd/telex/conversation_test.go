@@ -43,8 +43,8 @@ func TestConversationsAreApart(t *testing.T) {
 	w.wantTexts(1002, "1. system: Be brief.\n2. user: history:")
 }
 
-// D9, F11, F39: a new message interrupts an answer. The shown text stays without its cursor, and the new message is
-// answered.
+// D9, F11, F39: a new message interrupts an answer. The visible text of the answer must stay, without its cursor, and
+// the bot must answer the new message.
 func TestNewMessageInterrupts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -77,7 +77,7 @@ func TestNewMessageInterrupts(t *testing.T) {
 	}
 }
 
-// If no text was shown yet, the two messages become one question.
+// A person sends a second message before any text of the answer is visible. The two messages must become one question.
 func TestNewMessageBeforeAnythingWasShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -100,7 +100,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	p := w.daemon(sections{more: "conversations: {busy: queue, max_queued: 3}"})
 	w.ask("words: 150")
 	w.awaitGrowth(1)
-	for i := range 5 { // two more than fit; the person is told once
+	for i := range 5 { // two more messages than the queue can hold; the bot must say so once
 		w.ask(fmt.Sprintf("say: number %d", i))
 	}
 	p.awaitLog("turn ended", 4)
@@ -150,7 +150,7 @@ func TestStop(t *testing.T) {
 	}
 	checkStopped(t, texts[0], openai.Answer(slowAnswer))
 
-	// The visible text of an interrupted answer is part of the history.
+	// The history must contain the visible text of an interrupted answer.
 	w.ask("history:")
 	p.awaitLog("turn ended", 2)
 	if got := w.texts(ada)[1]; !strings.Contains(got, "assistant: one two three") || strings.Contains(got, cursor) {
@@ -213,7 +213,7 @@ func TestMessageWithoutText(t *testing.T) {
 	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). I can read text and pictures.")
 }
 
-// F43, F44: messages that people sent while no daemon ran are answered by the next daemon.
+// F43, F44: people send messages while no daemon runs. The next daemon must answer them.
 func TestMessagesWaitForTheDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

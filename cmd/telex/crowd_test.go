@@ -11,7 +11,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// F12, F19, F20: under many 429s no message is lost, duplicated or sent too early.
+// F12, F19, F20: many calls get a 429. No message may be lost, duplicated or sent too early.
 func TestCrowdUnderRateLimits(t *testing.T) {
 	t.Parallel()
 	const chats = 20

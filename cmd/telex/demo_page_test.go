@@ -34,7 +34,8 @@ func (r remote) send(path string, form url.Values) {
 	}
 }
 
-// A real provider, with its key, replaces the first model's stand-in. The demo's page can make it fail too.
+// With its key, a real provider replaces the stand-in of the first model. The demo's page can make the real provider
+// fail, too.
 func TestDemoWithARealModel(t *testing.T) {
 	t.Parallel()
 	const key = "sk-of-the-person"

@@ -107,7 +107,7 @@ func TestDemoWithoutStreaming(t *testing.T) {
 	}
 }
 
-// Besides the text, the entities are compared, because the text alone does not show which words are bold.
+// The test compares the text and also the entities, because the text alone does not show which words are bold.
 func TestDemoEntities(t *testing.T) {
 	t.Parallel()
 	for _, streaming := range []string{"true", "false"} {

@@ -12,8 +12,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// closedPort is an address on loopback that refuses connections until open is called. The socket of a closedPort is bound
-// from the beginning, so that no other process can take the port.
+// closedPort is an address on loopback that refuses connections until open is called. The socket of a closedPort is
+// bound from the start, so that no other process can take the port.
 type closedPort struct {
 	t       *testing.T
 	file    int
@@ -43,7 +43,7 @@ func (c *closedPort) open() net.Listener {
 		c.t.Fatal(err)
 	}
 	f := os.NewFile(uintptr(c.file), c.address)
-	l, err := net.FileListener(f) // it duplicates the descriptor
+	l, err := net.FileListener(f) // FileListener duplicates the descriptor
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestUnreachablePlatform(t *testing.T) {
 	p.stop()
 }
 
-// A wrong token stops the endpoint that uses it, and no other endpoint.
+// If a platform refuses a token, the endpoint with this token must stop, and the other endpoints must continue.
 func TestWrongToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -119,7 +119,7 @@ func TestWrongTokenAlone(t *testing.T) {
 	p.stop()
 }
 
-// F55: two daemons with one token both report the conflict, and both keep running.
+// F55: two daemons use the same token. Both must report the conflict, and both must keep running.
 func TestTwoDaemonsWithOneToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -174,7 +174,8 @@ func TestTwoEndpointsOfOneKind(t *testing.T) {
 	}
 }
 
-// The environment takes precedence over streaming.enabled, and an endpoint's own setting over the environment.
+// The environment takes precedence over streaming.enabled, and an endpoint's own setting takes precedence over the
+// environment.
 func TestPrecedenceOfStreaming(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

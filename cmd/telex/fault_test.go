@@ -15,14 +15,15 @@ import (
 // answerInWords is a question whose answer is plain text and takes about two seconds.
 const answerInWords = "words: 200"
 
-// F05, F08, F12, F13: after a fault of any call, the person sees the whole answer once.
+// F05, F08, F12, F13: the platform injects a fault into some calls. In the end, the person must see the whole answer
+// once.
 func TestPlatformFaults(t *testing.T) {
 	t.Parallel()
 	inject := func(f telegram.Fault) func(*world) { return func(w *world) { w.telegram.Fault(f) } }
 	for _, c := range []struct {
 		name   string
 		before func(*world) // prepares the platform
-		during func(*world) // is called once the answer grows
+		during func(*world) // called when the answer has begun to grow
 	}{
 		{
 			name:   "cut after the send took effect",
@@ -84,7 +85,7 @@ func TestPlatformFaults(t *testing.T) {
 	}
 }
 
-// F47, D6: after a preview was deleted, no message appears before the final one.
+// F47, D6: a person deletes a preview. No message may appear before the final one.
 func TestDeletedPreview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -134,8 +135,8 @@ func TestModelFaultsThatMend(t *testing.T) {
 	}
 }
 
-// D9: if a failure of the model lasts, the person sees one fixed line. The fixed line contains an id by which the log line
-// can be found.
+// D9: if a failure of the model lasts, the person sees one line with a fixed text. This line contains an id, and the
+// log line about the failure contains the same id.
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (

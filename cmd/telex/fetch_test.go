@@ -26,19 +26,19 @@ import (
 	"telex/standin/telegram"
 )
 
-// public is an address of the public internet. The daemons of these tests reach it through the test's proxy, which
-// connects to a local server.
+// public is an address on the public internet. The daemons of these tests reach the address through the test's proxy,
+// which connects them to a local server.
 const public = "93.184.215.14"
 
 // hostile is a site at the public address.
 type hostile struct {
 	env             []string     // environment with which a daemon uses the proxy and trusts the site's certificate
-	sent, dripped   atomic.Int64 // bytes
+	sent, dripped   atomic.Int64 // numbers of bytes
 	read, elsewhere atomic.Int64 // numbers of requests for /news, and of requests to the proxy for other hosts
 }
 
-// newHostile serves until the test ends. Only root could make a public name resolve to loopback, so the tests use the
-// name "localhost" here. The tests of agent/tool cover public names.
+// newHostile runs the site until the test ends. Only root could make a public name resolve to loopback, so the tests
+// use the name "localhost" here. The tests of agent/tool cover public names.
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
 	h := &hostile{}
@@ -144,7 +144,7 @@ func tunnel(w http.ResponseWriter, to string) {
 	both.Wait()
 }
 
-// toldOf returns the tool result that the model received in the turn of a question.
+// toldOf returns the tool result that the model received in the turn that answers the question.
 func (w *world) toldOf(question string) (told string) {
 	w.t.Helper()
 	for _, r := range w.model.Requests() {
@@ -166,8 +166,8 @@ func (w *world) toldOf(question string) (told string) {
 	return told
 }
 
-// A fetch is refused or limited if the server redirects to an internal address, sends without end, or is very slow. The model
-// reads why the fetch was refused or limited.
+// A server redirects to an internal address, sends data without end, or is very slow. The tool must refuse the fetch or
+// limit it, and the model must read the reason.
 func TestFetchHostile(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)
@@ -226,7 +226,8 @@ func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	}{
 		{"Deny", "denied", "Not done: the person denied this call. Do not call it again unless you are asked to.", 0},
 		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 1},
-		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 2}, // asked again, because the model's text does not count as typed by the person
+		// The bot asks the person again, because a URL in the model's text does not count as typed by the person.
+		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 2},
 	} {
 		w.ask("What is new?")
 		var m telegram.Message

@@ -44,9 +44,10 @@ func (w *world) asked(question string) (newest openai.Request, ok bool) {
 	return newest, ok
 }
 
-// wantSoon compares how long events took from a person to the model or the tool. The times in forwarded are from
-// chats of a replica that does not receive, those in directly from chats of the receiving replica. The median of
-// forwarded may be at most 200 ms longer. Medians are compared because the machine may be busy at times.
+// wantSoon compares how long an action of a person takes to reach the model or the tool. The times in forwarded are
+// from chats of the replica that does not receive messages, and the times in directly from chats of the replica that
+// receives them. The median of forwarded may be at most 200 ms longer. wantSoon compares medians because the machine
+// may sometimes be busy.
 func wantSoon(t *testing.T, what string, forwarded, directly []time.Duration) {
 	t.Helper()
 	slices.Sort(forwarded)
@@ -85,7 +86,7 @@ func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
 		}
 		return true
 	})
-	var edits, stops [2][]time.Duration // by replica: the times in its chats
+	var edits, stops [2][]time.Duration // index 0: chats of the replica that receives; index 1: chats of the other replica
 	for i, r := range list {
 		owned := r.answersIn(t)
 		if len(owned) < atLeast {

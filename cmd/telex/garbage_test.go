@@ -19,7 +19,7 @@ import (
 // garbage is a platform that returns the given updates, some of them invalid, until a client has confirmed the last
 // one.
 type garbage struct {
-	updates []string // JSON; updates that begin with an update_id are numbered from 1
+	updates []string // JSON; the method ServeHTTP counts the updates that begin with an update_id from 1
 
 	mu    sync.Mutex
 	polls []int    // the requested offsets
@@ -56,7 +56,7 @@ func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"ok":true,"result":%s}`, answer)
 }
 
-// After any invalid updates from a platform, the daemon answers each message once and continues.
+// A platform returns invalid updates. The daemon must continue, and must answer each valid message once.
 func TestGarbageUpdates(t *testing.T) {
 	t.Parallel()
 	message := func(update, id int, text string) string {

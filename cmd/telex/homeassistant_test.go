@@ -38,13 +38,13 @@ func newHome(t *testing.T, rules ...openai.Rule) *home {
 	return h
 }
 
-// run starts a daemon with a bot on Telegram and one on Home Assistant. more contains further keys for Home
+// run starts a daemon with one bot on Telegram and one on Home Assistant. more contains additional keys for Home
 // Assistant.
 func (h *home) run(more string) *process {
 	h.t.Helper()
 	s := sections{
 		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}, homeassistant: {url: %q, token: %q%s}}", testToken, h.telegramURL, h.url, houseToken, more),
-		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // needs no entry for Home Assistant
+		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // Home Assistant needs no entry here
 		streaming: "{telegram: true, homeassistant: true}",             // Home Assistant can't show growing replies
 		more:      "tools: {enabled: [time, ha_states, ha_call_service]}",
 	}
@@ -103,7 +103,7 @@ func (h *home) questions() []string {
 	return list
 }
 
-// wantGood checks that there were no violations: no cursor was shown, and no shown text was changed.
+// wantGood checks that the stand-in saw no violations: the daemon showed no cursor, and changed no visible text.
 func (h *home) wantGood() {
 	h.t.Helper()
 	st := h.house.Stats()
@@ -119,8 +119,8 @@ func (h *home) wantGood() {
 	}
 }
 
-// A change of a watched entity is answered, even after a kill, a stalled socket or a flood of changes. Changes of
-// other entities are not.
+// When a watched entity changes, the bot must answer, even after a kill, a stalled socket or a flood of changes. It
+// must not answer when other entities change.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,
@@ -160,8 +160,8 @@ func TestHouse(t *testing.T) {
 	}
 	h.house.Burst(flood...)
 	h.await("an answer to the flood", func() bool { return len(h.panel()) > 3 })
-	// During the flood, one turn starts at once and one after the cooldown of a second. On a slow machine the flood
-	// takes longer, and one more turn is allowed for each second.
+	// During the flood, one turn starts at once, and another one after the cooldown of a second. On a slow machine, the
+	// flood takes longer, so one more turn is allowed for each second.
 	if got, most := len(h.questions())-before, 2+int(time.Since(began)/time.Second); got > most {
 		t.Errorf("a flood started %d turns, want at most %d", got, most)
 	}
@@ -179,7 +179,7 @@ func (h *home) awaitModel(n int) {
 	}
 }
 
-// await waits until a condition is true. await checks after each event of the stand-in.
+// await waits until a condition is true. await checks the condition after each event of the stand-in.
 func (h *home) await(what string, ok func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
@@ -245,8 +245,8 @@ func TestHouseFromTelegram(t *testing.T) {
 	daemon.stop()
 }
 
-// An answer to an event can't change anything, because nobody is there to approve it. Here the notifications go to a
-// phone.
+// While the model answers an event, it can't change anything, because nobody is there to approve a call. In this test,
+// the notifications go to a phone.
 func TestHouseAloneChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,

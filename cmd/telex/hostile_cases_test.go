@@ -19,7 +19,7 @@ import (
 // misbehaviour is something that a hostile server does instead of the expected response.
 type misbehaviour struct {
 	name string
-	on   string   // the method whose response is replaced; "start": when the server's process begins; "GET": the separate event stream
+	on   string   // the method whose response is replaced; "start": when the server starts; "GET": in the separate event stream
 	ways []string // the transports over which the misbehaviour is possible
 	do   func(p *peer)
 }
@@ -267,7 +267,7 @@ func forking() []misbehaviour {
 		return func(p *peer) {
 			c := exec.CommandContext(context.Background(), "sh", "-c", strings.ReplaceAll(script, "$N", p.word))
 			c.Stderr = os.Stderr
-			_ = c.Run() // the result does not matter
+			_ = c.Run() // the test does not need the result
 		}
 	}
 	return []misbehaviour{

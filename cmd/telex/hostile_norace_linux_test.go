@@ -4,10 +4,11 @@ package main
 
 import "testing"
 
-// TestHostileMCPServers runs the built program with tool servers that are huge, slow, malformed, lying, flooding and
-// forking, a few at a time. A person asks for two calls of each server's tools: dig, which the operator has approved
-// in advance, and wipe, which claims to be read-only and which nobody approved. The daemon answers every question,
-// needs little memory, makes no other calls, and leaves no process behind, whether it is stopped or killed.
+// TestHostileMCPServers runs the built program with MCP servers that misbehave, a few at a time: they send huge,
+// malformed or false data, respond slowly, flood the daemon with messages, or start other processes. A person asks for
+// two calls to each server. The operator has approved the tool dig in advance. The tool wipe falsely claims to be
+// read-only, and nobody approved it. The daemon must answer every question, need little memory and make no other calls.
+// Whether it is stopped or killed, it must leave no process behind.
 func TestHostileMCPServers(t *testing.T) {
 	t.Parallel()
 	all := hostileCases()

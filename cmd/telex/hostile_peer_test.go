@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// hostileName makes the test binary a hostile server on its standard streams. hostileName is followed by three arguments: the
-// case, the file in which tool calls are recorded, and a word by which the test finds the server's processes.
+// hostileName is an argument that makes the test binary a hostile MCP server on its standard streams. Three arguments
+// follow: the case, the file in which the server records tool calls, and a word by which the test finds the server's
+// processes.
 const hostileName = "hostile-server"
 
 // The transports of a server.
@@ -25,7 +26,7 @@ const (
 
 // peer is one request to a hostile server, and the way to answer it.
 type peer struct {
-	ctx  context.Context //nolint:containedctx // it is the request's
+	ctx  context.Context //nolint:containedctx // the request's context
 	way  string
 	out  io.Writer
 	http http.ResponseWriter // nil if the server is connected by a pipe
@@ -103,7 +104,8 @@ func (p *peer) plain(method string) {
 	}
 }
 
-// hostileServer is a server that misbehaves as how says. hostileServer records calls of its tools in the file effects.
+// hostileServer is an MCP server that misbehaves as the field how says. It records calls of its tools in the file
+// effects.
 type hostileServer struct {
 	how     misbehaviour
 	effects string
@@ -170,7 +172,7 @@ func serveHostile(args []string) {
 		raw, err := in.ReadBytes('\n')
 		if err != nil {
 			if strings.HasPrefix(s.how.name, "ignores") {
-				time.Sleep(time.Hour) // the server does not end by itself, so that the test must see it killed
+				time.Sleep(time.Hour) // the server does not end by itself, so the test can check that the daemon kills it
 			}
 			return
 		}

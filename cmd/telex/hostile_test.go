@@ -23,7 +23,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// maxPeak is the maximum number of bytes of memory that the daemon may use, whatever its tool servers do.
+// maxPeak is the maximum number of bytes of memory that the daemon may use, no matter what its tool servers do.
 const maxPeak = 150 << 20
 
 // hostileCase is one misbehaviour over one transport.
@@ -60,14 +60,14 @@ func buildTelex(t *testing.T) (program string) {
 	return program
 }
 
-// meetAll runs several daemons at a time, each with the tool servers of a few cases.
+// meetAll runs several daemons at the same time, each with the tool servers of a few cases.
 func meetAll(t *testing.T, program string, all []hostileCase, sum *figures) {
 	t.Helper()
 	const together, daemons = 8, 4
 	groups := slices.Collect(slices.Chunk(all, together))
 	var next atomic.Int32
 	var running sync.WaitGroup
-	for range daemons { // goroutines, because parallel subtests would keep other tests waiting
+	for range daemons { // use goroutines, because parallel subtests would keep other tests waiting
 		running.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
 				t.Run(groups[i][0].name+" and on", func(t *testing.T) { meet(t, program, groups[i], i%2 == 0, sum) })
@@ -115,7 +115,8 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	}
 	left := processesWith(word, effects)
 	for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
-		time.Sleep(50 * time.Millisecond) // poll, because the processes are not children of the test; those that remain are reported below
+		// Poll, because the processes are not children of the test. The code below reports those that still run.
+		time.Sleep(50 * time.Millisecond)
 	}
 	for _, process := range left {
 		t.Errorf("left: %s", process)
@@ -147,7 +148,8 @@ func names(group []hostileCase) (list []string) {
 	return list
 }
 
-// hostileServers returns the configuration section that makes the cases the tool servers c0, c1 and so on.
+// hostileServers returns a configuration section with one tool server for each case. The servers are called c0, c1 and
+// so on.
 func hostileServers(t *testing.T, group []hostileCase, word string, file func(int) string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -67,8 +67,8 @@ func limitCases(bench *workbench) []limitCase {
 	}
 }
 
-// When a turn reaches a limit, the person sees a line about it, and the log contains one. The limit is also the
-// reason in the Result, which the turn's last log line contains.
+// A turn reaches a limit. The person must see a line about this, and the log must contain one. The limit must also be
+// the reason in the Result, which the last log line about the turn contains.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -88,7 +88,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// run makes a turn reach the limit, and returns a line for the table in the test's log.
+// run makes a turn reach the limit, and returns a line for the table that the test logs.
 func (c limitCase) run(t *testing.T) string {
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	for _, r := range c.rules {
@@ -129,13 +129,13 @@ func (c limitCase) run(t *testing.T) string {
 	return fmt.Sprintf("%-26s %-85s stop=%-10s %s: %q", c.name, want, ended.text("stop"), line.text("msg"), why)
 }
 
-// awaitEnd waits for the log line that reports the end of a turn, successful or not.
+// awaitEnd waits for the log line that reports the end of a turn, whether the turn succeeded or failed.
 func (p *process) awaitEnd() (ended entry) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
 	if !p.stderr.await(ctx, func(text string) bool {
-		entries, _ := entriesOf(text) // log reports lines that are not JSON
+		entries, _ := entriesOf(text) // the method log reports lines that are not JSON
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.text("stop") != "" })
 		if i >= 0 {
 			ended = entries[i]

@@ -8,7 +8,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// Secrets in a server's arguments are not in any log, even if the server itself prints them.
+// No log may contain the secrets in a server's arguments, even if the server itself prints them.
 func TestSecretsInArgumentsAreMasked(t *testing.T) {
 	t.Parallel()
 	const secret = "first-secret-17"

@@ -36,11 +36,12 @@ const allStream = "{enabled: true, telegram: {enabled: true}, discord: {enabled:
 type network struct {
 	remote
 	name string
-	// ask sends a question of the i-th person in their own conversation, and returns an id of that conversation.
+	// ask sends a question to the bot as person i in that person's own conversation, and returns an id of the
+	// conversation.
 	ask func(i int, question string) string
 	// posts returns the bot's messages in the conversation where, with all their versions, oldest first.
 	posts func(where string) []post
-	// press presses a button of a message as the i-th person, by its label.
+	// press presses the button with this label below a message, as person i.
 	press func(i int, where string, p post, label string)
 	// content returns the content of a file in the conversation where.
 	content func(where string, f attached) string
@@ -76,7 +77,7 @@ func (s shown) labels() (out []string) {
 // button is a button of a message; id is its id on the platform.
 type button struct{ id, label string }
 
-// sees returns the texts of all versions of the bot's messages in the conversation where, oldest first.
+// sees returns the texts of all versions of the bot's messages in the conversation where, oldest message first.
 func (n network) sees(where string) (out [][]string) {
 	for _, p := range n.posts(where) {
 		var versions []string
@@ -115,7 +116,7 @@ func startPlatformsWith(t *testing.T, s sections) (networks []network, model rem
 	return []network{telegramNetwork(tg), discordNetwork(dc), slackNetwork(sl)}, model, daemon
 }
 
-// await waits until the newest message in the conversation where is the answer.
+// await waits until the newest message in the conversation where shows the answer, and returns what sees returns.
 func (n network) await(where, answer string) (shown [][]string) {
 	n.t.Helper()
 	n.awaitEvent(fmt.Sprintf("%s: the answer %q", n.name, answer), func() bool {

@@ -29,7 +29,7 @@ func (s state) command(t *testing.T, code int, args ...string) (stdout, stderr s
 	return p.stdout.String(), p.stderr.String()
 }
 
-// knock lets ada write to a bot to which she has no access, and returns her pairing code.
+// knock makes ada, who has no access, write to the bot. knock returns her pairing code.
 func (w *world) knock(n int) string {
 	w.t.Helper()
 	w.ask("say: let me in")
@@ -111,7 +111,7 @@ func TestPairing(t *testing.T) {
 			if !running {
 				daemon = w.daemon(sections{access: pairing}, s.env)
 			}
-			w.knock(len(w.texts(ada)) + 1) // returns only if she gets a code, so she has no access again
+			w.knock(len(w.texts(ada)) + 1) // returns only if she gets a code, which shows that she has no access again
 			if n := len(w.model.Requests()); n != 1 {
 				t.Errorf("the model was asked %d times, want once", n)
 			}
@@ -120,7 +120,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// A person's conversation can be listed, shown and deleted, with a running daemon and without one.
+// An operator can list, show and delete a person's conversation, both while a daemon runs and while none runs.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	for _, running := range []bool{true, false} {
@@ -190,7 +190,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Deleting a person deletes their messages in all conversations, ends their running turns, and revokes their access.
+// If an operator deletes a person, telex deletes the person's messages in all conversations, ends the person's running
+// turns, and revokes the person's access.
 func TestDeletePerson(t *testing.T) {
 	t.Parallel()
 	const group, bob = -2002, 1002
@@ -224,7 +225,7 @@ func TestDeletePerson(t *testing.T) {
 	}
 }
 
-// A killed daemon leaves its socket file. The file disturbs neither a command nor the next daemon.
+// A killed daemon leaves its socket file behind. The file must disturb neither a command nor the next daemon.
 func TestStaleSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -251,8 +252,8 @@ func TestStaleSocket(t *testing.T) {
 	daemon.stop()
 }
 
-// Daemons that share a runtime directory have one socket each. A command reaches the daemon of its state directory,
-// even if the path is long.
+// Several daemons share a runtime directory. Each has a socket of its own, and a command must reach the daemon that
+// uses the same state directory, even if the path is long.
 func TestTwoDaemons(t *testing.T) {
 	t.Parallel()
 	runtime := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -274,12 +275,13 @@ func TestTwoDaemons(t *testing.T) {
 		}
 		wantText(t, "the list", p.stdout.String(), codes[i])
 	}
-	// If a command can't reach the daemon because the runtime directory differs, its error says where it looked.
+	// The daemon uses another runtime directory, so the command can't reach the daemon. The error must say where the
+	// command looked.
 	_, stderr := states[0].command(t, exitFailed, "pair", "list")
 	wantText(t, "stderr", stderr, "a telex runs and was not reached by its socket", "XDG_RUNTIME_DIR")
 }
 
-// A terminal connects to the running daemon and continues the earlier session.
+// A terminal connects to the running daemon and continues the session that an earlier terminal began.
 func TestChatWithDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -305,7 +307,7 @@ func TestChatWithDaemon(t *testing.T) {
 	wantText(t, "the list", stdout, "cli:main")
 	stdout, _ = s.command(t, exitDone, "chat", "say: no file")
 	wantText(t, "the answer", stdout, "no file")
-	// A different configuration is refused, because the daemon would not use it.
+	// The terminal must refuse a different configuration, because the daemon would not use it.
 	other := w.config(sections{})
 	stdout, stderr := s.command(t, exitUsage, "chat", "--config", other, "say: hello")
 	wantText(t, "stderr", stderr, "telex: a daemon runs with the configuration "+config+", not with "+other, "leave --config out", "STATE_DIRECTORY")

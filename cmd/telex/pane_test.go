@@ -28,7 +28,7 @@ type paneOf struct {
 	user, channel, thread string
 }
 
-// sees returns the bot's messages in the thread, and everything that a person sees in the direct message now.
+// sees returns the bot's messages in the thread, and what a person now sees in the direct message with the bot.
 func (p paneOf) sees() (answers []slack.Message, screen slack.Screen) {
 	screen = decode[slack.Screen](p.remote, "/control/view?channel="+p.channel+"&at="+url.QueryEscape(time.Now().Format(time.RFC3339Nano)))
 	for _, m := range screen.Messages {
@@ -48,7 +48,7 @@ func (p paneOf) await(n int, what string, shows func(slack.Version) bool) {
 	})
 }
 
-// suggestedSince reports whether the bot suggested questions in the thread after a time.
+// suggestedSince reports whether the bot has suggested questions in the thread since t.
 func (p paneOf) suggestedSince(t time.Time) bool {
 	history := decode[slack.ChannelHistory](p.remote, "/control/history?channel="+p.channel)
 	return slices.ContainsFunc(history.Prompts, func(s slack.Prompts) bool { return s.Thread == p.thread && s.From.After(t) })
@@ -61,7 +61,8 @@ func (p paneOf) pressPrompt(label string) {
 	p.post("/control/prompt", map[string]any{"user": p.user, "ts": p.thread, "button": label})
 }
 
-// checkAnswered checks that the greeting and the whole answer are visible, without a status or suggested questions.
+// checkAnswered checks that the greeting and the whole answer are visible, and that no status and no suggested
+// questions are visible any more.
 func (p paneOf) checkAnswered(title, answer string) {
 	p.t.Helper()
 	p.await(2, "the answer", func(v slack.Version) bool { return v.Shown == answer && !v.Streaming })
@@ -108,7 +109,7 @@ func TestSlacksPane(t *testing.T) {
 
 	killed := open("U2")
 	killed.await(1, "the greeting", greeted)
-	daemon.kill() // before, while or after the suggestions are shown
+	daemon.kill() // the kill happens before, while or after the suggestions are shown
 	restarted := time.Now()
 	daemon = daemon.again()
 	daemon.awaitLog("receiving", 1)

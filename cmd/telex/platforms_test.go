@@ -15,12 +15,13 @@ import (
 	"telex/standin/openai"
 )
 
-// In TestThreePlatforms, one daemon answers thirty people on three platforms at once, each within its published limits.
+// In TestThreePlatforms, one daemon answers thirty people at once on three platforms. It must stay within the limits
+// that each platform publishes.
 func TestThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const each = 10
 	networks, model, daemon := startPlatforms(t)
-	asked := make(map[string]map[string]string) // by platform and place
+	asked := make(map[string]map[string]string) // by platform name and conversation
 	for _, n := range networks {
 		asked[n.name] = make(map[string]string)
 		for i := range each {
@@ -75,7 +76,8 @@ func TestThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// memoryOf returns the system's memory figures of a process, or nothing on other systems.
+// memoryOf returns the memory figures that Linux reports for a process. On other systems, memoryOf returns an error
+// text.
 func memoryOf(t *testing.T, p *process) string {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -91,8 +93,8 @@ func memoryOf(t *testing.T, p *process) string {
 	return strings.Join(out, ", ")
 }
 
-// In TestUncertainSends, connections are cut after the platform received a message. No answer is duplicated, because
-// telex searches the platform for the message, or, on Telegram, probes for it (D5, F13).
+// In TestUncertainSends, connections are cut after the platform has received a message. No answer may be duplicated,
+// because telex searches the platform for the message or, on Telegram, tests with an edit whether it exists (D5, F13).
 func TestUncertainSends(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -125,8 +127,8 @@ func TestUncertainSends(t *testing.T) {
 	t.Logf("%d answers, %d creates cut after they took effect", len(networks)*each, len(networks)*each)
 }
 
-// In TestDiscordGatewayDrops, the connection is cut and resumes are refused. A question that was asked meanwhile is
-// answered once.
+// In TestDiscordGatewayDrops, the connection to the gateway is cut and Discord refuses to resume the session. A
+// person asks a question meanwhile, and the bot must answer it exactly once.
 func TestDiscordGatewayDrops(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -162,13 +164,13 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestKilledOnThreePlatforms, the daemon is killed again and again. Every question is answered, even one that was
-// sent while no daemon ran. On platforms that recognize repeated creates, no question is answered twice (D10, F43,
+// In TestKilledOnThreePlatforms, the daemon is killed again and again. It must answer every question, even one that was
+// sent while no daemon ran. On platforms that recognize repeated creates, it must answer no question twice (D10, F43,
 // F44).
 func TestKilledOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
-	asked := make(map[string]map[string][]string) // answers by platform and place
+	asked := make(map[string]map[string][]string) // answers by platform name and conversation
 	for _, n := range networks {
 		asked[n.name] = make(map[string][]string)
 	}
@@ -185,7 +187,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 			shown = append(shown, versions[len(versions)-1])
 		}
 		want := asked[n.name][where]
-		if n.name == "telegram" { // Telegram may get a duplicate, which is not an error
+		if n.name == "telegram" { // on Telegram, a duplicate is possible and not an error
 			shown = slices.DeleteFunc(shown, func(text string) bool { return !slices.Contains(want, text) })
 			shown = slices.Compact(shown)
 		}
@@ -200,7 +202,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 			}
 		}
 	}
-	ask(0) // afterwards, every endpoint has a stored position from which to continue
+	ask(0) // after this round, the store has a position for every endpoint from which the endpoint can continue to receive
 	await()
 	random := rand.New(rand.NewPCG(20, 26))
 	const kills = 8

@@ -103,8 +103,8 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	wantText(t, "doctor", stdout, "problem  store: open store: database test1 at 127.0.0.1:", "→ start the database; if it runs, look at store.dsn and at the network between\n")
 }
 
-// A database is killed in the middle of answers and unreachable for a while. People get every answer once and complete,
-// and new messages wait at the platform.
+// The database is killed in the middle of answers and is unreachable for a while. People must get every answer once and
+// complete, and new messages must wait on the platform.
 func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 	t.Parallel()
 	const chats = 12
@@ -236,8 +236,8 @@ func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 	return pings, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=1000000"}
 }
 
-// A daemon is killed in the middle of answers. The next daemon completes them, although PostgreSQL may not have
-// noticed the end of the first daemon.
+// A daemon is killed in the middle of answers. The next daemon must complete these answers, although PostgreSQL may not
+// have noticed the end of the first daemon.
 func TestPostgreSQLDaemonKilled(t *testing.T) {
 	t.Parallel()
 	const chats = 5
@@ -273,7 +273,7 @@ func TestPostgreSQLDaemonKilled(t *testing.T) {
 	}
 }
 
-// A daemon that starts before its database waits for it.
+// If a daemon starts before its database, it must wait for the database.
 func TestPostgreSQLAwayAtTheStart(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -289,7 +289,7 @@ func TestPostgreSQLAwayAtTheStart(t *testing.T) {
 	daemon.stop()
 }
 
-// The store is copied from a file into a database, and the daemon continues with the database.
+// telex copies the store from a file into a database. The daemon must then continue with the database.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

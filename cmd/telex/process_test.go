@@ -19,14 +19,16 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// patience is the maximum time of every wait in these tests. patience is far longer than any step takes, so only a failing
-// test waits that long.
+// patience is the maximum time of every wait in these tests. Every step takes much less time, so only a failing test
+// waits that long.
 const patience = 2 * time.Minute
 
-// poll waits until ok returns true. poll is for conditions outside the test's process, which nothing reports to the test.
+// poll waits until ok returns true. It is for conditions outside the test's process, since the test gets no signal when
+// they become true.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // other processes have no virtual time
+	// Poll in real time, since other processes have no virtual time.
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not in time", what)
 		}
@@ -72,7 +74,7 @@ func (o *output) load() (text string, changed <-chan struct{}) {
 	return o.buffer.String(), o.changed
 }
 
-// await waits until the output satisfies ok.
+// await waits until ok returns true for the output. await returns false if ctx ends first.
 func (o *output) await(ctx context.Context, ok func(text string) bool) bool {
 	for {
 		text, changed := o.load()
@@ -103,10 +105,10 @@ type process struct {
 type launch struct {
 	env  []string // variables that the process gets besides PATH and HOME; it inherits hardly any others
 	dir  string   // working directory; empty: a new directory
-	wrap []string // a command that execs the program
+	wrap []string // a command that executes the program with exec
 	// program is the path of another build of telex; empty: the test binary.
 	program string
-	bare    bool // the output may contain the token, like the output of a stand-in
+	bare    bool // the output may contain the token, as the output of a stand-in does
 }
 
 // streamingVariable is the environment variable that enables or disables streaming for endpoints without a setting of
@@ -133,7 +135,8 @@ func (l launch) start(t *testing.T, args ...string) *process {
 		p.cmd.Dir = t.TempDir()
 	}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}
-	for _, name := range []string{streamingVariable, "GORACE"} { // CI runs some of the tests a second time with the first of these variables
+	// CI runs some of the tests again with the first of these variables.
+	for _, name := range []string{streamingVariable, "GORACE"} {
 		if value, set := os.LookupEnv(name); set {
 			p.cmd.Env = append(p.cmd.Env, name+"="+value)
 		}
@@ -166,7 +169,7 @@ func (p *process) again() *process {
 	return how.start(p.t, p.args...)
 }
 
-// checkOutput looks for secrets and data races in what the process wrote.
+// checkOutput reports an error if the process wrote a secret or a report of a data race.
 func (p *process) checkOutput(bare bool) {
 	p.t.Helper()
 	for name, text := range map[string]string{"stdout": p.stdout.String(), "stderr": p.stderr.String()} {
@@ -251,7 +254,7 @@ func entriesOf(text string) ([]entry, error) {
 	var errs []error
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") {
-			break // the last line is still being written
+			break // the process is still writing the last line
 		}
 		var e entry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {

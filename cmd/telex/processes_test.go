@@ -56,10 +56,11 @@ func TestThreeProcesses(t *testing.T) {
 				t.Errorf("calls were answered 429: %s", stats)
 			}
 			requests := model.requests()
-			if len(requests) != 1 || !requests[0].Stream { // the request streams anyway, so that telex notices a silent model
+			if len(requests) != 1 || !requests[0].Stream { // the model request streams anyway, so that telex notices a silent model
 				t.Fatalf("%d requests, want one that streams", len(requests))
 			}
-			if late := list[0].Last().At.Sub(requests[0].LastToken); late > patience { // `make bench` checks the exact limit
+			// This check is rough; make bench checks the exact limit.
+			if late := list[0].Last().At.Sub(requests[0].LastToken); late > patience {
 				t.Errorf("final %v after the last token", late)
 			}
 			daemon.stop()

@@ -13,11 +13,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// marks matches the random marks around outside content in a model request.
+// marks matches the random ids that delimit outside content in a model request.
 var marks = regexp.MustCompile(` [0-9a-f]{16}`)
 
-// lastUser returns the text and the number of pictures of the last user message in the model request that contains a
-// question.
+// lastUser looks for the model request that contains a question. lastUser returns the text of the last user message in
+// this request, and the number of its pictures.
 func lastUser(t *testing.T, requests []openai.Request, question string) (text string, pictures int) {
 	t.Helper()
 	for _, r := range requests {
@@ -65,9 +65,9 @@ type quoteCase struct {
 	begins string
 }
 
-// In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running
-// thread. The question then includes that message or thread. A chain of replies and a thread continue without a
-// mention. A message that contains only a mention gets a fixed line.
+// In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running thread.
+// The question must then include that message or thread. After that, people can continue a chain of replies or a thread
+// without a mention. If a message contains only a mention, the bot must answer with a fixed text.
 func TestQuotesOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatforms(t)
@@ -99,8 +99,8 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type them. So each of
-// these calls waits for approval, and the asker denies the call.
+// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type these
+// instructions. So each of the resulting calls must wait for approval, and the asker denies it.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

@@ -62,7 +62,7 @@ func (r *reloadable) write(s sections) {
 	}
 }
 
-// reload changes the configuration and reloads it. The output must list the changes in want.
+// reload changes the configuration and runs telex reload. The output must list the changes in want.
 func (r *reloadable) reload(s sections, want ...string) {
 	r.t.Helper()
 	r.write(s)
@@ -139,7 +139,7 @@ func TestReloadSections(t *testing.T) {
 	}
 }
 
-// If the file is invalid, or a change needs a restart, a reload changes nothing.
+// If the file is invalid, or if a change needs a restart, telex reload must change nothing.
 func TestReloadRefused(t *testing.T) {
 	t.Parallel()
 	taken := listen(t)
@@ -197,8 +197,8 @@ func TestReloadRefused(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A reload in the middle of an answer does not affect the answer. The answer continues, and is finally shown once and without
-// a cursor.
+// A reload happens in the middle of an answer. The answer must continue, and at the end it must be shown once and
+// without a cursor.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const question = "{{standin rate=120}} words: 150"
@@ -219,7 +219,8 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A revoked token is replaced while an answer is written. The answer continues in its message.
+// A token was revoked, and a reload replaces the token while an answer is being written. The answer must continue in
+// its message.
 func TestReloadToken(t *testing.T) {
 	t.Parallel()
 	const renewed = "123456789:BBwhole-process-renewed-token-0000"
@@ -238,14 +239,16 @@ func TestReloadToken(t *testing.T) {
 	r.daemon.stop()
 }
 
-// An added endpoint receives messages. A removed endpoint answers its accepted messages and receives no others.
+// After a reload, an added endpoint must receive messages. A removed endpoint must answer the messages that it has
+// accepted, and receive no others.
 func TestReloadEndpoints(t *testing.T) {
 	t.Parallel()
 	const second = "987654321:CCwhole-process-second-token-0000"
 	other := telegram.New(telegram.Options{Token: second, Latency: 10 * time.Millisecond})
 	otherURL := serve(t, other, listen(t))
 	every := "{enabled: true}"
-	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true") // telegram gets no setting of its own, because it will be removed
+	// The endpoint telegram gets no streaming setting of its own, because the test removes the endpoint later.
+	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true")
 	both := sections{streaming: every, platforms: fmt.Sprintf("{$telegram, other: {kind: telegram, token: %q, api_base: %q}}", second, otherURL)}
 	r.reload(both, "platforms.other added")
 	other.Say(telegram.Incoming{User: ada, FirstName: "Ada", Text: "say: from the other"})
@@ -270,7 +273,8 @@ func TestReloadEndpoints(t *testing.T) {
 	r.daemon.stop()
 }
 
-// Keys of the API server change at once, while a stream continues. A change of the address does not break that stream.
+// A reload must change the keys of the API server at once, while a stream continues. A change of the address must not
+// break that stream.
 func TestReloadAPIServer(t *testing.T) {
 	t.Parallel()
 	const laterKey = "telex-api-reloaded-key-9876543210"
@@ -337,8 +341,8 @@ func (r *reloadable) postStatus(address, key string) int {
 	return resp.StatusCode
 }
 
-// A tool server that stays in the configuration keeps its process. A removed tool server ends after the turn that
-// uses it.
+// If a tool server stays in the configuration, its process must survive a reload. If a tool server is removed, it must
+// end after the turn that uses it.
 func TestReloadToolServers(t *testing.T) {
 	t.Parallel()
 	desk, shed := newWorkbench(t), newWorkbench(t)
@@ -399,8 +403,8 @@ func (r *reloadable) onlyPID(file string) int {
 	return pid
 }
 
-// Under systemd, the daemon has copies of the configuration and its secrets. Root passes new versions to it. A later
-// SIGHUP reads the daemon's copies again, but does not revert to their content.
+// Under systemd, the daemon reads copies of the configuration and its secrets. telex reload, run by root, passes new
+// versions to the daemon. A later SIGHUP reads the copies again, but must not bring back their old content.
 func TestReloadOfAService(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -458,7 +462,7 @@ func TestReloadOfAService(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A SIGHUP because the daemon's terminal was closed stops the daemon gracefully.
+// If a daemon gets SIGHUP because its terminal was closed, it must stop gracefully.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
@@ -502,14 +506,15 @@ func TestHangup(t *testing.T) {
 	}
 }
 
-// closable starts a command on a terminal. Closing the returned terminal does not wait for a running Read.
+// closable starts a command on a terminal. Closing the returned file also works while another goroutine reads from it.
 func closable(t *testing.T, cmd *exec.Cmd) *os.File {
 	t.Helper()
 	blocking, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // otherwise, a process that another test starts at this moment could inherit the terminal and keep it open
+	// Without this lock, a process that another test starts at this moment could inherit the terminal and keep it open.
+	syscall.ForkLock.RLock()
 	fd, err := syscall.Dup(int(blocking.Fd()))
 	syscall.CloseOnExec(fd)
 	syscall.ForkLock.RUnlock()

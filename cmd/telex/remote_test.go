@@ -40,7 +40,7 @@ func (p *process) awaitAddress(line *regexp.Regexp) string {
 	return url
 }
 
-// get returns the body at a path.
+// get returns the body of the response to a GET request for a path.
 func (r remote) get(path string) string {
 	r.t.Helper()
 	return r.exchange(http.MethodGet, path, nil)
@@ -93,7 +93,7 @@ func (r remote) say(text string) {
 	r.post("/control/say", telegram.Incoming{User: ada, FirstName: "Ada", Text: text})
 }
 
-// decode reads the value at a path.
+// decode returns the value that the stand-in serves as JSON at a path.
 func decode[T any](r remote, path string) (v T) {
 	r.t.Helper()
 	if err := json.Unmarshal([]byte(r.get(path)), &v); err != nil {
@@ -102,7 +102,7 @@ func decode[T any](r remote, path string) (v T) {
 	return v
 }
 
-// replies returns the bot's existing messages in a chat.
+// replies returns the bot's messages in a chat that are not deleted.
 func (r remote) replies(chat int64) []telegram.Message {
 	r.t.Helper()
 	var list []telegram.Message
@@ -114,7 +114,7 @@ func (r remote) replies(chat int64) []telegram.Message {
 	return list
 }
 
-// awaitReplies waits until the texts of the bot's messages in a chat satisfy ok. awaitReplies checks after each event.
+// awaitReplies waits until ok returns true for the texts of the bot's messages in a chat. It calls ok after each event.
 func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) (list []telegram.Message) {
 	r.t.Helper()
 	r.awaitEvent(what, func() bool {
@@ -128,7 +128,8 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 	return list
 }
 
-// awaitEvent waits until ok returns true. awaitEvent checks after every event of the stand-in. On failure, it prints seen.
+// awaitEvent waits until ok returns true. It calls ok after every event of the stand-in. If the wait fails, awaitEvent
+// prints the results of seen.
 func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -155,7 +156,7 @@ func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	}
 }
 
-// nextEvent reads up to the next event. nextEvent returns false at the end.
+// nextEvent reads until the end of the next event. nextEvent returns false if there are no more events.
 func nextEvent(lines *bufio.Scanner) bool {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data:") {
@@ -165,7 +166,7 @@ func nextEvent(lines *bufio.Scanner) bool {
 	return false
 }
 
-// requests returns the model's requests.
+// requests returns the requests that the model received.
 func (r remote) requests() []openai.Request {
 	r.t.Helper()
 	return decode[[]openai.Request](r, "/control/requests")

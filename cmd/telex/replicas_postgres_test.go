@@ -36,7 +36,7 @@ type replica struct {
 	way     *way
 }
 
-// way is a proxy between a replica and the platform. way records the replica's calls.
+// way is a proxy between a replica and the platform. way records the calls whose effects people may see.
 type way struct {
 	mu    sync.Mutex
 	calls []shownCall
@@ -56,7 +56,8 @@ func newWay(t *testing.T, platform string) (*way, string) {
 		t.Fatal(err)
 	}
 	w, pass := &way{}, httputil.NewSingleHostReverseProxy(to)
-	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the replica that made the call was killed
+	// The connection breaks when the test kills the replica that made the call.
+	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		method := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		if strings.HasPrefix(method, "send") || strings.HasPrefix(method, "edit") || strings.HasPrefix(method, "delete") {
@@ -73,7 +74,7 @@ func newWay(t *testing.T, platform string) (*way, string) {
 	return w, server.URL
 }
 
-// since returns the calls since a moment.
+// since returns the calls that were made after the time at.
 func (w *way) since(at time.Time) (list []shownCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,8 +162,8 @@ func (w *world) says(user int64, text string) {
 	w.telegram.Say(telegram.Incoming{User: user, FirstName: "Ada", Text: text})
 }
 
-// asksAll asks a question in each of as many chats as chats says, and waits until all answers grow. round is the
-// number of earlier calls of asksAll.
+// asksAll asks one question in each of several chats, and waits until all answers grow. chats is the number of chats,
+// and round is the number of earlier calls of asksAll.
 func (w *world) asksAll(chats, round int) {
 	w.t.Helper()
 	for i := range chats {
@@ -178,7 +179,7 @@ func (w *world) asksAll(chats, round int) {
 	})
 }
 
-// answered reports whether all answers to the questions of asksAll are complete, and each is shown once.
+// answered reports whether each answer to the questions of asksAll is complete and shown once.
 func (w *world) answered(chats, round int) bool {
 	for i := range chats {
 		texts := w.texts(int64(ada + i))
@@ -189,7 +190,7 @@ func (w *world) answered(chats, round int) bool {
 	return true
 }
 
-// owner returns the replica that answers in a chat with a growing reply, and another replica.
+// owner returns the replica that writes the answer in a chat, and another replica.
 func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
 	t.Helper()
 	for i, r := range list {
@@ -209,8 +210,8 @@ func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
 	return nil, nil
 }
 
-// gap returns the longest time between two versions of a message, from the time after on. The time from after to the
-// next version counts too.
+// gap returns the longest time between two consecutive versions of message m, counting only versions that were shown
+// after the given time. The time until the first of these versions counts, too.
 func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	for _, v := range m.Versions {
 		if v.At.After(after) {
@@ -220,7 +221,7 @@ func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	return longest
 }
 
-// Several daemons share the chats. Each operator command has the same result at each daemon.
+// Several daemons share the chats. An operator's command must have the same result at each daemon.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
 	const chats = 8
@@ -231,7 +232,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	w.asksAll(chats, 0)
 	a, b := list[0], list[1]
 	var owned [2]int
-	poll(t, "chats at both", func() bool { // the chats are counted only once per second, so one daemon may have a few more
+	poll(t, "chats at both", func() bool { // each daemon counts its chats only once per second, so one daemon may have a few more
 		s := b.sees(t)
 		if len(s.Replicas) != 2 {
 			return false
@@ -285,8 +286,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	b.stop()
 }
 
-// wantOwners checks which replica owns which chat, as `telex` reports it on a machine without a daemon. Each chat
-// must have exactly one owner, and counts contains the expected number of chats of each replica.
+// wantOwners checks which replica owns which chat, as telex reports it on a machine without a daemon. Each chat must
+// have exactly one owner, and counts contains the number of chats that each replica must own.
 func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) {
 	t.Helper()
 	var list []struct {
@@ -314,8 +315,8 @@ func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) 
 	}
 }
 
-// An operator's command about a chat is executed by the daemon that owns the chat, even if the operator gave it to
-// another daemon, or on a machine without a daemon.
+// An operator gives a command about a chat to a daemon that does not own the chat, or on a machine without a daemon.
+// The daemon that owns the chat must execute the command.
 func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -405,7 +406,7 @@ func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	b.stop()
 }
 
-// When one daemon grants or revokes access, that applies at all daemons.
+// An operator or a person grants or revokes access at one daemon. This must have an effect at all daemons.
 func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -422,7 +423,8 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].tell(t, exitDone, "pair", "revoke", fmt.Sprintf("telegram:user:%d", ada))
 	poll(t, "word of the revocation", func() bool { return !knows() })
 
-	// At most three pairing requests may be open in total, no matter which daemons receive and answer.
+	// All daemons together may have at most three open pairing requests, no matter which of them receive and answer the
+	// strangers' messages.
 	const strangers = 8
 	coded := func() (n int) {
 		for i := range int64(strangers) {
@@ -442,7 +444,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	poll(t, "refusals", func() bool { return refused() >= strangers-1-3 })
 	w.await("codes", func() bool { return coded() == 3 })
 	for i, r := range list {
-		poll(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // codes of the other replicas arrive with a delay
+		poll(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // a code that another replica created arrives with a delay
 			return len(pairCode.FindAllString(r.tell(t, exitDone, "pair", "list"), -1)) == 3
 		})
 	}
@@ -457,17 +459,17 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].stop()
 }
 
-// A process that stops hands over its chats at once. The other process continues the growing replies.
+// A stopping process must hand over its chats at once. The other process must continue the growing replies.
 func TestPostgreSQLReplicaStops(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
 	_, dsn := server.Create(t, "")
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
 	list := w.replicas(2, dsn, sections{more: "shutdown_grace: 6s"})
-	w.says(ada, "words: 120") // takes longer than the second that a stopping process gives its turns
+	w.says(ada, "words: 120") // the answer takes longer than a stopping process waits for its turns
 	w.awaitGrowth(1)
 	owns, other := owner(t, list, ada)
-	if receiver := list[0]; owns != receiver { // stop the replica that receives and owns this chat
+	if receiver := list[0]; owns != receiver { // the test needs a replica that receives messages and also owns a chat
 		w.says(ada+1, "words: 120")
 		w.await("another answer", func() bool { return len(w.texts(ada+1)) > 0 })
 		owns, other = receiver, owns
@@ -510,11 +512,11 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
-// recovery is how long the replies of a dead replica may stand still: the lease of 5 s, and the time that another
-// replica needs to take over the chat.
+// recovery is how long a reply may stand still after its replica has died. It includes the lease of 5 s, and the time
+// that another replica needs to take over the chat.
 const recovery = 8 * time.Second
 
-// Another process continues the answers of a killed process within 8 seconds, in the same messages.
+// One of two processes is killed. The other process must continue its answers within 8 seconds, in the same messages.
 func replicaKilled(t *testing.T) {
 	const chats = 6
 	server := pgtest.Start(t, true)
@@ -545,8 +547,8 @@ func replicaKilled(t *testing.T) {
 	list[1].stop()
 }
 
-// While the database is unreachable for longer than a lease, no answer grows. The answers continue when the database
-// is reachable again. No daemon needs a restart. Meanwhile each daemon is alive but not ready.
+// The database is unreachable for longer than a lease. Meanwhile, no answer grows, and each daemon is alive but not
+// ready. When the database is reachable again, the answers must continue, without a restart of a daemon.
 func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	const chats = 4
@@ -589,9 +591,9 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A process is paused for much longer than its lease. When it continues, it sends and stores nothing, and then
-// registers again. By then the other process has continued its reply, as fast as after a kill. During the pause, a
-// process with another database is killed.
+// A process is paused for much longer than its lease. The other process must continue its reply as fast as after a
+// kill. When the paused process continues, it must send and store nothing, and then register again. During the pause,
+// the test also kills a process that uses another database.
 func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -620,7 +622,7 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 		return rows
 	}
 	before := stored()
-	t.Run("killed", replicaKilled)                      // this test fits into the pause
+	t.Run("killed", replicaKilled)                      // this subtest takes less time than the pause
 	time.Sleep(time.Until(began.Add(30 * time.Second))) // wait for the rest of the pause; processes have no virtual time
 	woke := time.Now()
 	paused.signal(syscall.SIGCONT)

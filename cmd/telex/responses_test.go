@@ -9,7 +9,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// An answer streams through the Responses API in the same way as through Chat Completions, and survives the same
+// Through the Responses API, an answer must stream in the same way as through Chat Completions, and survive the same
 // faults.
 func TestAnswersThroughResponses(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// After a restart, the model gets the whole conversation, no matter how the earlier process ended.
+// After a restart, the model must get the whole conversation, no matter how the earlier process ended.
 func TestRestartKeepsTheConversation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -81,7 +81,8 @@ func TestStopClosesTheConnection(t *testing.T) {
 	}
 }
 
-// A person without access gets one pairing code and nothing else. Once they are let in, they are answered.
+// A person without access gets one pairing code and nothing else. When an operator has let the person in, the bot must
+// answer.
 func TestAnUnlistedPerson(t *testing.T) {
 	t.Parallel()
 	const eve = 1066
@@ -111,7 +112,7 @@ func TestAnUnlistedPerson(t *testing.T) {
 	w.wantTexts(eve, w.texts(eve)[0], "thank you")
 }
 
-// Attachments reach the model: pictures, text files and speech.
+// The model must get the content of attachments: pictures, text files and speech.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -144,7 +145,7 @@ func pngOf(t *testing.T, width, height int) []byte {
 	return b.Bytes()
 }
 
-// While a daemon runs, a conversation in the terminal needs no configuration of its own.
+// While a daemon runs, telex chat needs no configuration of its own.
 func TestChatThroughTheDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -10,7 +10,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// asked returns what the model reads in a request: the system prompt, and the texts of all messages.
+// asked returns what the model reads in request r: the system prompt, and the texts of all messages.
 func asked(t *testing.T, r openai.Request) (system, all string) {
 	t.Helper()
 	var body struct {
@@ -28,8 +28,8 @@ func asked(t *testing.T, r openai.Request) (system, all string) {
 	return body.Messages[0].Content, all
 }
 
-// In a group, the model is told where it is, at the end of the configured system prompt. It is also told who wrote
-// each message, even when it summarizes the conversation.
+// In a group, the end of the system prompt tells the model in which chat it is. Each message names its writer, even
+// when the model summarizes the conversation.
 func TestSpeakersReachTheModelAndItsSummaries(t *testing.T) {
 	t.Parallel()
 	const group, prompt = -4242, "Be brief."

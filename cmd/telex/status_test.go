@@ -10,7 +10,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// An operator sees that an answer grows, but nothing of its text.
+// The status must show an operator that an answer grows, but nothing of the answer's text.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{Rate: 20}), newState(t)
@@ -51,7 +51,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// With a store in a file, there is one replica.
+// If the store is a file, telex replicas must list one replica.
 func TestReplicasOfAFile(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
@@ -68,7 +68,7 @@ func TestReplicasOfAFile(t *testing.T) {
 	}
 }
 
-// The exit code tells health checks that an endpoint has stopped permanently.
+// The exit code must tell health checks that an endpoint has stopped permanently.
 func TestStatusOfADaemonThatFails(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)

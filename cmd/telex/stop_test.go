@@ -44,8 +44,8 @@ func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 	}
 }
 
-// When the daemon stops, an answer that is nearly complete is completed. A person who writes meanwhile reads that the message
-// could not be saved, or the platform delivers the message again later. No message is lost.
+// A stopping daemon must complete an answer that is nearly complete. If a person writes after the daemon has ended, the
+// message waits on the platform, and the next daemon must answer it.
 func TestSignalLetsAnAnswerEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -71,7 +71,8 @@ func TestIdleDaemonEndsAtOnce(t *testing.T) {
 	p := w.daemon(sections{more: "shutdown_grace: 10m"})
 	began := time.Now()
 	p.stop()
-	if took := time.Since(began); took > 20*time.Second { // it waits neither for the grace period nor for the end of a poll of 30 s
+	// The daemon must not wait for the grace period, nor for the end of a long poll of 30 s.
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("an idle daemon took %v to end", took)
 	}
 }
@@ -83,7 +84,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	w.ask(slowAnswer)
 	w.awaitGrowth(1)
 	began := time.Now()
-	// It can't be seen from outside when the daemon has handled the first signal, so the test repeats the signal.
+	// The test can't see when the daemon has handled the first signal, so it repeats the signal.
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for p.running() && time.Since(began) < patience {
@@ -97,7 +98,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// manager is systemd for the daemon: it receives the states that a service reports.
+// manager plays systemd's role for the daemon: it receives the states that a service reports.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type manager struct {
 	t     *testing.T
@@ -107,7 +108,7 @@ type manager struct {
 
 func newManager(t *testing.T) *manager {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "notify") // the path of t.TempDir is too long for a socket
+	dir, err := os.MkdirTemp("", "notify") // the path of t.TempDir would be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 		case got == "STOPPING=1":
 			stopping = true
 		case got == "WATCHDOG=1" && stopping:
-			alive++ // the daemon must report that it lives while it ends its turns
+			alive++ // the daemon must also report that it is alive while it completes its turns
 		case got != "WATCHDOG=1":
 			t.Fatalf("it told %q", got)
 		}
@@ -192,8 +193,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-// While the store hangs, the daemon sends no keep-alive to systemd's watchdog. When the store works again, the daemon sends
-// keep-alives again.
+// While the store hangs, the daemon must send no keep-alive to systemd's watchdog. When the store works again, the
+// daemon must send keep-alives again.
 func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
@@ -235,7 +236,7 @@ func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	p.stop()
 }
 
-// If WATCHDOG_PID names another process, the daemon reports nothing to the watchdog.
+// If WATCHDOG_PID names another process, the daemon must report nothing to the watchdog.
 func TestWatchdogOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

@@ -57,7 +57,7 @@ func wantText(t *testing.T, name, text string, parts ...string) {
 	}
 }
 
-// A backup that was made while a daemon used the store can be used by another daemon.
+// The store is backed up while a daemon uses it. Another daemon must be able to use the backup.
 func TestStoreBesideDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -95,7 +95,8 @@ func TestStoreBesideDaemon(t *testing.T) {
 	wantText(t, "stdout of check, the daemon gone", stdout, "  messages known       1\n", "  turns unfinished     0\n")
 }
 
-// A backup is restored while no daemon runs, and a daemon continues with it. The old store is kept.
+// A backup is restored while no daemon runs. A daemon must then continue with the restored store, and the old store
+// must be kept.
 func TestStoreRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -131,8 +132,8 @@ func TestStoreRestore(t *testing.T) {
 	wantText(t, "stdout of check", stdout, "  messages known       2\n")
 }
 
-// A command that only reads creates no file. If root ran such a command, root would own the file, and the service's
-// user could not open it.
+// A command that only reads must create no file. If root ran such a command, root would own the new file, and the
+// service's user could not open it.
 func TestListingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	s := made(t)
@@ -206,7 +207,7 @@ func TestStoreMissing(t *testing.T) {
 	}
 }
 
-// An unusable store is left unchanged, and the daemon does not start.
+// If the store is unusable, the daemon must not start, and must leave the store unchanged.
 func TestStoreUnusable(t *testing.T) {
 	t.Parallel()
 	const page = 4096

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// bootTime is the maximum time that a machine may take to boot or to shut down.
+// bootTime is the maximum time that the test waits for a machine to boot or to shut down.
 const bootTime = 2 * time.Minute
 
 // machine is a Debian system that systemd-nspawn boots with its own systemd. machine uses the network of the machine that
@@ -63,13 +63,13 @@ func (m *machine) stop() {
 	m.boot = nil
 }
 
-// output runs a program on the machine and returns its output.
+// output runs a program on machine m and returns what the program prints.
 func (m *machine) output(args ...string) (string, error) {
 	out, err := exec.Command("nsenter", append([]string{"--target=" + m.init, "--all", "--"}, args...)...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-// run is like output, for a program that must succeed.
+// run is like output, but the program must succeed.
 func (m *machine) run(args ...string) string {
 	m.t.Helper()
 	out, err := m.output(args...)
@@ -111,11 +111,11 @@ func (m *machine) active() {
 	})
 }
 
-// disturbance is an event that happens to the service while it answers.
+// disturbance is an event that interrupts the service while it answers.
 type disturbance struct {
 	name  string
 	do    func(*machine)
-	keeps bool // the process must stay the same
+	keeps bool // the event must not replace the daemon's process
 }
 
 func disturbances() []disturbance {
@@ -147,8 +147,8 @@ func (m *machine) reload() {
 	m.run("systemctl", "reload", "telex")
 }
 
-// disturb asks one question without a disturbance, and then one for each disturbance, which happens while the answer
-// grows. In the end, each answer must be shown once, complete and without a cursor.
+// disturb asks one question without a disturbance, and then one question per disturbance. Each disturbance happens
+// while the answer grows. In the end, each answer must be shown once, complete and without a cursor.
 func (m *machine) disturb(platform remote, list ...disturbance) {
 	m.t.Helper()
 	for i, d := range append([]disturbance{{name: "nothing", do: func(*machine) {}}}, list...) {
@@ -177,8 +177,8 @@ platforms: {telegram: {token_file: telegram-token, api_base: "%s"}}
 admin: {listen: ""}
 `
 
-// The package works in a booted Debian: install, kill -9, restart, upgrade, reboot, purge. `make test-systemd` sets
-// the variables that name the package and the Debian system.
+// The package must work in a booted Debian: install, kill -9, reload, restart, reboot, upgrade, purge. make
+// test-systemd sets the variables that name the package and the Debian system.
 func TestSystemd(t *testing.T) {
 	pkg, err := filepath.Glob(os.Getenv("TELEX_DEB"))
 	if err != nil || len(pkg) != 1 {
@@ -203,7 +203,8 @@ func TestSystemd(t *testing.T) {
 	m.write("/etc/telex/config.yaml", fmt.Sprintf(bootedConfig, model.url, platform.url))
 	m.write("/etc/telex/secrets/telegram-token", testToken+"\n")
 	m.write("/etc/telex/secrets/model-key", testKey+"\n")
-	m.run("telex", "config", "check", "--config", "/etc/telex/config.yaml") // run as an administrator, who has not the service's credentials
+	// An administrator runs this command without access to the service's credentials.
+	m.run("telex", "config", "check", "--config", "/etc/telex/config.yaml")
 	m.run("systemctl", "enable", "--now", "telex")
 	m.active()
 
@@ -217,8 +218,8 @@ func TestSystemd(t *testing.T) {
 	m.checkPurged()
 }
 
-// Without the package, `telex setup` installs the program as a service, and the service answers. `telex setup
-// --uninstall` removes the service.
+// Without the package, telex setup installs the program as a service, and the service must answer. telex setup
+// --uninstall must remove the service.
 func TestSystemdSetup(t *testing.T) {
 	program, err := os.ReadFile(os.Getenv("TELEX_PROGRAM"))
 	if err != nil {
@@ -283,8 +284,8 @@ func (m *machine) checkInstalled() {
 	}
 }
 
-// checkBareStart starts the service without a configuration, which must fail and say so. After that, checkBareStart starts
-// the service without a folder of secrets, which must succeed.
+// checkBareStart starts the service without a configuration. This start must fail and name the reason. Then
+// checkBareStart starts the service without a directory of secrets, which must succeed.
 func (m *machine) checkBareStart() {
 	m.t.Helper()
 	if out, err := m.output("systemctl", "start", "telex"); err == nil || !strings.Contains(out, "Assertion failed") {

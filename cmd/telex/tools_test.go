@@ -13,8 +13,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// The model calls two tools in parallel and then answers. Everything is shown in one message, whose final text does
-// not mention the calls.
+// The model calls two tools in parallel and then answers. The bot must show everything in one message, whose final text
+// does not mention the calls.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -46,7 +46,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// The tool fetch never reads a private address. A person must approve an address that nobody typed.
+// The tool fetch must never read a private address. If nobody typed an address, a person must approve it first.
 func TestFetchIsGuarded(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))
@@ -72,7 +72,8 @@ func TestFetchIsGuarded(t *testing.T) {
 	}
 }
 
-// A remembered fact survives a kill, is visible to nobody else, and is deleted with the person.
+// The bot remembers a fact about a person. The fact must survive a kill, be invisible to other people, and be deleted
+// together with the person.
 func TestMemoryOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	const bob = 1002
@@ -105,7 +106,7 @@ func TestMemoryOutlivesTheProcess(t *testing.T) {
 	says(ada, "call: recall {}", "Nothing is remembered about this person.")
 }
 
-// If a tool server can't be started, questions are answered nevertheless.
+// If a tool server can't be started, the bot must still answer questions.
 func TestMCPServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

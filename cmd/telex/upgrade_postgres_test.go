@@ -20,8 +20,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// nextMigration only adds a column. The first step of every change of the schema only adds, so that programs of the
-// previous release can continue.
+// nextMigration only adds a column. In every change of the schema, the first migration may only add things, so that
+// programs of the previous release can continue.
 const nextMigration = "-- +goose Up\nALTER TABLE conversation ADD COLUMN next text NOT NULL DEFAULT '';\n"
 
 // buildRelease builds telex as a release with further migrations of the database, and returns the program's path.
@@ -60,8 +60,8 @@ func buildRelease(t *testing.T, version string, migrations ...string) string {
 	return program
 }
 
-// Two daemons are upgraded one after the other to a release with a newer schema, while people talk. Meanwhile both
-// releases use the database. No answer stops growing for more than two seconds longer than usual.
+// Two daemons are upgraded one after the other to a release with a newer schema, while people talk. During the upgrade,
+// both releases use the database. No answer may stand still for longer than the usual time plus two seconds.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	const chats, stood = 6, 1500*time.Millisecond + 2*time.Second // the usual time between two edits on Telegram, and two seconds
@@ -112,7 +112,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	if after := schema(); after == before {
 		t.Errorf("the schema is %s after the upgrade, as before", after)
 	}
-	// The previous release can use the new schema too, so an upgrade can be undone.
+	// The previous release can also use the new schema, so an operator can undo the upgrade.
 	list[0].stop()
 	list[0].program = older
 	list[0].run(t)

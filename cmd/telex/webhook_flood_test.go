@@ -18,8 +18,9 @@ import (
 	"telex/standin/telegram"
 )
 
-// In TestWebhookFlood, the webhook receives ten thousand requests with random bodies, some without the secret, some
-// cut off. Each gets the right status, and together they cost little memory. Ada is answered meanwhile.
+// In TestWebhookFlood, the webhook gets ten thousand requests with random bodies. Some requests lack the secret, and
+// some are cut off. The webhook must return the right status for each and need little memory. Meanwhile, the bot must
+// still answer Ada.
 func TestWebhookFlood(t *testing.T) {
 	t.Parallel()
 	const (
@@ -68,7 +69,7 @@ func noise(t *testing.T, random *rand.Rand, address string) {
 		if got := knock(t, address, hookSecret, string(body)); got != 400 {
 			t.Errorf("noise with the secret: got %d", got)
 		}
-	case 3: // an update in which every field is wrong
+	case 3: // every field of this update has a wrong type
 		text := fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%q,"text":[%d]},"callback_query":{"id":%d},"x":%q}`,
 			random.Int32(), body[:min(len(body), 20)], random.Int32(), random.Int32(), bytes.ToValidUTF8(body, nil))
 		if got := knock(t, address, hookSecret, text); got != 200 && got != 400 {
@@ -91,7 +92,7 @@ func cut(t *testing.T, address, secret string, body []byte) {
 		t.Errorf("dial: %v", err)
 		return
 	}
-	defer c.Close() //nolint:errcheck // only its answer matters
+	defer c.Close() //nolint:errcheck // the test needs only the response
 	_ = c.SetDeadline(time.Now().Add(patience))
 	_, _ = fmt.Fprintf(c, "POST /telegram HTTP/1.1\r\nHost: %s\r\nX-Telegram-Bot-Api-Secret-Token: %s\r\nContent-Length: %d\r\n\r\n%s", host, secret, len(body)+10, body)
 	tcp, ok := c.(*net.TCPConn)

@@ -15,7 +15,7 @@ import (
 
 const hookSecret = "webhook-secret_of-the-whole-process"
 
-// hooked returns the section of an endpoint that receives by a webhook, and the webhook's address.
+// hooked returns an endpoint's section that makes the endpoint receive by a webhook, and the address of the webhook.
 func (w *world) hooked() (section, address string) {
 	w.t.Helper()
 	listens := freeAddress(w.t)
@@ -43,9 +43,9 @@ func knock(t *testing.T, address, secret, body string) int {
 	return resp.StatusCode
 }
 
-// In TestTelegramWebhook, a daemon receives by a webhook. The daemon answers messages that waited, that arrive, and that
-// arrived after a kill. Forged updates are refused, and repeated updates are answered once. When the daemon stops, it deletes
-// the webhook, and the next daemon can poll.
+// In TestTelegramWebhook, a daemon receives updates by a webhook. The daemon must answer messages that waited, that
+// arrive now, and that arrived after a kill. It must refuse forged updates and answer repeated updates once. When the
+// daemon stops, it must delete the webhook, so that the next daemon can poll.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{GrowingIDs: true, Limits: telegram.NoLimits()}, openai.Options{Rate: 2000})

@@ -11,7 +11,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// Webhooks without a valid signature are refused, repeated webhooks are dropped, and neither costs memory.
+// Many forged and repeated webhooks arrive. The daemon must refuse those without a valid signature and drop those that
+// it received before. Neither may cost memory.
 func TestWhatsAppForged(t *testing.T) {
 	t.Parallel()
 	const requests, mostGrowth = 10_000, 10 << 10 // kB
@@ -33,13 +34,14 @@ func TestWhatsAppForged(t *testing.T) {
 		"broken JSON":  {genuine[:len(genuine)/2], whatsapp.Sign(p.whatsapp.AppSecret(), genuine[:len(genuine)/2]), 200},
 		"too large":    {make([]byte, 4<<20), whatsapp.Sign("x", nil), 413},
 	} {
-		if got, err := p.deliver(c.body, c.signature); got != c.want && err == nil { // if the body is too large, the server may close the connection before it is sent
+		// If the body is too large, the server may close the connection before all of the body is sent.
+		if got, err := p.deliver(c.body, c.signature); got != c.want && err == nil {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 	p.cut(genuine)
 
-	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // the same every time.
+	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // use the same seed every time
 	flood := func(n int) {
 		for range n {
 			body := make([]byte, random.IntN(2<<10))
@@ -55,7 +57,7 @@ func TestWhatsAppForged(t *testing.T) {
 			}
 		}
 	}
-	flood(1000) // afterwards, the daemon's memory has its usual size
+	flood(1000) // enough requests for the daemon's memory to reach its usual size
 	before := resident(t, daemon)
 	flood(requests)
 	if grown := resident(t, daemon) - before; grown > mostGrowth {

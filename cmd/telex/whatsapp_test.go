@@ -97,7 +97,7 @@ func (p *phone) awaitShown(n int) whatsapp.Message {
 	return list[n-1]
 }
 
-// wantGood checks that nobody tried to change a message, that no cursor was shown, and that no limit was exceeded.
+// wantGood checks that the daemon changed no message, showed no cursor, and exceeded no limit.
 func (p *phone) wantGood() {
 	p.t.Helper()
 	if st := p.whatsapp.Stats(); st.Violations.Total() > 0 || st.EditAttempts > 0 || st.Failed > 0 {
@@ -110,8 +110,8 @@ func (p *phone) wantGood() {
 	}
 }
 
-// The bot answers a picture and a reply to its answer. The bot also makes a tool call that is approved by a button, and
-// completes an answer after a kill.
+// The bot must answer a picture, and a reply to its own answer. It must also make a tool call that a person approves
+// with a button, and complete an answer after a kill.
 func TestWhatsApp(t *testing.T) {
 	t.Parallel()
 	p, bench := newPhone(t), newWorkbench(t)
@@ -119,7 +119,8 @@ func TestWhatsApp(t *testing.T) {
 	for _, r := range append(rules,
 		openai.Rule{Match: "And why?", Do: `say="Because it was _drawn_ so."`},
 		openai.Rule{Match: "What is this?", Do: `say="A **grey** picture."`},
-		openai.Rule{Match: "Tell me more", Times: 1, Do: `say="never" delay=1h`}, // this answer grows until the daemon is killed
+		// This answer never ends by itself, so that the test can kill the daemon before the end of the answer.
+		openai.Rule{Match: "Tell me more", Times: 1, Do: `say="never" delay=1h`},
 		openai.Rule{Match: "Tell me more", Do: `say="There is no more."`},
 	) {
 		if err := p.model.Rule(r); err != nil {
@@ -168,7 +169,7 @@ func TestWhatsApp(t *testing.T) {
 	if m := p.awaitShown(4); m.Shown() != saysAll || bench.runs("order", "Ada") != 1 {
 		t.Errorf("the answer is %q, and the tool ran %d times", m.Shown(), bench.runs("order", "Ada"))
 	}
-	if _, err := p.whatsapp.Press("", ask.ID, "Deny"); err != nil { // too late, so the press has no effect
+	if _, err := p.whatsapp.Press("", ask.ID, "Deny"); err != nil { // the press comes too late, so it must have no effect
 		t.Fatal(err)
 	}
 
@@ -205,7 +206,7 @@ func (p *phone) deliver(body []byte, signature string) (status int, err error) {
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// cut begins a genuine webhook and breaks the connection in its middle.
+// cut begins to send a genuine webhook and breaks the connection in the middle.
 func (p *phone) cut(body []byte) {
 	p.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(p.callback, "http://"), "/whatsapp"))

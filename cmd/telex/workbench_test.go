@@ -30,7 +30,7 @@ type workbench struct {
 	door  chan struct{} // requests wait until this channel is closed; nil: they do not wait
 }
 
-// gate makes the calls of one tool for one name wait.
+// gate holds back the calls of one tool for one name.
 type gate struct {
 	mu    sync.Mutex
 	runs  int
@@ -41,7 +41,7 @@ type gate struct {
 // seats is the file that plan makes.
 const seats = "Ada,window\nBob,door\n"
 
-// newWorkbench serves until the test ends.
+// newWorkbench starts a tool server that runs until the test ends.
 func newWorkbench(t *testing.T) *workbench {
 	t.Helper()
 	b := &workbench{t: t, picture: pngOf(t, 320, 200), gates: make(map[string]*gate)}
@@ -126,7 +126,7 @@ func (b *workbench) call(ctx context.Context, tool string, arguments json.RawMes
 		return &sdk.CallToolResult{Content: content}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-b.t.Context().Done(): // the caller may have ended already
+	case <-b.t.Context().Done(): // the test that made the call may have ended already
 		return nil, context.Cause(b.t.Context())
 	}
 }
@@ -159,10 +159,10 @@ func (b *workbench) awaitCall(tool, name string) {
 	}
 }
 
-// letGo ends the calls of a tool for a name, including future calls.
+// letGo lets the calls of a tool for a name end, including future calls.
 func (b *workbench) letGo(tool, name string) { close(b.gate(tool, name).open) }
 
-// runs returns how often a tool was called for a name.
+// runs returns how often the tool was called for the name.
 func (b *workbench) runs(tool, name string) int {
 	g := b.gate(tool, name)
 	g.mu.Lock()

@@ -16,10 +16,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// ada is the person who writes in private chats, unless a test says otherwise.
+// ada is the user id of the person who writes in private chats, unless a test says otherwise.
 const ada = 1001
 
-// cursor is the built-in cursor.
+// cursor is the cursor that telex shows if the configuration sets none.
 const cursor = " ▌"
 
 // world is the environment of a daemon: a platform and a model provider on loopback.
@@ -51,7 +51,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// freeAddress returns an address for a daemon.
+// freeAddress returns a loopback address with a free port.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	address, err := outside.FreeAddress(t.Context())
@@ -162,7 +162,7 @@ func (w *world) await(what string, ok func() bool) {
 	w.t.Fatalf("waited in vain for %s; ada sees %q", what, w.texts(ada))
 }
 
-// awaitGrowth waits until the n-th answer to ada has been shown and edited.
+// awaitGrowth waits until the bot has shown answer n to ada and has edited it at least once.
 func (w *world) awaitGrowth(n int) telegram.Message {
 	w.t.Helper()
 	var newest telegram.Message
@@ -191,8 +191,8 @@ func (w *world) wantTexts(chat int64, want ...string) {
 	}
 }
 
-// checkSteps checks that a message was shown while it was written. The message must have at least least versions, all but the
-// last with a cursor.
+// checkSteps checks that a message was shown while it was written. The message must have had at least least versions.
+// All versions except the last must have had a cursor.
 func checkSteps(t *testing.T, m telegram.Message, least int) {
 	t.Helper()
 	if len(m.Versions) < least {
