@@ -6,7 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// maxReset limits the time until a reset that a platform may report.
+// maxReset is the longest time until a reset that the Budget believes. If a platform reports a longer time, the Budget
+// uses maxReset.
 const maxReset = time.Hour
 
 // allowance is a rate limit as the platform reports it in its responses: the number of calls that are left until the
@@ -16,11 +17,11 @@ type allowance struct {
 	limit  int // calls per period; 0: unknown
 	left   int
 	until  time.Time     // time of the reset
-	period time.Duration // longest reported time to a reset
+	period time.Duration // longest time until a reset that the platform has reported
 }
 
-// UpdateLimits records the rate limits that the platform reported in its response to call c. The caller must call
-// UpdateLimits before the ticket's Done. Reported limits can only tighten the limits that the adapter declares.
+// UpdateLimits records the rate limits that the platform reported in its response to call c. The caller must call UpdateLimits
+// before the ticket's Done. Reported limits can make the limits that the adapter declares stricter, but never looser.
 func (b *Budget) UpdateLimits(c chat.Call, reported []chat.RateLimitInfo) {
 	if len(reported) == 0 {
 		return
@@ -31,7 +32,7 @@ func (b *Budget) UpdateLimits(c chat.Call, reported []chat.RateLimitInfo) {
 	for _, w := range reported {
 		if w.Reset > 0 && w.Ops != 0 {
 			sc := b.scope(key(w.Scope, c))
-			// The response may not count other running calls yet.
+			// The platform's response may not count the other running calls yet.
 			sc.allowance(w.Ops).report(w, max(0, sc.running-1), now)
 		}
 	}
@@ -51,17 +52,17 @@ func (s *scope) allowance(ops chat.Op) *allowance {
 }
 
 // report updates the allowance with the limit w that the platform reported. others is the number of running calls that
-// the reported number may not include yet.
+// the platform may not have counted yet.
 func (a *allowance) report(w chat.RateLimitInfo, others int, now time.Time) {
 	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
 	if a.until.Sub(now) > 0 && until.Sub(a.until) < a.period/2 {
-		left = min(left, a.left) // the same period: responses may arrive out of order
+		left = min(left, a.left) // the period is still the same, and an older response may arrive later
 	}
 	a.limit, a.left, a.until, a.period = max(0, w.Limit), left, until, max(a.period, reset)
 }
 
-// wait returns how long a call must wait if keep calls must be left to more urgent calls.
+// wait returns how long a call must wait. The parameter keep is the number of calls that it must leave to more urgent calls.
 func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	if d := a.until.Sub(now); d > 0 && a.left <= keep {
 		return d

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// grants requests n calls of a kind at once and returns the granted ones, which keep running.
+// grants requests n equal calls at once and returns the tickets that are granted at once. Their calls keep running.
 func grants(b *Budget, n int, c chat.Call) (list []*Ticket) {
 	for range n {
 		if ticket := b.Request(c); granted(ticket) {
@@ -19,7 +19,7 @@ func grants(b *Budget, n int, c chat.Call) (list []*Ticket) {
 	return list
 }
 
-// Rate limits that the platform reports can tighten the declared limits, but never loosen them.
+// Rate limits that the platform reports can make the declared limits stricter, but never looser.
 func TestReportedLimits(t *testing.T) {
 	const s = time.Second
 	declared := perChat(10, 10*s, 10)
@@ -70,8 +70,8 @@ func TestReportedLimits(t *testing.T) {
 	}
 }
 
-// The first call after a reset begins a new period. If responses arrive out of order, an older response must not make
-// calls available that were already used.
+// The first call after a reset begins a new period. If responses arrive in the wrong order, an older response must not
+// allow calls that were already made.
 func TestAllowancePeriods(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const s = time.Second
@@ -90,7 +90,7 @@ func TestAllowancePeriods(t *testing.T) {
 			}
 		}
 		two := grants(b, 2, send)
-		reported(4, 5*s) // the platform's response does not count the other call yet
+		reported(4, 5*s) // the response to one call does not count the other call yet
 		check("while another is under way", 3)
 		reported(3, 5*s)
 		check("an answer from before", 0)
@@ -113,7 +113,8 @@ func TestAllowancePeriods(t *testing.T) {
 	})
 }
 
-// If a call is running while the platform resets the limit, the platform may count the call in the new period.
+// Two calls are running while the platform resets the limit. The platform may count them in the new period, so the
+// budget must count them there too.
 func TestAllowanceAtAReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))
@@ -130,7 +131,7 @@ func TestAllowanceAtAReset(t *testing.T) {
 	})
 }
 
-// D11: previews leave the last calls of an allowance to the final.
+// D11: previews must leave the last calls that the platform still allows to the final.
 func TestAllowanceKeepsRoomForAFinal(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassPreview, perChat(100, time.Second, 100))

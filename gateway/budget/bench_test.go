@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// BenchmarkCall measures a call that is granted at once.
+// BenchmarkCall measures how long the Budget takes for a call that it grants at once.
 func BenchmarkCall(b *testing.B) {
 	budget := New()
 	c := call("a", chat.ClassPreview, perChat(1e9, time.Millisecond, 1e9), overall(1e9, time.Millisecond, 1e9))
@@ -19,7 +19,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCallInACrowd measures a call while a thousand others wait.
+// BenchmarkCallInACrowd measures how long the Budget takes for a call while a thousand other calls wait.
 func BenchmarkCallInACrowd(b *testing.B) {
 	budget := New()
 	full := overall(1, time.Hour, 1)

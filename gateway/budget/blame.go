@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// If the platform refuses calls in suspectChats chats within suspectFor, and the limits of these chats don't explain
-// the refusals, the endpoint's limit must have been exceeded.
+// If the platform refuses calls in suspectChats chats within the duration suspectFor, and the limits of these chats
+// don't explain the refusals, the endpoint's limit must have been exceeded.
 const (
 	suspectChats = 3
 	suspectFor   = 5 * time.Second
@@ -21,13 +21,13 @@ type suspect struct {
 	at   time.Time
 }
 
-// blame is called when the platform refuses call c with a rate limit but does not say in which scope. blame returns
-// which scope to block, and which scope's limits to slow down. By default, blame returns the chat twice. If less of the
-// limits of c's chat and message is used than of the endpoint's limits, the chat is a suspect. When there are
-// suspectChats suspects, blame returns the endpoint. While the endpoint's limits are slowed down, each further suspect
-// slows them down more.
+// The Budget calls blame when the platform refuses call c because of a rate limit, but does not name the scope of this
+// limit. blame returns which scope to block, and which scope's limits to slow down. By default, both are the chat. If a
+// smaller fraction of the limits of c's chat and message is used than of the endpoint's limits, the chat is a suspect.
+// When there are suspectChats suspects, blame returns the endpoint. While the endpoint's limits are slowed down, each
+// further suspect slows them down more.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
-	var own, endpoint float64 // usage of the most used limit, of the chat or message and of the endpoint
+	var own, endpoint float64 // used fraction of the most used limit: of the chat or message, and of the endpoint
 	known := false
 	for _, l := range c.Limits {
 		if l.Ops&c.Op == 0 {
@@ -52,8 +52,8 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 	return chat.ScopeChat, chat.ScopeChat
 }
 
-// suspect records a suspect chat, and reports whether there are enough suspects to blame the endpoint. If there are
-// enough, suspect ends the slowdowns of the suspected chats.
+// suspect records that a chat is a suspect, and reports whether there are enough suspects to blame the endpoint. If
+// there are enough, suspect ends the slowdowns of the suspected chats.
 func (b *Budget) suspect(id chat.ChatID, now time.Time) bool {
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
 		return now.Sub(s.at) >= suspectFor || s.chat == id

@@ -12,18 +12,18 @@ const (
 	blockMemory = time.Minute
 	// minBlock is the duration of a block if the platform's refusal contains no duration.
 	minBlock = time.Second
-	// maxRestored limits the duration of a block that an earlier process stored. The end of a stored block is a
-	// wall-clock time, and the clock may have been wrong then or be wrong now.
+	// maxRestored limits the duration of a block that an earlier process stored. The store keeps the end of a block as a
+	// wall-clock time. The wall clock may have been wrong when the block was stored, or may be wrong now.
 	maxRestored = 24 * time.Hour
 	// restoreMargin is added to a block of an earlier process, because the store keeps only milliseconds, and the wall
 	// clock may be adjusted by a few milliseconds between the two processes.
 	restoreMargin = 50 * time.Millisecond
 )
 
-// Block records that the platform refused call c with a rate limit. For the duration d, the Budget grants no call in
-// scope s whose kind is in ops or is the kind of c. If ops is 0, all kinds of calls are blocked. Block also slows down
-// the limits of the scope. If s is 0, the platform named no scope, and blame chooses the chat or the endpoint. If blame
-// chooses the chat, the limits of the message and the thread slow down too. A create call has no message yet, so for
+// Block records that the platform refused call c because of a rate limit. For the duration d, the Budget grants no call in
+// scope s whose kind is in ops or is the kind of c. If ops is 0, the Budget grants no call of any kind in the scope. Block
+// also slows down the limits of the scope. If s is 0, the platform named no scope, and blame chooses the chat or the endpoint.
+// If blame chooses the chat, the limits of the message and the thread slow down too. A create call has no message yet, so for
 // create calls chat.ScopeMessage means the chat. Block returns the resulting block, so that the caller can store it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
@@ -67,8 +67,8 @@ func (b *Budget) Assume(c chat.Call) {
 	}
 }
 
-// AssumeChat is like Assume, for a chat in which another process made the calls until now. AssumeChat does not change
-// the endpoint's limits, which the processes divide by their claims (see Claims).
+// AssumeChat is like Assume, but for a chat in which another process made the calls until now. AssumeChat does not
+// change the endpoint's limits, which the processes divide by their claims (see Claims).
 func (b *Budget) AssumeChat(c chat.Call) {
 	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l chat.Limit) bool { return l.Scope == chat.ScopeEndpoint })
 	b.Assume(c)
@@ -81,7 +81,7 @@ func (b *Budget) Restore(k chat.Block) {
 	now := time.Now()
 	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, thread: k.Thread, message: k.Message})
 	ops := k.Ops
-	if ops == 0 { // older versions stored blocks without kinds of calls
+	if ops == 0 { // older versions of telex stored blocks without kinds of calls
 		ops = chat.OpAll
 	}
 	sc.block(ops, now.Add(min(k.Until.Sub(now), maxRestored)+restoreMargin))

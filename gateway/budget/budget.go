@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// untilEvent is the duration of a wait that no timer ends, only an event such as the end of another call.
+// untilEvent stands for a wait that only an event ends, such as the end of another call. No timer ends such a wait.
 const untilEvent = time.Duration(math.MaxInt64)
 
 // sweepEvery is the number of requests between two sweeps of unused scopes.
@@ -42,7 +42,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		b.sweep(now)
 	}
 	if !b.due.IsZero() && !now.Before(b.due) {
-		b.dispatch(now) // grant waiting tickets that have become ready before the new one
+		b.dispatch(now) // grant the waiting tickets that have become ready, before the new ticket
 	}
 	t := b.ticket(c, now)
 	d, _ := t.wait(now)
@@ -50,7 +50,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		t.grant(now)
 		return t
 	}
-	// No other waiting ticket can be granted yet, so the queue need not be searched.
+	// No other waiting ticket can be granted yet, so dispatch need not run.
 	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
 	b.waiting = slices.Insert(b.waiting, i, t)
 	if d < untilEvent && (b.due.IsZero() || now.Add(d).Before(b.due)) {
@@ -60,8 +60,9 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 }
 
 // dispatch grants ready tickets in the order of the queue, and sets the timer to the time when the next ticket may
-// become ready. If a scope has no room for a call, it has no room for a less urgent call either, so a less urgent call
-// can't overtake it. Once the endpoint's limits block a kind of call, dispatch skips all later tickets of that kind.
+// become ready. A less urgent call can't overtake a more urgent call in the same scope: a scope without room for the
+// more urgent call has no room for the less urgent call either. Once the endpoint's limits block a kind of call,
+// dispatch skips all later tickets of that kind.
 func (b *Budget) dispatch(now time.Time) {
 	next := untilEvent
 	var held chat.Op

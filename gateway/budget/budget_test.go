@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// D11: finals go first, then first displays, then previews, and typing indicators last, whatever the order of arrival.
+// D11: finals go first, then first displays, then previews, then typing indicators, in whatever order the calls were
+// requested.
 func TestUrgentClassesGoFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -61,8 +62,8 @@ func TestStalestGoesFirst(t *testing.T) {
 	})
 }
 
-// D12: a ticket that waits for its own chat's limit blocks no later ticket. The endpoint's limit only delays calls that
-// it counts.
+// D12: a ticket that waits for its own chat's limit must not delay any later ticket. The endpoint's limit must delay
+// only the calls that it counts.
 func TestEndpointLimitDelaysOnlyItsCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -84,12 +85,12 @@ func TestEndpointLimitDelaysOnlyItsCalls(t *testing.T) {
 	})
 }
 
-// D12: many replies under one limit take turns.
+// D12: many replies share one limit. They must take turns, so that none of them waits too long.
 func TestNobodyStarves(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const replies, rate, seconds = 60, 10, 60
 		limit := overall(rate, time.Second, rate)
-		for range rate { // enough calls that all replies have to queue
+		for range rate { // use up the limit, so that all replies have to queue
 			must(t, b.Request(call("z", chat.ClassFinal, limit)))
 		}
 		longest := make([]time.Duration, replies)
@@ -116,8 +117,8 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-// D4, F19: no call is granted in a blocked scope before the block ends, and then the calls are granted at once. Other
-// scopes are not affected.
+// D4, F19: no call is granted in a blocked scope before the block ends. When it ends, the waiting calls are granted at
+// once. A block does not delay calls in other scopes.
 func TestBlockAppliesToItsScope(t *testing.T) {
 	message := func(to chat.ChatID, id chat.MessageID) chat.Call {
 		c := call(to, chat.ClassFinal)
@@ -235,8 +236,8 @@ func TestBlockLengths(t *testing.T) {
 	}
 }
 
-// D4: a restarted process obeys the blocks that the earlier process stored. The end of a stored block is a wall-clock
-// time, which may be wrong by years.
+// D4: a restarted process must obey the blocks that the earlier process stored. The store keeps the end of a block as a
+// wall-clock time, and the clock may be wrong by years.
 func TestRestore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -262,8 +263,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// The age of a call's content does not depend on the wall clock. If Call.Since is in the future or missing, the content
-// counts as new.
+// If the wall clock jumps, the age of a call's content must not change. If Call.Since is in the future or missing, the
+// content counts as new.
 func TestAgeOfContent(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		now := time.Now()
@@ -320,7 +321,7 @@ func TestCancelGivesBackAGrant(t *testing.T) {
 		}
 		ticket.Cancel()
 		must(t, next)
-		for range 10 { // repeated cancellations must not fill the bucket above its size
+		for range 10 { // repeated calls of Cancel and Done must not fill the bucket above its size
 			ticket.Cancel()
 			ticket.Done()
 		}
@@ -353,7 +354,7 @@ func TestDoneCountsOnce(t *testing.T) {
 	})
 }
 
-// A budget without waiting tickets has no timer.
+// While no ticket waits, the budget must not run a timer.
 func TestNoTimerWithoutWaitingTickets(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(1, time.Hour, 1)
@@ -410,12 +411,12 @@ func TestSweepForgetsIdleScopesOnly(t *testing.T) {
 		running.Done()
 		time.Sleep(30 * time.Minute)
 		check("lowered")
-		time.Sleep(time.Hour) // the refusals from now on are unrelated to the earlier ones
+		time.Sleep(time.Hour) // a refusal from now on would be unrelated to the earlier ones
 		check()
 	})
 }
 
-// Scopes that a ticket still uses are kept, even if no limit applies to them.
+// The sweep must keep the scopes that a ticket still uses, even if no limit applies to them.
 func TestSweepKeepsUsedScopes(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		b.Block(call("z", chat.ClassFinal), chat.ScopeEndpoint, 0, time.Hour)
@@ -434,7 +435,8 @@ func TestSweepKeepsUsedScopes(t *testing.T) {
 	})
 }
 
-// Memory depends on activity: scopes of silent chats are removed while others are used.
+// The budget must remove the scopes of silent chats while other chats are active, so that its memory does not grow
+// without bound.
 func TestManyChatsAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 3)

@@ -10,9 +10,10 @@ import (
 	"telex/internal/chat"
 )
 
-// D3, D11: many chats stream and end together, under Telegram's limits, counted when the calls arrive. No call arrives
-// too early. Previews use all of the 30 calls per second, except the calls that they leave to finals. The finals take
-// little longer than they would at 30 per second, although previews have just used that rate.
+// D3, D11: many chats stream under Telegram's limits, and their replies end at the same moment. The test counts each
+// call when it arrives at the simulated platform. No call may arrive too early. Until the end, previews use all of the
+// 30 calls per second, except the calls that they leave to finals. The finals may take only a little longer than at 30
+// calls per second, although previews have just used the limit.
 func TestCrowdThatEndsTogether(t *testing.T) {
 	for _, c := range []struct {
 		chats   int
@@ -24,7 +25,7 @@ func TestCrowdThatEndsTogether(t *testing.T) {
 		{150, 0, 4800 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprintf("%d chats, latency %v", c.chats, c.latency), func(t *testing.T) {
-			// The replies may end at any moment between two calls.
+			// Vary the moment at which the replies end, relative to the previews.
 			for shift := time.Duration(0); shift < time.Second; shift += 170 * time.Millisecond {
 				inBubbleOnce(t, func(b *Budget) {
 					end := time.Now().Add(8*time.Second + shift)
@@ -51,8 +52,8 @@ func TestCrowdThatEndsTogether(t *testing.T) {
 	}
 }
 
-// crowd lets chats show previews until they all end with a final. crowd returns how long each final took to arrive, and
-// all arrivals.
+// crowd lets chats show previews until the replies of all chats end with a final. crowd returns how long each final
+// took to arrive, and the arrivals of all calls.
 func crowd(b *Budget, chats int, end, latency time.Duration) (took []time.Duration, arrivals []arrival) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 	start := time.Now()

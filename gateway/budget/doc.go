@@ -1,9 +1,9 @@
 // Package budget decides when a call to a platform may be made. Before each call to an endpoint, the caller requests a
 // ticket from the endpoint's Budget and waits until the Budget grants the ticket.
 //
-// A call counts in up to four scopes: its message, its thread, its chat, and the endpoint. A call is granted when all
-// its scopes have room. Finals come first, then first displays, then previews, then typing indicators. Among calls of
-// the same class, the call whose content has waited longest comes first, so that every call is made in the end.
+// A call counts in up to four scopes: its message, its thread, its chat, and the endpoint. The Budget grants a call when all
+// its scopes have room. Finals come first, then first displays, then previews, then typing indicators. Among calls of the same
+// class, the call whose content has waited longest comes first, so that every call is made in the end.
 //
 // Each limit of a scope has a meter. A meter never allows more than Count calls in any Window, and a token bucket of
 // size Burst spreads the calls over time. A platform counts a call when the call arrives there. The Budget can't
@@ -22,22 +22,21 @@
 // few calls arrive too early, and the platform may answer with a 429.
 //
 // Previews leave one call of each limit to finals and first displays, and typing indicators leave two calls. While
-// calls wait in a scope, previews there are spread evenly over the limit's window. If another final has just used the
-// call that previews leave, a final waits for only one interval of the limit. When the endpoint's limits block some
-// kinds of calls, the search through the queue skips those kinds. A final of many parts announces how many calls it
-// needs. Later finals leave room for those announced calls that the limit would otherwise delay.
+// calls wait in a scope, the Budget spreads the previews of this scope evenly over the limit's window. So a final whose
+// reserved call another final has just used waits for only one interval of the limit. When the endpoint's limits block
+// some kinds of calls, the search through the queue skips those kinds. A final of many parts announces how many calls
+// it needs. Later finals leave room for those announced calls that the limit would otherwise delay.
 //
-// After a 429, no call of the refused kinds is granted in the blocked scope until the block ends. After the block,
-// previews slow down to the number of calls that the platform accepted, or to half of the limit, and return to the full
-// rate within a minute. If the platform's true limit is lower than the declared one, the platform refuses calls again
-// at the same number of calls. Each refusal at the same number of calls makes the slowdown longer, up to an hour.
+// After a response with status 429, the Budget grants no call of the refused kinds in the blocked scope until the block
+// ends. After the block, previews slow down to the number of calls that the platform accepted, or to half of the limit,
+// and return to the full rate within a minute. If the platform's true limit is lower than the declared limit, the
+// platform refuses calls again at the same number of calls. Each such refusal makes the slowdown longer, up to an hour.
 // Finals and first displays are never slowed down. During a slowdown, previews leave up to half of the lower limit
 // unused, since the platform would refuse finals if previews used all of it.
 //
-// If a 429 does not say which scope it concerns, the Budget blocks the chat. If the platform refuses calls in several
-// chats that have used less of their own limits than of the endpoint's limits, the Budget blocks the endpoint as well.
-// While the endpoint's limits are slowed down, each further refusal of this kind slows them down more. Rate limits that
-// the platform reports in its responses tighten the limits at once, but never loosen them beyond the limits that the
-// adapter declares. An adapter that relies on the reported limits therefore declares the loosest limits that are
-// possible.
+// If a 429 does not say which scope it concerns, the Budget blocks the chat. If the platform refuses calls in several chats
+// that have used less of their own limits than of the endpoint's limits, the Budget blocks the endpoint as well. While the
+// endpoint's limits are slowed down, each further refusal of this kind slows them down more. Rate limits that the platform
+// reports in its responses make the limits stricter at once, but never looser than the limits that the adapter declares. An
+// adapter that relies on the reported limits therefore declares the loosest limits that are possible.
 package budget

@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// D11, D12: for any replies that share an endpoint, a preview waits for about one call of each other reply. A final
-// that is first in the queue waits for no preview.
+// D11, D12: a random number of replies share an endpoint. A preview must wait for about one call of each other reply,
+// and not longer. A final that is first in the queue must not wait for any preview.
 func TestFairness(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -53,31 +53,31 @@ func TestFairness(t *testing.T) {
 			}
 			wg.Wait()
 		})
-		// A window serves rate calls, and lasts one latency longer than the limit's window. Previews leave one of these
-		// calls to finals. One more call is subtracted because of rounding.
+		// In each window, the budget grants rate calls. Such a window lasts one latency longer than the limit's window.
+		// Previews leave one of these calls to finals. One more call is subtracted because of rounding.
 		window := time.Second + latency
 		perWindow := max(1, rate-2)
-		finals := replies/finalEvery + 1 // finals that came in between, per round of previews
+		finals := replies/finalEvery + 1 // number of finals during one round, in which each reply makes one preview
 		rounds := time.Duration((replies+finals)/perWindow + 3)
 		if got, most := slices.Max(preview), rounds*window+2*time.Second; got > most {
 			rt.Errorf("a preview of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
 		}
-		// In the worst case all other replies end at once.
+		// In the worst case, all other replies end at the same moment.
 		if got, most := slices.Max(final), time.Duration(replies/rate+2)*window+2*time.Second; got > most {
 			rt.Errorf("a final of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
 		}
 	})
 }
 
-// D12: another reply of the chat asks many questions in a row, and each question is urgent. The preview is still shown
-// soon after it has waited for the time patience.
+// D12: in the same chat, other replies make many calls that are more urgent than a preview. The preview must still be
+// shown soon after it has waited for the duration patience.
 func TestQuestionsStarveNoPreview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, limit := New(), perChat(3, 20*time.Second, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var asking sync.WaitGroup
-		for range 2 { // so that one question always waits
+		for range 2 { // so that one urgent call always waits
 			asking.Go(func() {
 				for ctx.Err() == nil {
 					makeOne(ctx, b, call("chat", chat.ClassFirst, limit))
@@ -95,7 +95,7 @@ func TestQuestionsStarveNoPreview(t *testing.T) {
 	})
 }
 
-// makeOne makes one call when it is granted, unless ctx ends before.
+// makeOne requests one call, and makes the call when it is granted. If ctx ends earlier, makeOne makes no call.
 func makeOne(ctx context.Context, b *Budget, c chat.Call) {
 	ticket := b.Request(c)
 	select {
@@ -107,7 +107,7 @@ func makeOne(ctx context.Context, b *Budget, c chat.Call) {
 	}
 }
 
-// parts makes the calls of one final in sequence, and returns how long that took.
+// parts makes the n calls of one final, one after the other, and returns how long all of them took.
 func parts(b *Budget, to chat.Target, n int, latency time.Duration, limits ...chat.Limit) time.Duration {
 	start := time.Now()
 	for i := range n {
@@ -116,12 +116,13 @@ func parts(b *Budget, to chat.Target, n int, latency time.Duration, limits ...ch
 		<-ticket.Ready()
 		time.Sleep(latency)
 		ticket.Done()
-		time.Sleep(10 * time.Millisecond) // the reply stores its record in this time
+		time.Sleep(10 * time.Millisecond) // a real reply stores its record in this time
 	}
 	return time.Since(start)
 }
 
-// Finals of many parts are served one after the other, because otherwise all of them would end late.
+// Several finals of many parts compete. The budget must complete one final after the other, because otherwise all of
+// them would end late.
 func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const finals, each = 5, 6
@@ -136,7 +137,7 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 		}
 		wg.Wait()
 		for i, d := range took {
-			// The number of windows that the calls of earlier finals and of this final need.
+			// most is the time of all windows that the calls of earlier finals and of this final need.
 			if most := time.Duration((i+1)*each-1)/10*(time.Second+20*time.Millisecond) + each*50*time.Millisecond; d > most {
 				t.Errorf("final %d took %v, want at most %v; all: %v", i, d, most, took)
 			}
@@ -144,14 +145,14 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 	})
 }
 
-// Previews and younger finals leave room for the calls that a final has announced.
+// A final announces how many calls it needs. Previews and later finals must leave room for these calls.
 func TestReservation(t *testing.T) {
 	limit := perChat(6, time.Minute, 6)
 	ask := func(b *Budget, thread chat.ThreadID, class chat.Class, calls int) *Ticket {
 		c := call("a", class, limit)
 		c.To.Thread, c.Calls = thread, calls
 		if thread == "x" {
-			c.Since = c.Since.Truncate(time.Hour) // all calls of a reply have the same time
+			c.Since = c.Since.Truncate(time.Hour) // all calls of a reply have the same Since
 		}
 		return b.Request(c)
 	}

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// secretive is a simulated platform that enforces other limits than it publishes.
+// secretive is a simulated platform that enforces limits other than those that it publishes.
 type secretive struct {
 	mu      sync.Mutex
 	hidden  []chat.Limit
@@ -20,7 +20,7 @@ type secretive struct {
 	scopes  map[scopeKey]int // number of refusals in each scope
 }
 
-// answer counts a call, or refuses it until the limit has room.
+// answer handles a call: it counts the call, or refuses the call and returns the time until the limit has room.
 func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Sc
 			if s.named {
 				scope = l.Scope
 			}
-			// Platforms report whole seconds.
+			// Platforms report the time in whole seconds.
 			return (s.seen[k][0].Add(l.Window).Sub(now) + time.Second - 1).Truncate(time.Second), scope
 		}
 	}
@@ -44,8 +44,8 @@ func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Sc
 	return 0, 0
 }
 
-// use makes a reply's calls in a chat until end: previews, and at intervals a final that is repeated until it is
-// accepted. use returns the number of accepted finals.
+// use makes a reply's calls in a chat until end: nine previews, then a final that use repeats until the platform
+// accepts it, and so on. use returns the number of accepted finals.
 func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time.Time) (finals int) {
 	for i := 0; time.Now().Before(end); i++ {
 		c := call(id, chat.ClassPreview, limits...)
@@ -78,10 +78,10 @@ func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time
 	return finals
 }
 
-// D3: the platform enforces half of the published limits. Each scope slows down at its first refusal. A single refusal
-// may be temporary, so the budget tries the full limit again after a minute. The platform refuses again at the same
-// number of calls, so the budget tries the full limit less and less often: five times in the first hour, then about
-// once an hour.
+// D3: the platform secretly enforces half of the limits that it publishes. Each scope must slow down at its first
+// refusal. A single refusal may be transient, so the budget tries the full limit again after a minute. But the platform
+// refuses again at the same number of calls. So the budget must try the full limit less and less often: five times in
+// the first hour, then about once an hour.
 func TestHiddenLimits(t *testing.T) {
 	group := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: time.Minute, Burst: 5}
 	private := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: 20 * time.Second, Burst: 3}
@@ -92,7 +92,7 @@ func TestHiddenLimits(t *testing.T) {
 		return l
 	}
 	hours := 3
-	if raced { // the later hours are too slow with the race detector
+	if raced { // with the race detector, a simulation of more hours would take too long
 		hours = 1
 	}
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestHiddenLimits(t *testing.T) {
 							later++
 						}
 					}
-					atOnce := 0 // number of refusals before the first one reached the budget
+					atOnce := 0 // number of calls that were refused before the budget knew of the first refusal
 					for _, d := range at {
 						if d < at[0]+30*time.Second {
 							atOnce++
@@ -152,8 +152,8 @@ func TestHiddenLimits(t *testing.T) {
 	}
 }
 
-// A refusal without a scope blocks its chat. If the platform refuses calls in three chats that have hardly used their
-// own limits, the budget blocks the endpoint.
+// The platform refuses calls without saying which scope's limit is exceeded. The budget must block the chat of the call. If
+// the platform refuses calls in three chats that have hardly used their own limits, the budget must block the endpoint.
 func TestManyRefusedChatsStandForTheEndpoint(t *testing.T) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 	refuse := func(b *Budget, id chat.ChatID, before int) chat.Block {

@@ -12,8 +12,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The tests play many schedules, since virtual time makes them fast. The flag -rapid.checks sets another number of
-	// schedules.
+	// By default, the property tests try as many random schedules of calls as checks says, because virtual time makes the
+	// tests fast. The flag -rapid.checks sets another number.
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
@@ -56,7 +56,7 @@ func granted(t *Ticket) bool {
 	}
 }
 
-// must ends the ticket's call, and fails the test if the ticket was not granted.
+// must ends the ticket's call. If the ticket was not granted, must fails the test.
 func must(t *testing.T, ticket *Ticket) {
 	t.Helper()
 	if !granted(ticket) {
@@ -65,7 +65,7 @@ func must(t *testing.T, ticket *Ticket) {
 	ticket.Done()
 }
 
-// waited waits for the ticket and ends its call at once. waited returns how long it waited.
+// waited waits until the ticket is granted, and ends its call at once. waited returns how long it has waited.
 func waited(ticket *Ticket) time.Duration {
 	start := time.Now()
 	<-ticket.Ready()

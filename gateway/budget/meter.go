@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is the longest window that counts as full after a restart. In windows up to this length, the calls of the
-// old and the new process together never exceed Count.
+// shortWindow is the length of the longest window that the Budget regards as full after a restart. In windows up to
+// this length, the calls of the old and the new process together never exceed Count.
 const shortWindow = 5 * time.Second
 
 // meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
@@ -47,9 +47,9 @@ func (m *meter) burst() int { return max(1, m.limit.Burst) }
 // interval returns the time in which the bucket gains one token.
 func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.pace)) }
 
-// capacity returns how many of count calls in a window the class of t may use. A slowdown applies only to previews and
-// typing indicators. Previews and typing indicators leave up to half of the reduced limit to finals, which the platform
-// would refuse otherwise.
+// capacity returns how many calls in a window the class of ticket t may use if all classes together may use count
+// calls. A slowdown applies only to previews and typing indicators. During a slowdown, previews and typing indicators
+// leave up to half of the reduced limit unused, because the platform would otherwise refuse finals.
 func (m *meter) capacity(t *Ticket, count int, now time.Time) int {
 	count = max(1, count)
 	if t.call.Class < chat.ClassPreview {
@@ -78,13 +78,14 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 		lapse = min(lapse, due.Sub(now))
 	}
 	if d > 0 {
-		d = min(d, lapse) // compute the wait again when a reservation ends or the ticket becomes more urgent
+		d = min(d, lapse) // compute the wait again when a reservation ends, or when the ticket becomes more urgent
 	}
 	return d
 }
 
-// waitForWindow returns the wait until a window of count calls has room for one more call and the kept calls. While a
-// slowdown ends, count grows, so waitForWindow returns a short wait after which it is called again.
+// waitForWindow returns how long to wait until a window of count calls has room for one more call and for the kept
+// calls. At the end of a slowdown, count grows with time. So waitForWindow returns only a short wait, after which the
+// meter calls it again with a larger count.
 func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	over := m.running + len(m.arrived) - (count - kept)
 	if over < 0 {
@@ -100,8 +101,8 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	return d
 }
 
-// waitForBucket returns the wait until the bucket has tokens for one more call, for the kept calls, and for the running
-// calls. Running calls count because they take their tokens only when they end.
+// waitForBucket returns how long to wait until the bucket has tokens for one more call, for the kept calls, and for the
+// running calls. Running calls count because they take their tokens only when they end.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	need := m.running + 1 + kept
 	if need > m.burst() {
@@ -140,7 +141,7 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, m.pace, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
-		// If the timer granted this call late, the next calls are not delayed as well.
+		// If the timer was late for this call, the later calls are still paced as if it had been on time.
 		m.nextPaced = latest(m.nextPaced, now.Add(-apart)).Add(apart)
 	}
 }
@@ -159,13 +160,13 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume counts calls that an earlier process may have made, since nothing is known about its calls. assume empties the
-// bucket. assume fills a window that is not longer than shortWindow with calls that are as late as the bucket allows.
+// assume counts calls that an earlier process may have made. This process does not know these calls, so assume supposes
+// the worst: it empties the bucket. If the window is not longer than shortWindow, assume also fills the window with
+// calls that are as recent as the bucket allows.
 //
-// The earlier process used an equal bucket, so the calls of both processes together comply with one bucket. A window
-// may then contain up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow for
-// these additional calls (see chat.Limit). If assume filled long windows too, no call could be made for Burst
-// intervals.
+// The earlier process used a bucket of the same size and rate, so the calls of both processes together comply with one bucket.
+// A window may then contain up to Burst-1 calls more than Count. In long windows, the limits that the adapters declare allow
+// for these additional calls (see chat.Limit). If assume filled long windows too, no call could be made for Burst intervals.
 func (m *meter) assume(now time.Time) {
 	m.prune(now)
 	if m.limit.Window <= shortWindow {
@@ -191,9 +192,9 @@ func (m *meter) undo(t *Ticket) {
 	m.withdraw(t)
 }
 
-// usage returns the fraction of the limit that is used, in the window or in the bucket, whichever is larger. usage does
-// not count one running call, which is the refused one. A usage of 1 means that the refused call was the last one that
-// the limit allows.
+// usage returns the used fraction of the limit, in the window or in the bucket, whichever is larger. usage leaves out
+// one running call: the call that the platform has refused. A usage of 1 means that the refused call was the last one
+// that the limit allows.
 func (m *meter) usage(now time.Time) float64 {
 	m.prune(now)
 	share := func(calls float64, capacity int) float64 {

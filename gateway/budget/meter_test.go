@@ -43,7 +43,8 @@ func TestWindowBoundsWhatTheBucketWouldAllow(t *testing.T) {
 	})
 }
 
-// A platform counts a call when the call arrives, which may be as late as the end of the call.
+// A platform counts a call when the call arrives, which may be as late as the end of the call. So the budget must count
+// the window from the end of a call.
 func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)
@@ -61,7 +62,7 @@ func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	})
 }
 
-// A call that hangs uses one call of the limit, and does not delay other calls.
+// One call hangs. It must use up one call of the limit, and must not delay other calls further.
 func TestHangingCallDelaysNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)
@@ -105,7 +106,7 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 	})
 }
 
-// D11: a final has room even if previews use all that they may.
+// D11: previews use as many calls as they may. A final must still have room.
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -133,7 +134,7 @@ func TestHeadroom(t *testing.T) {
 	}
 }
 
-// D11: previews leave room for a final.
+// D11: previews and typing indicators must leave room for a final.
 func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -167,7 +168,7 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	}
 }
 
-// If the platform also refuses the calls that were running at the first refusal, the limit slows down only once, since
+// The platform refuses several calls that were running at the same time. The limit must slow down only once, because
 // all these refusals have the same cause.
 func TestManyRefusalsAtOnceSlowDownOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
@@ -207,16 +208,16 @@ func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	})
 }
 
-// D3: after a restart, the budget takes into account that the earlier process may have made calls: it grants no burst
-// and no early call. (TestAssumedCallsExceedNoLimit covers both processes together.)
+// D3: after a restart, the budget must assume that the earlier process has used up the limit: it must grant no burst
+// and no call too early. (TestAssumedCallsExceedNoLimit checks the calls of both processes together.)
 func TestAssumedCallsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		limit chat.Limit
 		gap   time.Duration // time until the first call after a restart, and between later calls
-		most  int           // maximum number of calls in the window after it
+		most  int           // maximum number of calls in the first window after the restart
 	}{
 		{perChat(20, 20*time.Second, 3), time.Second, 19},
-		{perChat(18, time.Minute, 3), time.Minute / 18, 18}, // 17 calls and one more, because the interval is rounded down
+		{perChat(18, time.Minute, 3), time.Minute / 18, 18}, // 17, and one more because the interval is rounded down
 		{perChat(5, 5*time.Second, 5), 5 * time.Second, 0},
 		{perChat(30, time.Second, 30), time.Second, 0},
 	} {
@@ -244,8 +245,8 @@ func TestAssumedCallsAreCounted(t *testing.T) {
 	}
 }
 
-// A call is slow to arrive, and then its connection is cut, while all others arrive at once and their responses are
-// slow. The next call comes a whole interval after the end of the cut call.
+// Every second call arrives slowly, and then its connection is cut. The other calls arrive at once, and only their
+// responses are slow. A call after a cut call must come a whole interval after the end of the cut call.
 func TestCallWithoutAResponseCountsFromItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, limit := New(), chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: time.Second, Burst: 1}

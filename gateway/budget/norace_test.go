@@ -4,6 +4,6 @@ package budget
 
 const (
 	raced = false
-	// checks is the number of schedules that each test of a property plays without the race detector.
+	// checks is the number of random schedules that each property test tries without the race detector.
 	checks = "580"
 )

@@ -4,7 +4,7 @@ package budget
 
 const (
 	raced = true // whether the race detector is on
-	// checks is the number of schedules that each test of a property plays with the race detector, which makes them
+	// checks is the number of random schedules that each property test tries with the race detector, which makes the tests
 	// sixteen times slower.
 	checks = "20"
 )

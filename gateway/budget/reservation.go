@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// reserveTime is how long a final's reservation lasts after the end of a call, if the final requests no further
-	// call.
+	// reserveTime is how long a final's reservation lasts after one of the final's calls has ended, unless the final
+	// requests its next call earlier.
 	reserveTime = 500 * time.Millisecond
 	// reserveRunningTime is how long a reservation lasts while the final's call is running. The time is limited so that
 	// other replies don't wait for a call that hangs.
 	reserveRunningTime = 2 * time.Second
 )
 
-// reservation is a number of calls that other replies must leave to a final: calls that the final has announced and not
-// requested yet.
+// reservation is a number of calls that a final has announced, but not requested yet. Other replies must leave these
+// calls to the final.
 type reservation struct {
 	holder *Ticket
 	calls  int
 	until  time.Time
 }
 
-// reserved returns the number of calls that are reserved for finals before ticket t in the queue. lapse is the time
+// reserved returns how many calls are reserved for finals that come before ticket t in the queue. lapse is the time
 // until the first of these reservations ends.
 func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Duration) {
 	lapse = untilEvent
@@ -39,8 +39,8 @@ func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Durati
 	return calls, lapse
 }
 
-// reserveNext replaces the reservation of t's reply. reserveNext reserves those calls of the reply that this meter
-// would otherwise delay, if the reply makes its calls as fast as round trips and other limits allow. If this meter's
+// reserveNext replaces the reservation of t's reply. Suppose the reply makes its calls as fast as round trips and other
+// limits allow. reserveNext then reserves those of its calls that this meter would otherwise delay. If this meter's
 // limit is no slower than round trips and other limits, reserveNext reserves nothing, since the reply's next call will
 // be first in the queue anyway.
 func (m *meter) reserveNext(t *Ticket, now time.Time) {
@@ -68,7 +68,7 @@ func (t *Ticket) pace(without *meter) time.Duration {
 	return d
 }
 
-// lapse makes the reservation of t end after reserveTime, unless the reply requests its next call before that.
+// lapse lets the reservation of t end after reserveTime, unless the reply requests its next call earlier.
 func (m *meter) lapse(t *Ticket, now time.Time) {
 	for i := range m.reservations {
 		if m.reservations[i].holder == t {

@@ -10,16 +10,16 @@ import (
 	"telex/internal/chat"
 )
 
-// restarts describes how several processes serve replies of eight seconds under one limit, and whether they restart in
-// turn.
+// restarts describes a test in which three processes show replies of eight seconds under one limit. The processes may
+// be restarted, one after the other.
 type restarts struct {
 	limit chat.Limit
-	every time.Duration // between the beginnings of two replies in a process
-	turn  time.Duration // between two restarts in turn, from the second minute on; 0: no process restarts
+	every time.Duration // time between the beginnings of two replies in a process
+	turn  time.Duration // time between two restarts, from the second minute on; 0: no process restarts
 }
 
-// serve lets three processes run for six minutes. serve returns the longest wait of a call from the second minute on,
-// and the number of calls.
+// serve lets the processes run for six minutes. serve returns the longest time that a call waited, from the second
+// minute on, and the number of calls.
 func (r restarts) serve() (longest time.Duration, calls int) {
 	var mu sync.Mutex
 	tb, start := newTable(), time.Now()
@@ -67,9 +67,9 @@ func (r restarts) serve() (longest time.Duration, calls int) {
 	return longest, calls
 }
 
-// Restarts of processes in turn delay no call by more than two seconds beyond its fair wait, whether the limit's window
-// is a second or a minute. The other processes must leave the calls of a stopped process unused only while the platform
-// still counts them.
+// Three processes share a limit and are restarted one after the other. No call may wait more than two seconds longer
+// than with a fair division of the limit, whether the limit's window is a second or a minute. The other processes may
+// use the share of a stopped process as soon as the platform no longer counts its calls.
 func TestRestartsInTurn(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]restarts{
@@ -84,7 +84,7 @@ func TestRestartsInTurn(t *testing.T) {
 				r.turn = time.Minute
 				longest, more := r.serve()
 				t.Logf("%d calls, and %d with restarts; one waited %v, and %v with restarts", calls, more, calm, longest)
-				// This is how long a process has to wait if all three call all the time.
+				// fair is how long a call has to wait if all three processes make calls all the time.
 				if fair := 3 * r.limit.Window / time.Duration(r.limit.Count); calm > fair || longest > fair+2*time.Second {
 					t.Errorf("a call waited %v without restarts and %v with them, want at most %v and two seconds more", calm, longest, fair)
 				}
@@ -93,7 +93,8 @@ func TestRestartsInTurn(t *testing.T) {
 	}
 }
 
-// A waiting call does not wait longer because its process gets a larger share.
+// A call waits while its process gets a larger share again and again. The call must not wait longer than it would with
+// the first share.
 func TestLargerShareDelaysNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(46, time.Minute, 5)
@@ -120,7 +121,7 @@ func TestLargerShareDelaysNothing(t *testing.T) {
 	})
 }
 
-// When processes exchange shares, the limit of a single chat is not affected: the chat's calls keep their pace.
+// While the processes exchange shares of the endpoint's limits, the calls in a single chat must keep their pace.
 func TestSharesLeaveAChatAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, time.Minute, 3)
@@ -140,7 +141,7 @@ func TestSharesLeaveAChatAlone(t *testing.T) {
 				ticket.Done()
 			}
 		}
-		for range 400 { // enough calls for the shortest round trip to be known
+		for range 400 { // enough calls to measure the shortest round trip
 			ticket := b.Request(call("b", chat.ClassFinal))
 			time.Sleep(time.Second)
 			ticket.Done()

@@ -7,8 +7,8 @@ const (
 	// trips of the first calls may all include the time to connect.
 	minSamples    = 32
 	minSampleTime = 3 * time.Second
-	// epoch is the length of the periods in which the shortest round trip is measured. lowerBound uses the shortest
-	// round trips of the current and of the previous epoch.
+	// epoch is the length of one period of measurement. In each period, roundTrips finds the shortest round trip.
+	// lowerBound uses the shortest round trips of the current and of the previous epoch.
 	epoch = time.Minute
 )
 
@@ -37,8 +37,8 @@ func (t *roundTrips) full(now time.Time, after time.Duration) bool {
 }
 
 // lowerBound returns a lower bound of all round trips: three quarters of the shortest observed round trip. The bound
-// stays valid even if round trips become shorter by a quarter. lowerBound returns 0 while too few round trips were
-// observed.
+// stays valid even if the shortest round trip becomes shorter by up to a quarter. lowerBound returns 0 while too few
+// round trips were observed.
 func (t *roundTrips) lowerBound(now time.Time) time.Duration {
 	d := t.previous
 	if d == 0 && t.full(now, minSampleTime) {

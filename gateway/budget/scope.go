@@ -17,15 +17,16 @@ type scopeKey struct {
 
 // scope is the state of one message, one thread, one chat or the endpoint.
 type scope struct {
-	blocks     []block // one for each set of kinds of calls that the platform refused
+	blocks     []block // one block for each set of kinds of calls that the platform has refused
 	meters     []*meter
 	allowances []*allowance
 	queued     int // number of waiting tickets
 	running    int // number of running calls
 }
 
-// key returns the key of the scope of kind s in which call c counts. key returns the key of the chat in three cases: if
-// s is the message and c creates one, if s is the thread and no limit counts per thread, and if s is an unknown scope.
+// key returns the key of the scope of kind s in which call c counts. In three cases, key returns the key of the chat
+// instead: if s is ScopeMessage and c creates a message, if s is ScopeThread and no limit counts per thread, and if s
+// is an unknown scope.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
 	case s == chat.ScopeThread && countsPerThread(c):
@@ -39,7 +40,7 @@ func key(s chat.Scope, c chat.Call) scopeKey {
 	}
 }
 
-// keys returns the scopes of c, widest first.
+// keys returns the keys of all scopes in which call c counts, the widest scope first.
 func keys(c chat.Call) []scopeKey {
 	ks := append(make([]scopeKey, 0, 4), key(chat.ScopeEndpoint, c), key(chat.ScopeChat, c))
 	if countsPerThread(c) {
@@ -79,8 +80,8 @@ func (b *Budget) meter(s *scope, l chat.Limit) *meter {
 	return m
 }
 
-// wait returns how long ticket t must wait because of the scope's blocks and the limits that the platform reported for
-// it.
+// wait returns how long ticket t must wait because of this scope's blocks, and because of the limits that the platform
+// has reported for this scope.
 func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	d := s.blockedUntil(t.call.Op).Sub(now)
 	for _, a := range s.allowances {

@@ -13,17 +13,18 @@ import (
 // Several processes may make calls for one endpoint. Each process then has a share of every limit that counts all calls
 // of the endpoint. The share is the number of calls per window that the process may make. Each process publishes a
 // claim for each limit. The claim contains the process's share, the number of calls that other processes must leave to
-// it, and the number of calls that it wants to make. A process lowers its share at once, but raises the share only by
-// calls that no other process claims. By these rules, all processes together never exceed the limit, and no call waits
-// for a response of another process.
+// it, and the number of calls that it wants to make. A process lowers its share at once, but raises its share only by
+// calls that no other process claims. With these rules, all processes together never exceed the limit, and no call has
+// to wait for a response from another process.
 //
 // A share limits the number of calls in a window, not the time between them. A process that has just started has a
 // small share, because the platform still counts the calls of other processes. If a process spread the few calls of a
 // small share over the whole window, its calls would be too far apart. So each process spreads its calls as if the
-// limit were divided equally among the processes that make calls at present, or by its own share if that is larger.
-// Each process may also use the whole burst.
+// limit were divided equally among the processes that make calls at present. If the process's own share is larger, the
+// process spreads its calls according to this share. Each process may also use the whole burst.
 
-// leaveSteps is the number of steps in which other processes may reuse the calls of a stopped process, over one window.
+// leaveSteps is the number of steps in which a stopped process's calls become free for other processes. The steps are
+// spread over one window.
 const leaveSteps = 30
 
 // limitKey identifies a limit of an endpoint in the claims of all processes. The key does not contain the count,
@@ -41,9 +42,9 @@ type shares struct {
 
 // share is the share of one limit.
 type share struct {
-	count int // calls per window that all processes together may make
-	part  int // calls per window that this process may make
-	pace  int // calls per window at which this process spreads its calls
+	count int // number of calls per window that all processes together may make
+	part  int // number of calls per window that this process may make
+	pace  int // rate at which this process spreads its calls, in calls per window
 }
 
 // Divide begins to divide the endpoint's limits among several processes. Divide discards earlier shares. Until Claims
@@ -79,20 +80,19 @@ func (b *Budget) part(l chat.Limit) (part, pace int) {
 	return s.part, s.pace
 }
 
-// setPart gives a meter the current share and pace. The bucket keeps its tokens, because shares may change every
-// second.
+// setPart gives a meter the current share and pace. The bucket keeps its tokens: shares may change every second, and a
+// new bucket each time would begin with a wrong number of tokens.
 func (b *Budget) setPart(m *meter, now time.Time) {
 	m.part, m.pace = b.part(m.limit)
-	// SetLimitAt adds the tokens for the time until now. The next call that ends takes its token at an earlier time, so
-	// the bucket adds tokens for the time between both moments twice. Therefore setPart calls SetLimitAt only if the
-	// rate changes.
+	// SetLimitAt adds the tokens for the time until now. The next call that ends takes its token at a time before now, so the
+	// bucket would add the tokens for the time in between twice. Therefore setPart calls SetLimitAt only if the rate changes.
 	if each := rate.Every(m.interval()); each != m.bucket.Limit() {
 		m.bucket.SetLimitAt(now, each)
 	}
 }
 
-// Claims returns this process's claim for each limit that the processes divide: its share, and the calls that it has
-// made and wants to make.
+// Claims returns this process's claim for each limit that the processes divide. A claim contains this process's share,
+// and the numbers of calls that it has made and wants to make.
 func (b *Budget) Claims() (list []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,8 +116,8 @@ func (b *Budget) Claims() (list []chat.Claim) {
 }
 
 // Retire gives up all shares. After Retire, the Budget grants no call that counts toward a limit of the endpoint.
-// Retire returns claims for the calls that the platform still counts. The Window of a returned claim is the time until
-// the platform no longer counts the calls of this claim.
+// Retire returns claims for the calls that the platform still counts. The field Window of a returned claim is the time
+// after which the platform no longer counts the calls of this claim.
 func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,8 +142,8 @@ func (b *Budget) Retire() (left []chat.Claim) {
 	return left
 }
 
-// leave adds the calls that the platform still counts to held, grouped by the time until the platform no longer counts
-// them. leave rounds these times up, so that there are few groups.
+// leave adds the calls that the platform still counts to held. The calls are grouped by the time until the platform no
+// longer counts them. leave rounds these times up, so that there are few groups.
 func (m *meter) leave(held map[limitKey]int, now time.Time) {
 	m.prune(now)
 	if m.running > 0 {
@@ -207,7 +207,7 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 		shares := fairShares(*c, same)
 		fair := shares[c.Replica]
 		if fair > c.Share {
-			for _, o := range same { // calls that nobody claims go first to processes whose calls have waited longer
+			for _, o := range same { // processes whose calls have waited longer come first
 				if byWaiting(o, *c) < 0 {
 					left -= max(0, shares[o.Replica]-o.Held)
 				}
@@ -221,8 +221,8 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 }
 
 // counts reports whether the calls in another process's claim count toward the limit of claim c. A claim that Retire
-// returned also counts toward limits with longer windows, because its Window is only the time until the platform no
-// longer counts its calls.
+// returned also counts toward limits with longer windows, because its field Window is not the window of a limit: it is
+// the time until the platform no longer counts the calls.
 func counts(other, c chat.Claim) bool {
 	return other.Ops == c.Ops && (other.Window == c.Window || other.Window < c.Window && isLeft(other))
 }
@@ -230,8 +230,8 @@ func counts(other, c chat.Claim) bool {
 // isLeft reports whether c is a claim that Retire returned.
 func isLeft(c chat.Claim) bool { return c.Held > 0 && c.Share+c.Wanted == 0 }
 
-// calling returns how many processes make calls, or want to make calls, under the limit of claim mine, including the
-// process of mine itself.
+// calling returns how many processes make calls, or want to make calls, under the limit of the claim mine. calling also
+// counts the process to which mine belongs.
 func calling(mine chat.Claim, others []chat.Claim) int {
 	n := 1
 	for _, o := range others {
@@ -247,9 +247,9 @@ func byWaiting(x, y chat.Claim) int {
 	return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(x.Replica, y.Replica))
 }
 
-// fairShares returns the share that each process should have. fairShares divides the calls that the limit allows evenly
-// among the processes that want calls, and gives the remainder to the processes that have waited longest. fairShares
-// divides the calls that no process wants among all processes, so that each process can make its next call at once.
+// fairShares returns the share that each process should have. fairShares divides the calls that the limit allows evenly among
+// the processes that want calls, and gives the remainder to the processes that have waited longest. If some calls remain that
+// no process wants, fairShares divides them among all processes, so that each process can make its next call at once.
 func fairShares(mine chat.Claim, others []chat.Claim) map[chat.ReplicaID]int {
 	left := mine.Count
 	live := []chat.Claim{mine}

@@ -19,12 +19,13 @@ type table struct {
 	died   map[chat.ReplicaID]time.Time
 }
 
-// settle exchanges the claims of a process with the table. lost says whether the request or the response gets lost.
+// settle exchanges the claims of a process with the table. The parameter lost says whether the process's request or the
+// table's response is lost; empty: neither.
 func (tb *table) settle(b *Budget, id chat.ReplicaID, lost string) {
 	tb.exchange(b, id, lost, b.Claims(), Divided)
 }
 
-// exchange replaces the claims of a process.
+// exchange replaces the claims of a process in the table by the result of decide.
 func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat.Claim, decide func(mine, others []chat.Claim) []chat.Claim) {
 	if lost == "request" {
 		return
@@ -53,8 +54,8 @@ func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat
 
 func newTable() *table { return &table{died: make(map[chat.ReplicaID]time.Time)} }
 
-// D3, over several processes: the platform never counts more calls than the limit, for any demand, starts, deaths and
-// lost responses of the store.
+// D3: several processes share a limit. The platform must never count more calls than the limit allows, whatever the
+// processes request, whenever they start and die, and whichever requests to the store and responses are lost.
 func TestSharesNeverExceedTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -65,7 +66,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 		pauses := rapid.SliceOfN(ms(0, 5000), processes, processes).Draw(rt, "pauses")
 		callers := rapid.SliceOfN(rapid.IntRange(1, 20), processes, processes).Draw(rt, "callers")
 		deaths := rapid.SliceOfN(ms(0, 60_000), processes, processes).Draw(rt, "deaths")
-		retire := rapid.Bool().Draw(rt, "retire") // processes stop gracefully
+		retire := rapid.Bool().Draw(rt, "retire") // processes stop gracefully and give up their shares
 		losses := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "", "request", "answer"}), 1, 40).Draw(rt, "losses")
 		var mu sync.Mutex
 		var arrivals []time.Time
@@ -130,7 +131,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 				rt.Fatalf("%d calls within %v, the limit is %d in %v", count+1, gap, count, limit.Window)
 			}
 		}
-		for p, n := range served { // D12: no process that makes requests starves
+		for p, n := range served { // D12: every process that requests calls must make some
 			if n == 0 && limit.Window*time.Duration(processes+2) < 20*time.Second && !slices.Contains(losses, "request") && !slices.Contains(losses, "answer") {
 				rt.Fatalf("process %d made no call: %v", p, served)
 			}
@@ -138,7 +139,8 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 	})
 }
 
-// A single process gets the whole limit at once. With several processes, the shares follow their demand.
+// A single process must get the whole limit at once. If there are several processes, the shares must follow the number
+// of calls that each process wants.
 func TestSharesFollowDemand(t *testing.T) {
 	t.Parallel()
 	limit := overall(30, time.Second, 30)
@@ -188,8 +190,8 @@ func TestSharesFollowDemand(t *testing.T) {
 	}
 }
 
-// A process without a share makes no call and claims that it wants one. When its share grows, it makes the call at
-// once.
+// A process without a share must make no call, but claim that it wants one. As soon as the process gets a share, it
+// must make the call.
 func TestNoCallWithoutAShare(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		asked := 0

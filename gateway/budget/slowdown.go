@@ -3,16 +3,16 @@ package budget
 import "time"
 
 const (
-	// firstHold is how long the reduced limit applies after a first refusal. rampUp is how long the return to the
-	// declared limit then takes. With firstHold and rampUp, a single refusal slows down previews for at most a minute.
+	// firstHold is how long the reduced limit applies after a first refusal. rampUp is how long the return to the declared
+	// limit takes after that. So a single refusal slows down previews for at most a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
-	// holdFactor multiplies the hold each time the platform refuses calls again at the same level, because its true
-	// limit is then lower than the declared one. maxHold limits the hold.
+	// Each time the platform refuses calls again at the same level, the hold becomes longer by holdFactor, because the
+	// platform's true limit is then lower than the declared limit. maxHold is the longest hold.
 	holdFactor = 4
 	maxHold    = time.Hour
-	// proofCalls is how many calls the platform must accept above the level to prove that its true limit is not at the
-	// level. proofCalls is larger than the possible error in counting calls.
+	// If the platform accepts proofCalls calls above the level, its true limit is not at the level. proofCalls is larger
+	// than the possible error in counting calls.
 	proofCalls = 3
 	// minShare is the smallest level that a slowdown may have, in percent of the declared limit.
 	minShare = 10
@@ -23,9 +23,9 @@ const (
 //
 // A slowdown first reduces the limit to a level: the number of accepted calls in the window, or half of the limit. A
 // single refusal may be temporary, so the level applies for only half a minute, and the limit rises again within
-// another half minute. If the platform's true limit is lower than the declared one, the platform refuses calls near the
-// level each time the slowdown has ended. A platform with a lower limit never refuses calls below the level, and never
-// accepts several calls above the level. Only refusals near the level make slowdowns longer.
+// another half minute. If the platform's true limit is lower than the declared limit, the platform refuses calls near
+// the level each time the slowdown has ended. Such a platform never refuses calls below the level, and never accepts
+// several calls above the level. Only refusals near the level make slowdowns longer.
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
 	began time.Time     // end of the block that followed the last refusal
@@ -75,8 +75,8 @@ func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	s.began, s.above = until, 0
 }
 
-// isNear reports whether the platform refused a call at about the same number of accepted calls as when the level was
-// set. If the platform's true limit is lower than the declared one, both numbers differ only by the error in counting.
+// isNear reports whether the platform refused a call at about the same number of accepted calls as when the level was set. If
+// the platform's true limit is lower than the declared limit, the two numbers differ only by the error in counting.
 func isNear(accepted, level int) bool {
 	return accepted > 0 && level-accepted <= max(1, level/20) && accepted-level <= max(1, level/4)
 }

@@ -10,10 +10,10 @@ func TestSlowdown(t *testing.T) {
 	const count, blocked = 20, 5 * time.Second
 	type step struct {
 		what     string
-		after    time.Duration // since the end of the previous block
-		accepted int           // calls in the window at the refusal
-		calm     bool          // no refusal
-		repeated bool          // refused during the previous block
+		after    time.Duration // time since the end of the previous block
+		accepted int           // number of accepted calls in the window at the refusal
+		calm     bool          // the platform refuses nothing in this step
+		repeated bool          // the refusal comes during the previous block
 		level    int           // the expected level: how many calls per window are still allowed
 		hold     time.Duration
 	}

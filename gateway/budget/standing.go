@@ -11,14 +11,14 @@ import (
 // Standing is the state of a Budget at one moment.
 type Standing struct {
 	Waiting int          // number of waiting calls
-	Limits  []Use        // the endpoint's own limits
+	Limits  []Use        // the limits in the scope of the endpoint, not those of single chats
 	Blocks  []chat.Block // current blocks, the longest first
 }
 
 // Use is a limit and the number of calls that currently count toward it.
 type Use struct {
 	Limit chat.Limit
-	Used  int // calls that are running, or that the platform still counts
+	Used  int // number of calls that are running, or that the platform still counts
 }
 
 // Waiting returns how many calls wait for the budget.

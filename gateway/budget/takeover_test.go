@@ -12,10 +12,10 @@ import (
 	"telex/internal/chat"
 )
 
-// spell is a period in which one of two processes owns a chat.
+// spell is a period in which one of two processes owns a chat and makes calls there.
 type spell struct {
 	lasts  time.Duration
-	pauses []time.Duration // waits before its calls, repeated cyclically; none: it makes every call as soon as it may
+	pauses []time.Duration // waits before the calls, repeated cyclically; none: the process makes every call as soon as it may
 	class  chat.Class
 }
 
@@ -55,11 +55,11 @@ func callUnder(l chat.Limit, class chat.Class) chat.Call {
 	return c
 }
 
-// tooMany describes calls that exceed a steadily refilled bucket or a window of the limit. A process that takes over
-// assumes that a short window is full. For a longer window only the bucket applies: a window may contain Burst calls
-// and another Count-1.
+// tooMany describes the first calls that exceed the limit's token bucket or its window. A process that takes over a
+// chat assumes that a short window is full, so a short window may contain only Count calls. For a longer window, only
+// the bucket applies, so a window may contain Count+Burst-1 calls.
 func tooMany(l chat.Limit, calls []time.Time) string {
-	const rounding = time.Microsecond // rounding of the times at which a bucket regains its calls
+	const rounding = time.Microsecond // possible rounding error of the times at which a bucket gains its tokens
 	most, interval := l.Count+l.Burst-1, l.Window/time.Duration(l.Count)
 	if l.Window <= shortWindow {
 		most = l.Count
@@ -77,9 +77,9 @@ func tooMany(l chat.Limit, calls []time.Time) string {
 	return ""
 }
 
-// D3: the calls of two processes, one after the other, together comply with one bucket of the limit. A short window
-// contains at most Count calls, and a long window at most Count plus Burst minus one. The adapters choose Count and
-// burst of long windows so that this equals the published limit.
+// D3: two processes own a chat in turns. Their calls together must comply with one token bucket of the limit. A short
+// window may contain at most Count calls, and a long window at most Count+Burst-1. The adapters choose Count and Burst
+// of long windows so that this sum equals the published limit.
 func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -107,8 +107,8 @@ func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	})
 }
 
-// A process that gets a chat back does not use the calls that its own bucket has regained in the meantime, not even a
-// fraction: the other process may have used them.
+// A process gets a chat back from another process. It must not use the tokens that its own bucket has gained in the
+// meantime, not even a fraction of a token, because the other process may have used them.
 func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 1)
@@ -121,8 +121,8 @@ func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	})
 }
 
-// A chat returns to a process. The calls that this process assumed at an earlier takeover are older than the calls that
-// the other process made since, and must be assumed again.
+// A chat returns to a process that has already assumed calls at an earlier takeover. These assumed calls are older than
+// the calls that the other process has made since then. So the process must assume calls again.
 func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Budget) {
 		limit := perChat(22, time.Second, 10)
@@ -134,9 +134,9 @@ func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	})
 }
 
-// The test plays the worst cases under the platforms' limits: just before its end, the earlier process used its burst,
-// or all calls of a window. The next process makes calls at the limit's rate from the first interval on (a short window
-// counts as full), and never pauses longer.
+// The test tries the worst cases under the platforms' limits: just before its end, the earlier process used its burst, or all
+// calls of a window. From the first interval on, the next process must make calls at the limit's rate, without longer pauses.
+// If the window is short, the next process assumes that it is full, so the pause may be as long as the window.
 func TestAssumedCallsAfterTheWorst(t *testing.T) {
 	for _, limit := range []chat.Limit{
 		perChat(20, 20*time.Second, 3), perChat(18, time.Minute, 3), perChat(45, 45*6*time.Second, 10), perChat(5, 5*time.Second, 5),

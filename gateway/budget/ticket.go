@@ -9,8 +9,8 @@ import (
 )
 
 // Ticket is the place of one call in the Budget's queue. The caller waits for Ready, makes the call to the platform,
-// and then calls Done or Lost. To give up, the caller calls Cancel. Only the first call of Done, Lost or Cancel has an
-// effect.
+// and then calls Done or Lost. If the caller no longer wants to make the call, it calls Cancel. Only the first call of
+// Done, Lost or Cancel has an effect.
 type Ticket struct {
 	budget *Budget
 	call   chat.Call
@@ -59,15 +59,15 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 // the call at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
-// Done records that the call has ended with a response. Block and UpdateLimits must be called first, so that no refused
-// call is granted again.
+// Done records that the call has ended with a response. If the platform refused the call or reported limits, the caller must
+// call Block or UpdateLimits first. Otherwise the Budget would at once grant another call that the platform refuses.
 func (t *Ticket) Done() { t.leave(t.answered) }
 
 // Lost records that the call has ended without a response. The call may have arrived at the platform just before its
 // end, so the meters count it from its end.
 func (t *Ticket) Lost() { t.leave(t.arrive) }
 
-// Cancel removes the ticket from the queue. If the call was already granted, another call may be made in its place.
+// Cancel removes the ticket from the queue. If the call was already granted, the Budget may grant another call in its place.
 func (t *Ticket) Cancel() { t.leave(t.undo) }
 
 // leave ends the ticket. If the call was granted, leave also calls end.
@@ -98,9 +98,9 @@ func (t *Ticket) leave(end func(now time.Time)) {
 }
 
 // wait returns how long ticket t must wait until all its scopes have room. wait returns 0 if the call may be made now,
-// and untilEvent if the wait ends only with an event, such as the end of another call. If the message, thread and chat
-// have room, and only the endpoint has none, held contains the kinds of calls that the endpoint's limits block. The
-// kinds of calls in held are blocked for all later tickets in the queue too.
+// and untilEvent if the wait ends only with an event, such as the end of another call. If only the endpoint has no
+// room, but the message, thread and chat have room, held contains the kinds of calls that the endpoint's limits block.
+// These kinds are blocked for all later tickets in the queue, too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -137,8 +137,7 @@ func (t *Ticket) due() time.Time {
 	return t.since
 }
 
-// headroom returns how many calls of a capacity ticket t must leave to more urgent calls. If the capacity is only one
-// call, headroom returns 0.
+// headroom returns how many of capacity calls ticket t must leave to more urgent calls. If capacity is 1, headroom returns 0.
 func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
 	switch {
@@ -175,7 +174,7 @@ func (t *Ticket) answered(now time.Time) {
 	t.end(now.Add(-trips.lowerBound(now)), now)
 }
 
-// arrive ends a granted call that had no response. A call without a response may have arrived at the platform only now.
+// arrive ends a granted call that had no response. Such a call may have arrived at the platform just now.
 func (t *Ticket) arrive(now time.Time) { t.end(now, now) }
 
 // end ends a granted call. arrived is the latest possible time of its arrival at the platform.
@@ -199,8 +198,8 @@ func (t *Ticket) undo(now time.Time) {
 	}
 }
 
-// compare orders tickets by urgency: finals first, then first displays and previews, then all others. Tickets of the
-// same group are ordered by due time, and then by the order of their requests.
+// compare orders tickets by urgency: finals first, then first displays and previews, then all others. Within each of
+// these groups, compare orders tickets by due time, and then by the order in which they were requested.
 func compare(a, b *Ticket) int {
 	return cmp.Or(
 		cmp.Compare(a.tier(), b.tier()),

@@ -10,7 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// tier returns a limit like Slack's: calls per minute over the whole workspace, half of them as a burst.
+// tier returns a limit like those of Slack: count calls per minute in the whole workspace, of which half may be made as
+// a burst.
 func tier(count int, ops chat.Op) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: count, Window: time.Minute, Burst: count / 2}
 }
@@ -24,7 +25,8 @@ func refuseOnce(b *Budget, c chat.Call, scope chat.Scope, retryAfter time.Durati
 	time.Sleep(retryAfter)
 }
 
-// atOnce makes one call of a class in each of n chats at the same time, and returns how long all of them took.
+// atOnce requests one call of a class in each of n chats at the same time, and returns how long it took until all calls
+// were made.
 func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Duration {
 	start := time.Now()
 	var wg sync.WaitGroup
@@ -39,7 +41,8 @@ func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Durat
 	return time.Since(start)
 }
 
-// D4: a few refusals delay no final after their blocks have ended, and delay no other call after a minute.
+// D4: the platform refuses a few calls. After the blocks have ended, these refusals must not delay any final. After
+// another minute, they must not delay any call.
 func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	limit := tier(50, chat.OpEdit)
 	for _, later := range []time.Duration{0, time.Minute, 15 * time.Minute} {
@@ -61,7 +64,7 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 						without, with = with, atOnce(b, 30, class, limit)
 					})
 				}
-				// The refused calls count, too: they use four of the fifty calls, at 1.2 s each.
+				// The four refused calls count toward the limit of fifty calls per minute, too. Each of them costs 1.2 s.
 				if most := without*13/10 + 5*time.Second; with > most {
 					t.Errorf("30 calls took %v after four refusals and %v without, want at most %v", with, without, most)
 				}
@@ -70,8 +73,9 @@ func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	}
 }
 
-// D12: calls that older finals have announced delay a younger final only if the older finals could use them. If each
-// older final waits for the limit of its own chat, the endpoint is idle.
+// D12: older finals have announced calls. These calls may delay a newer final only if the older finals could make them
+// now. If each older final waits for the limit of its own chat, the newer final must not wait for the endpoint's limit,
+// which nobody uses.
 func TestAnnouncedCallsDoNotBlockAnIdleEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
@@ -93,12 +97,13 @@ func TestAnnouncedCallsDoNotBlockAnIdleEndpoint(t *testing.T) {
 	})
 }
 
-// D4: a refusal blocks only the kinds of calls that the platform names, and always the kind of the refused call.
+// D4: after a refusal, the budget must block only the kinds of calls that the platform names, and in any case the kind
+// of the refused call.
 func TestRefusalBlocksOnlyItsKinds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		scope   chat.Scope
-		ops     chat.Op // the kinds that the refusal names
+		ops     chat.Op // the kinds of calls that the refusal names
 		refused chat.Op // the kind of the refused call
 		closed  chat.Op
 	}{
@@ -134,14 +139,15 @@ func TestRefusalBlocksOnlyItsKinds(t *testing.T) {
 	}
 }
 
-// D4: each single refusal during steady use slows previews down for a minute, regardless of how many came before. The
-// calls that the platform accepted in between show that its true limit is not lower than the declared one. (If each
-// refusal came right at the return to the full rate, the true limit would seem to be lower.)
+// D4: during steady use, the platform refuses single calls now and then. Each refusal must slow previews down for only
+// a minute, regardless of how many refusals came before. The calls that the platform accepts in between show that its
+// true limit is not lower than the declared limit. (If each refusal came right at the return to the full rate, the true
+// limit would seem to be lower.)
 func TestSingleRefusalsAreForgottenEachTime(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		limit chat.Limit
-		each  time.Duration // interval between two previews in the platform's adapter
+		each  time.Duration // interval between two previews that the platform's adapter uses
 	}{
 		{"Discord", perChat(5, 5*time.Second, 5), 1200 * time.Millisecond},
 		{"Slack", tier(50, chat.OpAll), 1500 * time.Millisecond},

@@ -17,14 +17,15 @@ import (
 // job is one call of a random schedule.
 type job struct {
 	start    time.Duration // when the call is requested
-	up, down time.Duration // duration of the call's way to the platform, and of the response's way back
+	up, down time.Duration // travel time of the call to the platform, and of the response back
 	call     chat.Call
-	refuse   time.Duration // the platform answers with a 429 and this retry_after
+	refuse   time.Duration // if not 0, the platform answers with status 429 and this retry_after
 	scope    chat.Scope
-	patience time.Duration // the ticket is cancelled if it was not granted by then; 0: never
+	patience time.Duration // the test cancels the ticket if it is not granted within this time; 0: never
 }
 
-// network is the latency of calls: at least up and down, plus up to jitter, and rarely seconds more.
+// network describes the latency of calls. The travel times are at least up and down. Each call takes up to jitter
+// longer, and rarely some seconds longer.
 type network struct{ up, down, jitter time.Duration }
 
 // arrival is a call as the platform counts it.
@@ -33,7 +34,7 @@ type arrival struct {
 	call chat.Call
 }
 
-// closure is a 429 that a caller has received.
+// closure is a response with status 429 that a caller has received.
 type closure struct {
 	from, until time.Time
 	scope       scopeKey
@@ -85,8 +86,8 @@ func jobs(t *rapid.T, net network) []job {
 	return rapid.SliceOfN(one, n, n).Draw(t, "jobs")
 }
 
-// play runs the jobs. play returns the arrivals at the platform, the blocks, the starts, and the number of tickets that
-// are still in the budget at the end.
+// play runs the jobs. play returns the arrivals of the calls at the platform, the blocks, the starts of the calls, and
+// the number of tickets that are still in the budget at the end.
 func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, left int) {
 	b := New()
 	var mu sync.Mutex
@@ -129,13 +130,14 @@ func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, l
 	return arrivals, blocks, starts, len(b.waiting)
 }
 
-// strict counts one limit in one scope as a platform does.
+// strict counts the calls under one limit in one scope, as a platform does.
 type strict struct {
 	times []time.Time
 	full  time.Time // when the bucket of the limit is full again
 }
 
-// take counts a call and describes a violation of the limit. The call may be early by the given duration.
+// take counts a call. If the call violates the limit, take returns a description of the violation. A call that comes
+// too early by less than the given duration is allowed.
 func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	wrong := ""
 	if n := len(s.times) - l.Count; n >= 0 && at.Sub(s.times[n]) < l.Window-early {
@@ -152,7 +154,7 @@ func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	return wrong
 }
 
-// crowded returns the violations that a platform would find. The platform counts a call when it arrives.
+// crowded returns the violations of limits that a platform would find. A platform counts a call when the call arrives.
 func crowded(arrivals []arrival, early time.Duration) []string {
 	var out []string
 	scopes := map[string]*strict{}
@@ -174,8 +176,8 @@ func crowded(arrivals []arrival, early time.Duration) []string {
 	return out
 }
 
-// check plays a schedule. check fails on calls that arrive earlier than the platform's limits and blocks allow, and on
-// tickets that are still in the budget at the end.
+// check runs a random schedule of calls. check fails if a call arrives earlier than the platform's limits and blocks
+// allow, or if tickets are still in the budget at the end.
 func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
 	schedule := jobs(rt, n)
 	var wrong []string
@@ -198,9 +200,9 @@ func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
 	}
 }
 
-// D3, D4: no delay of the network and no cancelled ticket makes a call arrive too early, as long as the fastest
-// observed call is at most a third slower than the fastest possible one. No call starts in a blocked scope, and every
-// call is served.
+// D3, D4: calls take a random time on the network, and some tickets are cancelled. No call may arrive too early, as
+// long as the fastest observed call is at most a third slower than the fastest possible call. No call may start in a
+// blocked scope, and every call must be made or cancelled in the end.
 func TestNoWindowIsCrowded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -210,8 +212,8 @@ func TestNoWindowIsCrowded(t *testing.T) {
 	})
 }
 
-// If the fastest observed call is more than a third slower than the fastest possible one, calls arrive too early by at
-// most the difference.
+// The fastest observed call may be more than a third slower than the fastest possible call. In this case, calls may
+// arrive too early, but by no more than the difference.
 func TestWindowOnAJitteryNetwork(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -221,7 +223,7 @@ func TestWindowOnAJitteryNetwork(t *testing.T) {
 	})
 }
 
-// If the platform is the only limit, calls arrive exactly at the published rate, for any latency.
+// If nothing but the platform's limit delays calls, they must arrive at the full published rate, whatever the latency is.
 func TestFullRateAtAnyLatency(t *testing.T) {
 	for _, c := range []struct {
 		latency time.Duration
@@ -253,7 +255,7 @@ func TestFullRateAtAnyLatency(t *testing.T) {
 					}
 					wg.Wait()
 				}
-				send(150) // makes the shortest round trip known
+				send(150) // enough calls to measure the shortest round trip
 				time.Sleep(5 * time.Second)
 				start := time.Now()
 				send(300)
