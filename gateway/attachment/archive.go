@@ -15,8 +15,8 @@ import (
 // Limits of a document that is an archive of compressed XML files. The limits are needed because a file can become a
 // thousand times larger when it is uncompressed.
 const (
-	maxDirectory = 1 << 20  // bytes read for the archive's list of files
-	maxUnpacked  = 48 << 20 // uncompressed bytes of all files together
+	maxDirectory = 1 << 20  // maximum number of bytes that are read for the archive's list of files
+	maxUnpacked  = 48 << 20 // maximum number of uncompressed bytes of all files together
 )
 
 var errUnpacked = errors.New("the document unpacks to too much")
@@ -35,7 +35,7 @@ func openArchive(ctx context.Context, data []byte) (*archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	at.left = maxFetched + maxUnpacked // from now on, archive.remaining limits what is read
+	at.left = maxFetched + maxUnpacked // from now on, archive.remaining limits how much is read
 	a := &archive{ctxErr: ctx.Err, files: make(map[string]*zip.File, len(r.File)), remaining: maxUnpacked}
 	for _, f := range r.File {
 		a.files[f.Name] = f
@@ -59,8 +59,8 @@ func (r *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-// open opens a file of the archive. Reading the file reduces archive.remaining, and fails when that is used up or after
-// the context has ended.
+// open opens a file of the archive. Reading the file reduces archive.remaining. Reading fails when archive.remaining is
+// used up, or after the context has ended.
 func (a *archive) open(name string) (io.ReadCloser, error) {
 	f := a.files[name]
 	if f == nil {
@@ -103,7 +103,7 @@ func (a *archive) walk(name string, visit func(xml.Token) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // reading needs no check of Close
+	defer func() { _ = r.Close() }() // an error of Close does not matter after reading
 	d := xml.NewDecoder(r)
 	d.Strict = false
 	for {
@@ -130,7 +130,8 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// resolveLink returns the path of a file that another file of the archive links to.
+// resolveLink returns the path of the file to which a link in another file of the archive refers. The parameter from is
+// the path of the file that contains the link, and to is the link.
 func resolveLink(from, to string) string {
 	if strings.HasPrefix(to, "/") {
 		return strings.TrimPrefix(path.Clean(to), "/")

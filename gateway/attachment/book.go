@@ -43,7 +43,7 @@ func (a *archive) book(out *bounded) (rest string, err error) {
 		}
 		out.separate("\n\n")
 		err = readHTML(r, out, false)
-		_ = r.Close() // reading needs no check of Close
+		_ = r.Close() // an error of Close does not matter after reading
 		if err != nil {
 			return fmt.Sprintf("the first %d of %d chapters are shown", i+1, len(chapters)), nil
 		}
@@ -165,7 +165,7 @@ func (p *webPage) startTag(tag atom.Atom) {
 	case atom.Li:
 		p.separate("\n- ")
 	case atom.Td, atom.Th:
-		if p.inRow { // the separator between cells replaces one at the end of the previous cell
+		if p.inRow { // the separator between cells replaces a separator at the end of the previous cell
 			p.separator = " | "
 		}
 		p.inRow, p.beginsCell = true, true

@@ -5,7 +5,7 @@
 // decoding it. The package reads documents as a stream, with limits of size and time.
 //
 // A Reader converts messages and their attachments into a question for the model. To limit memory, a Reader reads the
-// attachments of only a few questions at a time.
+// attachments of only a few questions at the same time.
 package attachment
 
 import "errors"

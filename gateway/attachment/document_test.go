@@ -17,7 +17,7 @@ import (
 	"telex/internal/chat"
 )
 
-// read reads one attached file.
+// read returns the question that a Reader makes of one attached file.
 func read(t *testing.T, name string, data []byte) attachment.Question {
 	t.Helper()
 	fetch := func(context.Context, chat.Attachment, int64) ([]byte, error) { return data, nil }
@@ -25,7 +25,7 @@ func read(t *testing.T, name string, data []byte) attachment.Question {
 	return attachment.NewReader().Read(t.Context(), attachment.Sources{Messages: []chat.Inbound{in}, Fetch: fetch, Log: slog.New(slog.DiscardHandler)})
 }
 
-// The package reads documents that many programs wrote, and returns readable text in reading order.
+// The test data contains documents that many different programs wrote. The package must return their text in reading order.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	const heading, range135 = "The tides at Saint-Malo\n", "reaches 13.5 metres"
@@ -81,7 +81,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// A file that is not a document, or whose text can't be read, has no text.
+// DocumentText must return no text for a file that is not a document, or whose text can't be read.
 func TestNoDocumentText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"scan.pdf", "encrypted.pdf", "README.md"} {
@@ -97,8 +97,8 @@ func TestNoDocumentText(t *testing.T) {
 	}
 }
 
-// A PDF file whose text can't be read is sent to the model unchanged. Like the text of all files, the PDF file counts
-// as outside content.
+// A PDF file whose text can't be read must be sent to the model unchanged. Like the text of all files, this PDF file
+// must count as outside content.
 func TestDocumentWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"scan.pdf", "encrypted.pdf"} {
@@ -117,7 +117,7 @@ func TestDocumentWithoutText(t *testing.T) {
 	}
 }
 
-// zipOf returns an archive of files.
+// zipOf returns a ZIP archive that contains the given files.
 func zipOf(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -184,7 +184,7 @@ func peakOf(f func()) uint64 {
 	}
 }
 
-// check checks properties that every result must have.
+// check checks the properties that the result of reading any file must have.
 func check(t *testing.T, name string, data []byte) {
 	t.Helper()
 	q := read(t, name, data)

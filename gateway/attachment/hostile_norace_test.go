@@ -1,6 +1,7 @@
 //go:build !race
 
-// These tests run without the race detector, which would make them take minutes and has never found a race in them.
+// These tests run only without the race detector. The race detector would make them take minutes, and has never found a
+// race in them.
 
 package attachment_test
 
@@ -13,8 +14,8 @@ import (
 	"telex/gateway/attachment"
 )
 
-// The package reads damaged files, and files that unpack to gigabytes, as far as possible, or refuses them. It does so
-// quickly and within memory limits. Omissions are reported.
+// The test reads damaged files, and files that unpack to gigabytes. The package must read each file as far as possible,
+// or refuse it, quickly and within memory limits. The text must say which part of a file is missing.
 func TestHostileDocuments(t *testing.T) {
 	repeat := strings.Repeat
 	paragraph := "<w:p><w:r><w:t>hello</w:t></w:r></w:p>"
@@ -101,7 +102,7 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// directory returns an archive of n empty files.
+// directory returns a ZIP archive that contains n empty files.
 func directory(t *testing.T, n int) []byte {
 	t.Helper()
 	files := make(map[string]string)

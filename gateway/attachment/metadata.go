@@ -27,7 +27,7 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 		case marker == 0xff: // a fill byte
 			rest = rest[1:]
 			continue
-		case marker == 0xd9: // the end
+		case marker == 0xd9: // the end of the picture
 			return append(bare, rest[:2]...), exif, nil
 		case marker == 0x01, marker >= 0xd0 && marker <= 0xd8: // markers without a length are invalid here
 			return nil, exif, errDamaged
@@ -43,7 +43,7 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 		if after, ok := bytes.CutPrefix(body, []byte(exifHead)); ok && marker == 0xe1 && exif == nil {
 			exif = after
 		}
-		if marker == 0xda { // a scan, followed by data without a length
+		if marker == 0xda { // a scan; after it comes coded data whose length the file does not state
 			size += scanLength(rest[size:])
 		}
 		if neededInJPEG(marker, body) {
@@ -71,7 +71,7 @@ func progressive(data []byte) bool {
 }
 
 // neededInJPEG reports whether a segment affects how the picture looks. Among the application segments, only those that
-// define colours affect it.
+// define colours are needed.
 func neededInJPEG(marker byte, body []byte) bool {
 	switch marker {
 	case 0xe0, 0xee: // JFIF and Adobe define the colour encoding

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// A progressive JPEG with restarts and stuffed bytes keeps its image data byte for byte.
+// bareJPEG must keep the image data of a progressive JPEG byte for byte, including restart markers and stuffed bytes.
 func TestBareJPEGKeepsEveryPass(t *testing.T) {
 	t.Parallel()
 	first := append(segment(0xda, "\x03 the first pass"), "data \xff\x00 \xff\xd0 \xff\xd7 data"...)
 	second := append(segment(0xda, "\x01 the second"), "more \xff\xff\x00"...)
 	table := segment(0xc4, "a table between")
-	end := []byte{0xff, 0xff, 0xd9} // after a fill byte
+	end := []byte{0xff, 0xff, 0xd9} // the end marker, after a fill byte
 	file := bytes.Join([][]byte{{0xff, 0xd8}, segment(0xc2, "a frame"), first, table, segment(0xfe, secret), second, end}, nil)
 	want := bytes.Join([][]byte{{0xff, 0xd8}, segment(0xc2, "a frame"), first, table, second, end}, nil)
 	got, exif, err := bareJPEG(file)
@@ -28,7 +28,7 @@ func TestBareJPEGKeepsEveryPass(t *testing.T) {
 	}
 }
 
-// A file with inconsistent segments is left unchanged.
+// If the segments of a file are inconsistent, the functions that remove metadata must return errDamaged and no file.
 func TestBareDamaged(t *testing.T) {
 	t.Parallel()
 	photo, drawing, lossless := asJPEG(t, halves(40, 30, blue)), asPNG(t, halves(40, 30, blue)), asWebP(40, 30, blue)
@@ -67,7 +67,8 @@ func TestBareDamaged(t *testing.T) {
 	}
 }
 
-// A JPEG that can be decoded but not parsed is still turned upright.
+// Two extra bytes keep bareJPEG from parsing a JPEG that the decoder can still read. Shrink must turn this picture
+// upright, too.
 func TestShrinkTurnsDamagedJPEG(t *testing.T) {
 	t.Parallel()
 	file := tell(asJPEG(t, halves(64, 32, blue)), 3)
@@ -87,7 +88,7 @@ func TestOrientationOfDamaged(t *testing.T) {
 	if got := orientationOf(whole); got != 6 {
 		t.Errorf("the orientation is %d, want 6", got)
 	}
-	for n := range 34 { // up to the value of the tag
+	for n := range 34 { // cut the data at each byte before the value of the tag
 		if got := orientationOf(whole[:n]); got != upright {
 			t.Errorf("of %d bytes the orientation is %d, want %d", n, got, upright)
 		}
@@ -106,7 +107,7 @@ func TestOrientationOfDamaged(t *testing.T) {
 	}
 }
 
-// A panic in a decoder affects only its file.
+// If the decoder of a picture panics, only this picture must fail, with ErrUnreadable.
 func TestPanicInADecoder(t *testing.T) {
 	t.Parallel()
 	for _, f := range []format{
@@ -119,7 +120,7 @@ func TestPanicInADecoder(t *testing.T) {
 	}
 }
 
-// All color models that decoders return are supported.
+// reduce must support all color models that decoders return.
 func TestReduceColors(t *testing.T) {
 	t.Parallel()
 	size := image.Rect(0, 0, 130, 70)

@@ -22,8 +22,8 @@ const (
 	lastOrientation = 8
 )
 
-// orientationOf reads the orientation from EXIF data, which is a TIFF file without a picture. Missing or damaged
-// data counts as upright.
+// orientationOf reads the orientation from EXIF data, which is a TIFF file without a picture. If the data is missing or
+// damaged, orientationOf returns upright.
 func orientationOf(exif []byte) orientation {
 	if len(exif) < tiffHeader {
 		return upright

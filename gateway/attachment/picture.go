@@ -41,8 +41,8 @@ type Picture struct {
 // models refuse animations.
 //
 // Shrink reads JPEG, PNG, GIF and WebP. Anything else, including an animated WebP, fails with ErrUnreadable. A picture
-// of more than 50 megapixels, or one that would take more than 200 MB, fails with ErrTooBig before it is decoded. A call
-// may use that much memory, so the caller must limit concurrent calls. If ctx ends, the error wraps ctx's error.
+// of more than 50 megapixels, or one that would take more than 200 MB, fails with ErrTooBig before it is decoded. One
+// call may use 200 MB of memory, so the caller must limit concurrent calls. If ctx ends, the error wraps ctx's error.
 func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	mediaType := http.DetectContentType(data)
 	f, ok := formatOf(mediaType)
@@ -81,7 +81,7 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 type format struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// bare returns the file without metadata. If bare is nil, such files are always decoded and encoded again.
+	// bare returns the file without metadata. If bare is nil, Shrink always decodes such files and encodes them again.
 	bare func(data []byte) (bare, exif []byte, err error)
 }
 

@@ -25,7 +25,7 @@ var (
 	faint = color.NRGBA{G: 255, A: 100}
 )
 
-// halves is a picture whose left half is red and whose right half is other.
+// halves returns a picture whose left half is red. The right half has the colour other.
 func halves(w, h int, other color.NRGBA) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for x := range w {
@@ -68,7 +68,7 @@ func asPNG(t testing.TB, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// asGIF is an animation of frames frames, the first one red, the others blue.
+// asGIF returns an animation. Its first frame is red, and the other frames are blue.
 func asGIF(t testing.TB, w, h, frames int) []byte {
 	t.Helper()
 	var g gif.GIF
@@ -86,8 +86,7 @@ func asGIF(t testing.TB, w, h, frames int) []byte {
 	return b.Bytes()
 }
 
-// asWebP is a lossless picture of one colour: each of its prefix codes has only one symbol, so the pixels take no
-// bits.
+// asWebP returns a lossless picture of one colour. Each of its prefix codes has only one symbol, so the pixels need no bits.
 // https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification
 func asWebP(w, h int, c color.NRGBA) []byte {
 	var bits []byte
@@ -129,14 +128,14 @@ func riff(chunks ...[]byte) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }
 
-// vp8x is the head of an extended WebP file.
+// vp8x returns the first chunk of an extended WebP file.
 func vp8x(flags byte, w, h int) []byte {
 	return webpChunk("VP8X", []byte{
 		flags, 0, 0, 0, byte(w - 1), byte((w - 1) >> 8), byte((w - 1) >> 16), byte(h - 1), byte((h - 1) >> 8), byte((h - 1) >> 16),
 	})
 }
 
-// exif is EXIF data with an orientation and a secret.
+// exif returns EXIF data that contains an orientation and the secret.
 func exif(order binary.AppendByteOrder, o uint16) []byte {
 	data := []byte("II*\x00")
 	if order == binary.AppendByteOrder(binary.BigEndian) {
@@ -154,7 +153,7 @@ func exif(order binary.AppendByteOrder, o uint16) []byte {
 	return append(order.AppendUint32(data, 0), secret...)
 }
 
-// secret is written to every place of a file that can contain metadata.
+// secret stands for private data. The tests write it to every place of a file that can contain metadata.
 const secret = "GPS 52.5N 13.4E"
 
 func segment(marker byte, body string) []byte {
@@ -162,7 +161,7 @@ func segment(marker byte, body string) []byte {
 	return append(binary.BigEndian.AppendUint16(head, uint16(len(body)+2)), body...)
 }
 
-// tell adds metadata of every kind to a JPEG file.
+// tell adds metadata of every kind, including an orientation, to a JPEG file.
 func tell(file []byte, o uint16) []byte {
 	const soi = 2
 	told := bytes.Join([][]byte{
@@ -224,13 +223,13 @@ func shrink(t testing.TB, data []byte) Picture {
 	return p
 }
 
-// Shrink returns a small picture unchanged, and reduces a larger picture to the documented size and type.
+// Shrink must return a small picture unchanged, and reduce a larger picture to the documented size and type.
 func TestShrinkSizes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
 		file []byte
-		want string // the type
+		want string // media type of the result
 		w, h int
 		same bool
 	}{
@@ -275,7 +274,7 @@ func TestShrinkColors(t *testing.T) {
 	wantColor(t, img, 25, 10, blue)
 }
 
-// A transparent picture that is large as a PNG gets a white background.
+// A transparent picture would be a large file as a PNG. Shrink must make a JPEG with a white background of it.
 func TestShrinkTransparentNoise(t *testing.T) {
 	t.Parallel()
 	img := noise(610, 610)
@@ -289,7 +288,7 @@ func TestShrinkTransparentNoise(t *testing.T) {
 	wantColor(t, decoded(t, p), 100, 5, color.NRGBA{255, 255, 255, 255})
 }
 
-// Every kind of metadata is removed, whether the picture is re-encoded or not.
+// Shrink must remove every kind of metadata, whether it encodes the picture again or not.
 func TestShrinkRemovesMetadata(t *testing.T) {
 	t.Parallel()
 	small := asPNG(t, halves(40, 30, blue))
@@ -334,7 +333,8 @@ func TestShrinkRemovesMetadata(t *testing.T) {
 	}
 }
 
-// A marked corner ends up where the camera saw it, for all eight orientations.
+// One corner of a picture has another colour. After Shrink, this corner must be where the camera saw it, for all eight
+// orientations.
 func TestShrinkTurnsUpright(t *testing.T) {
 	t.Parallel()
 	img := halves(64, 32, red)
@@ -363,20 +363,21 @@ func TestShrinkTurnsUpright(t *testing.T) {
 	}
 }
 
-// pngHead is the beginning of a PNG file that claims a size.
+// pngHead returns the beginning of a PNG file that claims to have the given size.
 func pngHead(w, h uint32, depth, kind, interlace byte) []byte {
 	body := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, w), h)
 	return append([]byte("\x89PNG\r\n\x1a\n"), pngChunk("IHDR", string(append(body, depth, kind, 0, 0, interlace)))...)
 }
 
-// jpegHead is the beginning of a JPEG file that claims a size.
+// jpegHead returns the beginning of a JPEG file that claims to have the given size.
 func jpegHead(sof byte, w, h uint16) []byte {
 	body := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16([]byte{8}, h), w)
 	frame := segment(sof, string(append(body, 3, 1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1)))
 	return bytes.Join([][]byte{{0xff, 0xd8}, frame, segment(0xda, "")}, nil)
 }
 
-// Shrink refuses a decompression bomb when it reads the header, so it never allocates memory of the claimed size.
+// Shrink must refuse a decompression bomb after reading only its header, so that it never allocates memory for the
+// claimed size.
 func TestShrinkRefusesBombs(t *testing.T) {
 	t.Parallel()
 	bombs := map[string][]byte{
@@ -437,7 +438,7 @@ func TestShrinkEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Reducing keeps the mean color of a picture for all sizes, and leaves a picture of the target size unchanged.
+// reduce must keep the mean color of a picture for all sizes, and leave a picture that already has the target size unchanged.
 func TestReduceProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -474,8 +475,8 @@ func TestReduceProperties(t *testing.T) {
 	})
 }
 
-// FuzzShrink asserts that no file breaks Shrink, and that its result is a small picture. Inputs that would take long are
-// skipped.
+// FuzzShrink asserts that no file breaks Shrink, and that its result is a small picture. FuzzShrink skips inputs that
+// would take too long.
 func FuzzShrink(f *testing.F) {
 	f.Add(tell(asJPEG(f, halves(40, 30, blue)), 6))
 	f.Add(asPNG(f, halves(40, 30, faint)))

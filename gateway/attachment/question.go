@@ -20,15 +20,15 @@ import (
 // Limits for the attachments of one question. If there are more than maxAttached, the question tells the model only how
 // many are missing.
 const (
-	maxAttached   = 10               // number of attachments that are read
-	maxFetched    = 20 << 20         // bytes per attachment; Telegram's limit for downloads
-	maxFetchedAll = 32 << 20         // bytes of all attachments
-	maxText       = 48 << 10         // bytes of text from one file
-	maxHTML       = 4 << 20          // bytes of a web page that are read
-	maxFile       = 8 << 20          // bytes of a file that the model gets unchanged
+	maxAttached   = 10               // maximum number of attachments that are read
+	maxFetched    = 20 << 20         // maximum number of bytes per attachment; Telegram's limit for downloads
+	maxFetchedAll = 32 << 20         // maximum number of bytes of all attachments together
+	maxText       = 48 << 10         // maximum number of bytes of text from one file
+	maxHTML       = 4 << 20          // maximum number of bytes of a web page that are read
+	maxFile       = 8 << 20          // maximum size of a file that the model gets unchanged, in bytes
 	fetchTime     = 20 * time.Second // timeout per attachment
 	fetchTimeAll  = 40 * time.Second // timeout for all attachments; new messages of the conversation wait during this time
-	maxHeavy      = 4                // maximum number of questions whose attachments are in memory
+	maxHeavy      = 4                // maximum number of questions whose attachments are in memory at the same time
 )
 
 // Decoding a picture takes up to 200 MB, and reading a document takes less. Because of this memory, only one picture or
@@ -44,7 +44,7 @@ type Transcriber interface {
 	Transcribe(ctx context.Context, name string, audio []byte) (string, error)
 }
 
-// Reader reads questions and their attachments, a limited number at a time.
+// Reader reads questions and their attachments. It reads only a limited number of questions at the same time.
 type Reader struct {
 	inMemory *semaphore.Weighted // questions whose attachments are in memory
 	decoding *semaphore.Weighted // pictures and documents being decoded
@@ -58,7 +58,7 @@ func NewReader() *Reader {
 // Question is the content of messages and their attachments.
 type Question struct {
 	Message agent.Message // for the model; empty if nothing could be read
-	Failed  []string      // names of unreadable attachments, to tell the person
+	Failed  []string      // names of unreadable attachments, which the gateway tells the person
 	Unheard bool          // there is a voice message and no transcriber
 }
 
@@ -103,8 +103,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
-	// own and others are the numbers of attachments that may still be read. The asker's attachments take precedence
-	// over quoted ones.
+	// own is the number of attachments of the asker that may still be read, and others is the number of attachments of
+	// quoted messages. The asker's attachments take precedence over those of quoted messages.
 	own, others, left := maxAttached, maxAttached, 0
 	for _, m := range s.Messages {
 		others = max(0, others-len(m.Attachments))
@@ -174,8 +174,9 @@ func (q *question) add(text string, source agent.Source) {
 	}
 }
 
-// inFrame puts everything that read adds to the question into a frame. The frame shows the model that the asker has not
-// written or attached a quote. If read adds only notes about missing content, inFrame adds the notes without a frame.
+// inFrame puts everything that the function read adds to the question into a frame. The frame shows the model that the
+// asker has neither written nor attached this content. If read adds only notes about missing content, inFrame adds the
+// notes without a frame.
 func (q *question) inFrame(read func(), frame func(inside string) (string, agent.Source)) {
 	texts, notes, sources := len(q.texts), len(q.notes), len(q.sources)
 	read()

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// spoken is a transcriber that always returns this text.
+// spoken is a transcriber that always returns the text spoken.
 type spoken string
 
 func (s spoken) Transcribe(context.Context, string, []byte) (string, error) { return string(s), nil }
@@ -45,7 +45,7 @@ func TestReader(t *testing.T) {
 		fetch    attachment.Fetch
 		text     string
 		attached []chat.Attachment
-		want     []string // in the question
+		want     []string // texts that the question must contain
 		failed   int
 		unheard  bool
 	}{
@@ -75,7 +75,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// If a question has too many files, those of the asker must be read before those of other people.
+// A question has too many files. The Reader must read the asker's own files before the files of quoted messages.
 func TestAskersFilesAreReadFirst(t *testing.T) {
 	t.Parallel()
 	var others []chat.Attachment

@@ -6,7 +6,7 @@ import (
 	"image/draw"
 )
 
-// band is the number of picture lines processed at a time.
+// band is the number of picture lines that reduce processes in one step.
 const band = 64
 
 // reduce scales src down to w by h pixels. w and h must not exceed the size of src. Each pixel of the result is the

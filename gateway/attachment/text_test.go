@@ -78,7 +78,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Any text is decoded unchanged. If the file was cut, the text before the cut is decoded unchanged.
+// Decode must return any text unchanged. If the file was cut, Decode must return the text before the cut unchanged.
 func TestDecodeProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -32,7 +32,7 @@ type wordReader struct {
 	out     *bounded
 	inText  bool
 	skipped int    // number of enclosing elements that hide their text
-	mark    string // the Markdown mark at the beginning of the paragraph
+	mark    string // the Markdown for a heading or list item at the beginning of the paragraph
 	cells   []int  // number of cells in the current row of each enclosing table
 }
 

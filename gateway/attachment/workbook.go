@@ -15,10 +15,10 @@ import (
 const (
 	maxSheets  = 100
 	maxColumns = 200
-	maxRows    = 20_000   // rows that are read of each sheet
-	maxShared  = 100_000  // number of shared texts, to which cells refer
-	maxSharing = 16 << 20 // bytes of the shared texts
-	maxCell    = 2000     // bytes of text that are read of one cell
+	maxRows    = 20_000   // maximum number of rows that are read from each sheet
+	maxShared  = 100_000  // maximum number of shared texts, to which cells refer
+	maxSharing = 16 << 20 // maximum size of the shared texts, in bytes
+	maxCell    = 2000     // maximum number of bytes of text that are read from one cell
 )
 
 // workbook is an XLSX file (ISO/IEC 29500-1, SpreadsheetML).
@@ -106,7 +106,7 @@ func relation(e xml.StartElement) string {
 	return ""
 }
 
-// readShared reads the shared texts, which cells refer to by number.
+// readShared reads the shared texts. Cells refer to a shared text by its number.
 func (w *workbook) readShared() error {
 	var text strings.Builder
 	inText, phonetic, size := false, 0, 0
@@ -114,7 +114,7 @@ func (w *workbook) readShared() error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			inText = t.Name.Local == "t" && phonetic == 0
-			if t.Name.Local == "rPh" { // the pronunciation of the text
+			if t.Name.Local == "rPh" { // the pronunciation of the text, which is left out
 				phonetic++
 			}
 		case xml.CharData:
@@ -146,7 +146,7 @@ func addCell(cell *strings.Builder, text []byte) {
 
 // readStyles finds the cell formats that are dates.
 func (w *workbook) readStyles() error {
-	isDate := make(map[string]bool) // by the number of the number format
+	isDate := make(map[string]bool) // keys: ids of number formats
 	for _, n := range []int{14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47} {
 		isDate[strconv.Itoa(n)] = true
 	}

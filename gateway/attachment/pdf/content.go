@@ -44,7 +44,7 @@ type writer struct {
 	x, y, dirX, dirY, height float64
 	drawn                    bool // the page already has text
 	short                    bool // the current text is short; see shortText
-	unknownChars             int  // number of characters whose meaning the file does not say
+	unknownChars             int  // number of characters for which the file does not say which text they stand for
 	accent                   rune // an accent that was drawn before and may belong to the next character; 0: none
 }
 
@@ -100,7 +100,7 @@ func (l *lexer) skipImage() {
 	}
 }
 
-// form draws a form: content that several pages may share.
+// form draws a form XObject, which is content that several pages may share.
 func (w *writer) form(operands array, resources dict, depth int) {
 	if len(operands) == 0 || depth >= maxRefs {
 		return
@@ -145,7 +145,7 @@ func matrixOf(v any) (m matrix, ok bool) {
 	return m, true
 }
 
-// operate executes an operator of the page's content. Operands that are missing count as 0.
+// operate executes an operator of the page's content. Missing operands count as 0.
 func (w *writer) operate(operator keyword, operands array) {
 	arg := func(i int) float64 {
 		if i < len(operands) {
@@ -281,7 +281,7 @@ func (w *writer) write(text string) {
 	w.dirX, w.dirY, w.height, w.drawn = dirX, dirY, height, true
 }
 
-// add writes a text if there is room for it.
+// add writes a text, unless the text would exceed the output limit.
 func (w *writer) add(text string) {
 	switch {
 	case text == "":

@@ -18,16 +18,16 @@ var ErrUnreadable = errors.New("the PDF can't be read")
 
 // These limits apply to the reading of one PDF file.
 const (
-	maxWork     = 100 << 20 // steps: about one for each byte that is read or decoded
+	maxWork     = 100 << 20 // maximum number of steps: about one for each byte that is read or decoded
 	maxObjects  = 200_000
-	maxStream   = 8 << 20  // bytes of one decoded stream
-	maxKept     = 16 << 20 // bytes of decoded object streams, which stay in memory
-	maxElements = 1 << 16  // elements of an array or a dictionary; further elements are ignored
-	maxDepth    = 64       // depth of nested objects, pages and forms
-	maxRefs     = 16       // references that follow each other
-	maxFilters  = 4        // filters of one stream
+	maxStream   = 8 << 20  // maximum size of one decoded stream, in bytes
+	maxKept     = 16 << 20 // maximum size of all decoded object streams, which stay in memory, in bytes
+	maxElements = 1 << 16  // maximum number of elements of an array or dictionary; further elements are ignored
+	maxDepth    = 64       // maximum depth of nested objects, pages and forms
+	maxRefs     = 16       // maximum length of a chain of references
+	maxFilters  = 4        // maximum number of filters of one stream
 	maxFonts    = 256
-	maxMapped   = 200_000 // characters in the tables of all fonts
-	maxTree     = 20_000  // pages that are counted
-	maxStack    = 64      // operands and saved graphics states
+	maxMapped   = 200_000 // maximum number of characters in the tables of all fonts
+	maxTree     = 20_000  // maximum number of pages that are counted
+	maxStack    = 64      // maximum number of operands, and of saved graphics states
 )

@@ -18,11 +18,11 @@ type font struct {
 	standard func(int) float64 // the widths of a font that the file does not contain
 }
 
-// glyph is one character of a text.
+// glyph is one character of a text that the file draws.
 type glyph struct {
-	text  string // "" if it is unknown
+	text  string // the characters that it stands for; "": unknown
 	width float64
-	space bool // the code is the one-byte code 32, to which word spacing applies
+	space bool // the code is the one-byte code 32, a space, to which word spacing applies
 }
 
 // font parses a font.

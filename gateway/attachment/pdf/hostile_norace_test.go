@@ -1,6 +1,7 @@
 //go:build !race
 
-// This test runs without the race detector, which would make it take a minute and has never found a race in it.
+// This test runs only without the race detector. The race detector would make the test take a minute, and has never
+// found a race in it.
 
 package pdf_test
 
@@ -15,14 +16,14 @@ import (
 	"telex/gateway/attachment/pdf"
 )
 
-// Reading damaged or hostile files ends quickly and within memory limits.
+// The test reads damaged and hostile files. Read must return quickly, and stay within memory limits.
 func TestHostileFiles(t *testing.T) {
 	repeat := strings.Repeat
 	content := "BT /F 10 Tf (" + words + ") Tj ET "
 	for name, tt := range map[string]struct {
 		file     []byte
-		text     bool // the beginning is read
-		unlisted bool // neither text nor an error is expected
+		text     bool // Read must return the text at the beginning of the file
+		unlisted bool // the test does not check the text and the error
 	}{
 		"a stream of gigabytes":          {page(packed("", content+repeat(" ", 100<<20))), true, false},
 		"many such streams":              {page("[" + repeat("5 0 R ", 1000) + "]"), false, true},

@@ -244,7 +244,7 @@ func (l *lexer) nested(read func(v any) bool) {
 	}
 }
 
-// array reads an array after its opening bracket. array converts three elements such as "1 0 R" to a reference.
+// array reads an array after its opening bracket. array converts the three elements of a reference, such as "1 0 R", to a ref.
 func (l *lexer) array() array {
 	var a array
 	l.nested(func(v any) bool {

@@ -19,11 +19,11 @@ import (
 
 const limit = 48 << 10
 
-// packed returns a stream of compressed content.
+// packed returns a stream with compressed content. The parameter entries contains further entries of the stream's dictionary.
 func packed(entries, content string) string {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
-	_, _ = z.Write([]byte(content)) // into memory
+	_, _ = z.Write([]byte(content)) // a write into memory can't fail
 	_ = z.Close()
 	return fmt.Sprintf("<</Filter/FlateDecode/Length %d %s>>stream\n%s\nendstream", b.Len(), entries, b.String())
 }
@@ -130,7 +130,7 @@ func peakOf(f func()) uint64 {
 	}
 }
 
-// When the context ends, Read stops reading and returns.
+// The context ends while Read reads a file. Read must return soon.
 func TestContextEndsTheReading(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,13 +22,13 @@ type Text struct {
 }
 
 // thinPage is the minimum number of letters per page on average. Pages with fewer letters count as pictures, perhaps
-// with a stamp or a page number. The average counts at most four pages, so a long file needs no more letters than one
-// of four pages.
+// with a stamp or a page number. The average counts at most four pages, so a long file needs no more letters than a
+// file of four pages.
 const thinPage = 30
 
-// Read reads the text of the first pages of a file: at most pages pages and limit bytes of text. Read takes a few
-// seconds at most. If ctx ends earlier, Read returns the text that it has read until then, or an error if it has read
-// no text.
+// Read reads the text of the first pages of a file. The parameter pages is the maximum number of pages, and limit is
+// the maximum length of the text in bytes. Read takes a few seconds at most. If ctx ends earlier, Read returns the text
+// that it has read until then, or an error if it has read no text.
 func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error) {
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return Text{}, fmt.Errorf("%w: no PDF", ErrUnreadable)
