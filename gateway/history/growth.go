@@ -10,7 +10,7 @@ import (
 )
 
 // maxFile is the largest attached file that the history keeps, in bytes. maxFile equals the size limit of an attached
-// picture. The model reads a file larger than maxFile only in the turn that received the file.
+// picture. The model reads a file larger than maxFile only in the turn in which a person sent the file.
 const maxFile = 1_000_000
 
 // maxPicture is the largest picture of a tool that the history keeps, in bytes. (Pictures that people attach have a
@@ -25,7 +25,7 @@ func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g 
 		return g, err
 	}
 	if replaces && len(kept) == 0 {
-		return g, nil // the replaced turn is still in the history, so no summary may include it
+		return g, nil // the replaced turn stays in the history, so do not store a summary that may include it
 	}
 	if c := r.Compaction; c != nil && c.Messages > 0 && c.Messages <= len(h.Entries) {
 		g.Compaction = &chat.Compaction{Summary: c.Summary, Upto: h.Entries[c.Messages-1].ID}

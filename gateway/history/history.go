@@ -41,7 +41,7 @@ func Load(ctx context.Context, from Sessions, c chat.Conversation) (History, err
 // Without returns the history without the entries of a turn, and the turn's question as one message. Without returns
 // false if the history does not contain the turn.
 func (h History) Without(turn string) (History, agent.Message, bool) {
-	if turn == "" { // there is no turn, or an older version of telex stored no turn id
+	if turn == "" { // there is no turn, or an older version of telex stored the entries without turn ids
 		return h, agent.Message{}, false
 	}
 	rest := History{Session: h.Session}
@@ -74,8 +74,8 @@ func (h History) Newest() (chat.Entry, bool) {
 	return h.Entries[len(h.Entries)-1], true
 }
 
-// Last returns the id of the newest turn that a person can repeat with /retry, or "". A person can repeat only
-// questions that this person asked, or questions whose asker is not stored.
+// Last returns the id of the newest turn whose question a person can ask again with /retry, or "". The person must have
+// asked this question, or the store does not contain who asked it.
 func (h History) Last(u chat.UserID) string {
 	for _, e := range slices.Backward(h.Entries) {
 		if e.User == u || e.User == "" {

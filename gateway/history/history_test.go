@@ -199,7 +199,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The model reads a large attached file once. After that, the history contains a line instead of the file.
+// A person sends a large file, which the model reads once. The stored history must contain a line instead of the file.
 func TestLargeFilesAreNotKept(t *testing.T) {
 	t.Parallel()
 	file := func(n int) agent.File {

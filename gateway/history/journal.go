@@ -21,12 +21,12 @@ type Steps interface {
 type Journal struct {
 	store   Steps
 	turn    string
-	run     int                // number of the turn's run, counted from 1
-	handed  int                // number of runs that a shutdown ended
+	run     int                // number of this attempt to run the turn, counted from 1
+	handed  int                // number of attempts that a shutdown or a lost lease ended
 	usage   []agent.ModelUsage // last stored usage
 	begun   []string           // ids of the begun tool calls that change something
 	changed atomic.Bool        // a tool call that changes something has begun, in this process or an earlier one
-	failed  bool               // a step other than usage alone could not be stored
+	failed  bool               // a step could not be stored; steps that contain only usage do not count
 }
 
 // answered is the JSON form in which a step stores the result of a tool call.
@@ -38,14 +38,14 @@ type answered struct {
 // usageSoFar is the JSON form in which a step stores the usage of a turn.
 type usageSoFar struct {
 	Usage []agent.ModelUsage `json:"spent"`
-	// Through is the number of the turn's newest run whose usage is completely in Usage. If a run after Through
-	// crashed while the model wrote, Usage lacks a part of the usage of that run.
+	// Through is the number of the newest attempt to run the turn whose usage is completely in Usage. If a process crashed
+	// during a later attempt while the model wrote, Usage lacks a part of that attempt's usage.
 	Through    int `json:"through"`
-	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown or a lost lease ended
+	HandedOver int `json:"handed_over,omitempty"` // number of attempts that a shutdown or a lost lease ended
 }
 
-// NewJournal returns the journal for one run of a turn. The parameter run is the number of this run, counted from 1.
-// The new Journal continues the journal that the earlier runs of the turn stored.
+// NewJournal returns the journal for one attempt to run a turn. The parameter run is the number of this attempt,
+// counted from 1. The new Journal continues the journal that the earlier attempts stored.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
 	j := &Journal{store: s, turn: turn, run: run, handed: earlier.HandedOver, usage: earlier.Usage, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
@@ -61,7 +61,7 @@ func (j *Journal) Changing() []string { return j.begun }
 // Failed reports whether a step of the turn could not be stored. Steps that contain only usage do not count.
 func (j *Journal) Failed() bool { return j.failed }
 
-// LastUsage returns the usage of the turn that was last passed to the journal, or that an earlier run stored.
+// LastUsage returns the turn's usage that was last passed to the journal, or that an earlier attempt stored.
 func (j *Journal) LastUsage() []agent.ModelUsage { return j.usage }
 
 // Step implements agent.Journal.
@@ -85,14 +85,15 @@ func (j *Journal) StoreUsage(ctx context.Context, usage []agent.ModelUsage) erro
 	return j.noteUsage(ctx, usage, j.run-1)
 }
 
-// HandOver stores the complete usage of a run that a shutdown ended. The process that continues the turn reads the
-// usage that HandOver stored.
+// HandOver stores the complete usage of an attempt to run the turn that a shutdown ended. The process that continues
+// the turn reads the usage that HandOver stored.
 func (j *Journal) HandOver(ctx context.Context, usage []agent.ModelUsage) error {
 	j.handed++
 	return j.StoreCompleteUsage(ctx, usage)
 }
 
-// StoreCompleteUsage stores the complete usage of this run. The next run of the turn adds its own usage to the stored usage.
+// StoreCompleteUsage stores the complete usage of this attempt to run the turn. The next attempt adds its own usage to
+// the stored usage.
 func (j *Journal) StoreCompleteUsage(ctx context.Context, usage []agent.ModelUsage) error {
 	return j.noteUsage(ctx, usage, j.run)
 }

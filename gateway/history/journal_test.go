@@ -79,7 +79,7 @@ func TestReadStoredJournal(t *testing.T) {
 	}
 }
 
-// A journal that was written is read unchanged.
+// The test writes a journal and reads it again. The result must equal what was written.
 func TestJournal(t *testing.T) {
 	s := &steps{}
 	earlier := history.Replay{Changing: []string{"0"}, Usage: []agent.ModelUsage{{Model: "m", Calls: 1}}}

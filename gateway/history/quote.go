@@ -13,15 +13,15 @@ import (
 
 // These limits apply to messages that a question refers to, such as quoted messages.
 const (
-	maxQuote          = 8 << 10  // bytes of one quoted text
-	maxThread         = 16 << 10 // bytes of the earlier messages of a thread: the first one and the newest ones
+	maxQuote          = 8 << 10  // maximum length of one quoted text, in bytes
+	maxThread         = 16 << 10 // maximum length of a thread's earlier messages, in bytes: the first one and the newest ones
 	MaxThreadMessages = 40       // maximum number of messages that are read from a thread
 )
 
 // Quoted returns the text and the provenance of a message that m refers to, for the model. The parameter files is the
 // text of the message's attachments. If the platform hides the content of the message, the returned text says so. If
-// the message has neither text nor files, Quoted returns an empty text. Even a message that the bot wrote counts as
-// outside content, because its text may repeat something that the bot read elsewhere.
+// the message has neither text nor files, Quoted returns an empty text. Even the text of a message that the bot wrote
+// counts as outside content, because the bot may repeat something that it read elsewhere.
 func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	if q.Hidden {
 		return strings.TrimSuffix("[this refers to a message "+author(q), " ") + ", which the chat does not show you]", agent.Source{Origin: agent.OriginProgram}
@@ -102,9 +102,9 @@ func WithoutGreeting(quotes []chat.Quote, greeting string) []chat.Quote {
 	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return q.Own && letters(q.Text) == letters(greeting) })
 }
 
-// sameText is the number of bytes at the beginning of an answer by which Unquoted recognizes a quote of the answer.
-// Unquoted ignores later text: it may contain addresses of links that the quote hides, or the platform may have changed
-// the text. If Unquoted does not recognize a quote, the model reads the answer twice, which only costs tokens.
+// sameText is the number of bytes at the beginning of an answer by which Unquoted recognizes a quote of the answer. Unquoted
+// ignores the text after these bytes, because the quote may hide the addresses of links, or the platform may have changed the
+// text. If Unquoted does not recognize a quote, the model reads the answer twice, which only costs tokens.
 const sameText = 200
 
 // letters returns only the letters and digits of a text. The letters and digits are the same in the Markdown source

@@ -12,17 +12,17 @@ import (
 
 // Replay is the state of an unfinished turn, restored from the turn's journal.
 type Replay struct {
-	Said       []agent.Message // messages of the model, and the results of its calls
+	Said       []agent.Message // messages of the model, and the results of its tool calls
 	Started    []string        // ids of the tool calls that began and were not stopped
 	Changing   []string        // ids of those calls in Started that change something
 	Changed    bool            // a tool call that changes something has begun, even if it was stopped later
 	Files      map[string][]agent.File
 	Usage      []agent.ModelUsage // usage of the turn so far
-	Through    int                // number of the turn's newest run whose usage is completely in Usage
-	HandedOver int                // number of runs that a shutdown or a lost lease ended
+	Through    int                // number of the newest attempt to run the turn whose usage is completely in Usage
+	HandedOver int                // number of attempts that a shutdown or a lost lease ended
 
 	usageAt int      // number of steps in the journal when Usage was stored
-	unknown []string // tool calls that had begun before Usage was stored; the outcome of a call without an answer is unknown
+	unknown []string // ids of tool calls that had begun before Usage was stored; without an answer, their outcome is unknown
 }
 
 // Read reads the steps of a turn. Read skips people's messages, because the turn's record contains them.
@@ -82,8 +82,9 @@ func (r Replay) answered(call string) bool {
 // Ran reports whether a tool call has begun or has an answer.
 func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Started, call) }
 
-// Kept returns the messages that the history keeps if the turn ends without another run: the model's messages and calls. If
-// the model has sent no complete message, Kept returns the visible part of the answer. Kept does not return the question.
+// Kept returns the messages that the history keeps if the turn does not run again: the model's messages, with its tool
+// calls and their results. If the model has sent no complete message, Kept returns the visible part of the answer. Kept
+// does not return the question.
 func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	if said := agent.Mended(r.Said, r.Started); len(said) > 0 { // said includes the visible text
 		return said
@@ -94,8 +95,8 @@ func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	return nil
 }
 
-// DiedAnswering reports whether the last process may have died while the model was writing an answer. If the process
-// died so, the model provider has not reported the usage of the answer.
+// DiedAnswering reports whether the last process may have died while the model was writing an answer. In this case, the
+// model provider has not reported the usage of that answer.
 func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
@@ -144,8 +145,9 @@ func addUsage(list []agent.ModelUsage, s agent.ModelUsage) []agent.ModelUsage {
 	return append(out, s)
 }
 
-// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given number of
-// steps. The parts after that one show text of an earlier attempt to answer, whose usage the journal already contains.
+// recordedSince returns the parts up to the last part that was recorded when the journal had at least the given number
+// of steps. All later parts show text of an earlier attempt to answer, and the journal already contains the usage of
+// that attempt.
 func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	last := -1
 	for _, p := range parts {

@@ -85,7 +85,7 @@ func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 
 // Join appends a message to a question.
 func Join(question, more agent.Message) agent.Message {
-	if len(question.Sources) == 0 && question.Text != "" { // stored by an older version, so its origin is unknown
+	if len(question.Sources) == 0 && question.Text != "" { // an older version stored the question, so its origin is unknown
 		question.Sources = []agent.Source{{}}
 	}
 	if question.Text != "" && more.Text != "" {

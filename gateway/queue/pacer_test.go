@@ -20,13 +20,13 @@ func TestPacer(t *testing.T) {
 			t.Errorf("%d conversations go on, want the first 32", granted)
 		}
 		tickets[0].Leave()
-		tickets[0].Leave() // twice changes nothing
+		tickets[0].Leave() // the second call must change nothing
 		tickets[33].Leave()
 		tickets[1].Leave()
 		if granted != 34 || tickets[32].Waits() || tickets[34].Waits() || !tickets[35].Waits() {
 			t.Errorf("%d conversations went on after two have left, want 34, without the one that did not wait", granted)
 		}
-		time.Sleep(2 * time.Minute) // a conversation that hangs delays others no longer than this
+		time.Sleep(2 * time.Minute) // a conversation that hangs must delay the others no longer than this
 		synctest.Wait()
 		if granted != 99 {
 			t.Errorf("%d conversations went on, want all that waited", granted)

@@ -42,7 +42,7 @@ func merging() queue.Rules {
 	return r
 }
 
-// questions takes everything from the queue.
+// questions empties the queue, and returns the text of each question.
 func questions(q *queue.Queue) (all []string) {
 	for q.Len() > 0 {
 		messages, _ := q.Next()
@@ -88,7 +88,7 @@ func TestQueueIsLimited(t *testing.T) {
 		offered int
 		piece   bool
 		send    int
-		want    int // number of added messages
+		want    int // number of messages that the queue accepts
 	}{
 		{"messages", 0, false, 5, 3},
 		{"with what is offered to the turn", 2, false, 5, 1},
@@ -115,7 +115,7 @@ func TestQuestionIsReadyAfterAPause(t *testing.T) {
 		if got, want := q.Ripens(), queue.PieceWindow-time.Second; got != want {
 			t.Errorf("ripens in %v, want %v", got, want)
 		}
-		q.Add(message("1", "b"), 0) // the last piece
+		q.Add(message("1", "b"), 0) // the last piece of the message
 		if got := q.Ripens(); got > 0 {
 			t.Errorf("ripens in %v, want at once", got)
 		}

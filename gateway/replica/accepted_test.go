@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A message is remembered only for a while.
+// Accepted must remember a message for rememberFor, and forget it some time later.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	a, now := NewAccepted(), time.Now()

@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A chat is released when nothing has happened there for a while. While the process stops, a chat is released as soon
-// as no turn runs there.
+// A replica gives up a chat when nothing has happened in the chat for a while. A process that is stopping gives up a
+// chat as soon as no turn runs in it.
 func TestIdleChatsAreReleased(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

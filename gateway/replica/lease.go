@@ -7,13 +7,13 @@ import (
 	"telex/internal/chat"
 )
 
-// A replica counts its lease as over by margin earlier than the store does. Because of this margin, a call that the
-// replica has just begun reaches the platform before another replica takes over.
+// A replica regards its lease as over earlier than the store does, by the duration margin. Because of this margin, a
+// call that the replica has just begun reaches the platform before another replica takes over.
 const margin = 500 * time.Millisecond
 
-// Lease is the right of this process to act as a replica. The clocks of this process and of the store may differ. A
-// Lease counts from the time when the process sent the request, and the store counts from a later time. So the lease
-// ends in this process before it ends in the store.
+// Lease is the right of this process to act as a replica. The clocks of this process and of the store may differ. In
+// this process, the lease begins when the process sends its request for the lease. In the store, the lease begins
+// later. So the lease ends in this process before it ends in the store.
 type Lease struct {
 	mu    sync.Mutex
 	until time.Time
@@ -66,8 +66,8 @@ func (l *Lease) holds(now time.Time) bool {
 
 func (l *Lease) expire() { l.Holds() }
 
-// Lose ends the lease in this process. Lose is called when the store has refused the lease, and when the process
-// gives up the lease.
+// Lose ends the lease in this process. The gateway calls Lose when the store has refused the lease, and when the
+// process gives up the lease.
 func (l *Lease) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *Lease) lose() {
 	l.timer.Stop()
 }
 
-// Requested returns the time when the process sent the newest request for the lease that the store granted.
+// Requested returns the time when the process sent the newest request for the lease or its renewal that the store granted.
 func (l *Lease) Requested() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// holds checks whether the lease holds, and whether Lost has announced its end.
+// holds checks whether the lease is valid, and whether the channel of Lost is closed.
 func holds(t *testing.T, l *replica.Lease, want bool) {
 	t.Helper()
 	synctest.Wait()
@@ -32,7 +32,7 @@ func holds(t *testing.T, l *replica.Lease, want bool) {
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := time.Now()
-		time.Sleep(time.Second) // the answer takes long
+		time.Sleep(time.Second) // the store takes a second to answer
 		l := replica.NewLease(asked)
 		for range 5 {
 			time.Sleep(3 * time.Second)
@@ -46,7 +46,7 @@ func TestLease(t *testing.T) {
 		holds(t, l, true)
 		time.Sleep(time.Second)
 		holds(t, l, false)
-		l.Renewed(time.Now()) // an answer that comes too late
+		l.Renewed(time.Now()) // the store's answer comes too late
 		holds(t, l, false)
 	})
 }
@@ -59,7 +59,7 @@ func TestLeaseAfterASleep(t *testing.T) {
 			t.Error("it holds")
 		}
 		late := replica.NewLease(time.Now().Add(-time.Hour))
-		late.Renewed(time.Now()) // before anybody noticed the end
+		late.Renewed(time.Now()) // the lease is over, but nobody has noticed it yet
 		holds(t, late, false)
 		holds(t, l, false)
 	})
