@@ -23,8 +23,8 @@ type Limits struct {
 // stops two programs that answer each other forever.
 const maxTurns = 30
 
-// maxMeters is the number of people or conversations from which on a Meter forgets those without a turn in the last
-// minute, before it remembers a new one.
+// maxMeters bounds the memory of a Meter. If a Meter knows maxMeters people and a new person asks something, the Meter
+// first forgets the people without a turn in the last minute. The same applies to conversations.
 const maxMeters = 4096
 
 // Verdict says whether a turn may begin, or which limit it would exceed.
@@ -36,7 +36,7 @@ const (
 	TooFast          // the person's limit of turns per minute is reached
 	TooMany          // the conversation's limit of turns per minute is reached
 	DaySpent         // the person's limit of tokens per day is reached
-	AllSpent         // the limit of tokens per day of all people is reached
+	AllSpent         // the limit of tokens per day for all people together is reached
 )
 
 // Ledger returns how many tokens a person, or all people, used in a period.

@@ -123,7 +123,7 @@ func TestDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, to := Day(time.Date(2026, 3, 29, 12, 0, 0, 0, berlin)) // the clocks are set forward that night
+	from, to := Day(time.Date(2026, 3, 29, 12, 0, 0, 0, berlin)) // the clocks go forward that night, so the day has 23 hours
 	if to.Sub(from) != 23*time.Hour || from.Hour() != 0 || to.Hour() != 0 {
 		t.Errorf("the day is from %v to %v", from, to)
 	}

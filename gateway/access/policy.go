@@ -40,7 +40,7 @@ type Admissions interface {
 	Admit(ctx context.Context, a chat.Admission) error
 	// Admitted returns all admissions, oldest first.
 	Admitted(ctx context.Context) ([]chat.Admission, error)
-	// Revoke deletes the admission of a person, and reports whether there was one.
+	// Revoke deletes the admission of a person, and reports whether the admission existed.
 	Revoke(ctx context.Context, p chat.Person) (bool, error)
 }
 
@@ -53,13 +53,13 @@ type Moves interface {
 // maxName is the maximum length of a name that a stranger chose, in characters.
 const maxName = 64
 
-// Approve returns ErrCode, and Revoke returns ErrNobody.
+// Policy.Approve returns ErrCode, and Policy.Revoke returns ErrNobody.
 var (
 	ErrCode   = errors.New("the code is unknown or has expired")
 	ErrNobody = errors.New("nobody with this id was let in by a code")
 )
 
-// stored holds the same Store several times, once as each of its parts.
+// stored holds the same Store several times, once as each interface that Store embeds.
 type stored struct {
 	requests   Requests
 	admissions Admissions
@@ -77,7 +77,7 @@ type Policy struct {
 	changes  int                   // number of changes by this process
 	requests []chat.PairingRequest // oldest first
 	admitted map[chat.Person]chat.Admission
-	moved    map[chatKey]chat.ChatID // current ids of chats that had another id
+	moved    map[chatKey]chat.ChatID // current id of each chat whose id has changed, by its earlier ids
 }
 
 // NewPolicy returns a policy with only the configured rules. The method Load reads the stored admissions, pairing
@@ -256,7 +256,7 @@ func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, 
 	return a, nil
 }
 
-// requestOf returns the open pairing request with a code.
+// requestOf returns the open pairing request with the given code.
 func (d *Policy) requestOf(code string) (chat.PairingRequest, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -287,8 +287,8 @@ func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	return nil
 }
 
-// expire removes expired requests. If the clock was set back, the time of a request may lie in the future. expire
-// keeps such a request if its time is less than chat.PairingLife ahead.
+// expire removes expired requests. If the clock was set back, the time of a request may lie in the future. expire keeps
+// such a request if its time is less than chat.PairingLife in the future.
 func (d *Policy) expire() {
 	now := time.Now()
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {

@@ -143,7 +143,7 @@ func TestPairing_ignoresUnansweredRequests(t *testing.T) {
 			t.Errorf("got %v, want the store's error", err)
 		}
 		s.fail = nil
-		// If a process ended before it stored the code, the next process makes another code.
+		// The first process could not store its code, so the next process makes another code.
 		if code, err := newPolicy(t, s).Code(t.Context(), p, ""); err != nil || code == "" {
 			t.Errorf("got %q, %v", code, err)
 		}

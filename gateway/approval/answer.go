@@ -13,7 +13,7 @@ type Answer struct {
 	ID      string // id of the proposal; empty: the answer is about the open proposal
 	Verdict agent.Verdict
 	Always  bool // also approve all later calls of this tool
-	Show    bool // show the full proposal before deciding
+	Show    bool // the person wants to read the full proposal before deciding
 }
 
 // The id of a button below a proposal consists of one of these prefixes and the proposal's id.
@@ -48,13 +48,14 @@ func Pressed(action string) (Answer, bool) {
 	}
 }
 
-// Besides an id, people may write the words "always" and "show" after /approve and /deny.
+// After /approve, people may write "always" or "show" besides an id. After /deny, they may write "show" besides an id.
 const (
 	alwaysWord = "always"
 	showWord   = "show"
 )
 
-// ParseAnswer parses the arguments of /approve and /deny: an id, always, show, or none.
+// ParseAnswer parses the arguments of /approve and /deny. All of them are optional: an id, "always" (only after
+// /approve) and "show".
 func ParseAnswer(v agent.Verdict, args []string) Answer {
 	d := Answer{Verdict: v}
 	for _, word := range args {

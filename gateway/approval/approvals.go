@@ -34,7 +34,7 @@ type Options struct {
 	Turn         string
 	Conversation chat.Conversation
 	Asker        chat.Person   // the person whose message started the turn
-	Ahead        time.Duration // how far this process's clock is ahead of the store's clock, which stored times use
+	Ahead        time.Duration // how far this process's clock is ahead of the store's; stored times use the store's
 
 	Unattended bool            // nobody can be asked
 	Timeout    time.Duration   // maximum time to wait for a person's decision
@@ -42,13 +42,14 @@ type Options struct {
 	Slash      func() string   // returns the command prefix of the chat
 	Show       func(*Proposal) // shows the question
 	Hide       func()          // removes the question
-	Shutdown   error           // cause of the context when the daemon stops
+	Shutdown   error           // the cause with which a turn's context ends when the daemon stops
 }
 
 // ErrDecided means that a proposal was already decided.
 var ErrDecided = errors.New("the proposal was decided already")
 
-// errNotAsked means that there is no stored proposal for a call, and no tool to describe the call.
+// errNotAsked means that no proposal is stored for a tool call, and that a new proposal is impossible because the tool
+// no longer exists.
 var errNotAsked = errors.New("nobody was asked about this call")
 
 // Gap is the reason why a tool call was not run although no person denied the call.
@@ -190,9 +191,9 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 	return q.verdict, nil
 }
 
-// settle approves a proposal of an earlier process that a permanent approval covers now. A proposal is left open in
-// this way if a process died after it had stored the permanent approval and before it stored the decision. If settle
-// left the proposal open, people's later answers would refer to this proposal and have no effect.
+// settle approves a proposal that an earlier process left open although a permanent approval already covers its tool
+// call. The earlier process died after it had stored the permanent approval and before it stored the decision. If the
+// proposal stayed open, people's later answers would refer to this proposal and have no effect.
 func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
 	if q := a.newestFor(p.Call.ID); q != nil && a.claim(q) {
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.Approved, By: a.Asker.String(), Always: true})

@@ -19,8 +19,8 @@ import (
 type store struct {
 	steps     []chat.Step
 	consents  map[string]bool
-	fails     error // of Note
-	forgetful error // of Consented
+	fails     error // error that Note returns
+	forgetful error // error that Consented returns
 }
 
 func (s *store) Note(_ context.Context, _ string, steps ...chat.Step) error {
@@ -45,8 +45,8 @@ type turn struct {
 	store *store
 	log   bytes.Buffer
 	shown []string
-	asks  *approval.Proposal // the question that is shown now
-	let   bool               // the asker is let in
+	asks  *approval.Proposal // the question that people see now; nil: none
+	let   bool               // the asker has access
 }
 
 var (
@@ -107,7 +107,7 @@ func TestApprove(t *testing.T) {
 		err  error
 		gap  approval.Gap
 		log  string
-		asks bool // the question is still shown
+		asks bool // at the end, people still see the question
 	}{
 		{name: "approved", p: call(), want: agent.Approved, log: "decision=approved by=e:user:8 always=false", do: func(t *turn, _ context.CancelCauseFunc) {
 			t.decide(approval.Answer{Verdict: agent.Approved})
@@ -202,7 +202,7 @@ func TestAQuestionThatIsNotStoredIsNotAsked(t *testing.T) {
 	})
 }
 
-// A decision counts even if it can't be stored.
+// The store refuses to store a person's decision. The decision must still take effect.
 func TestADecisionThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// restartGrace is the minimum time that a proposal of an earlier process stays open. Messages that people sent while
-// no process ran arrive shortly after the start, and may answer the proposal.
+// restartGrace is the minimum time for which a proposal of an earlier process stays open after a restart. Messages that
+// people sent while no process ran arrive shortly after the start, and may answer the proposal.
 const restartGrace = time.Minute
 
 // Replay restores proposals and decisions from the turn's journal.

@@ -46,7 +46,8 @@ func TestReadsProposalsOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// A message that was written before the question does not answer the question, even if the clocks of two processes differ.
+// A person wrote a message before the question was asked. The message must not count as an answer, even if the clocks
+// of two processes differ.
 func TestClocksDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := newTurn(&store{}), newTurn(&store{})
@@ -68,7 +69,7 @@ func TestClocksDiffer(t *testing.T) {
 	})
 }
 
-// The JSON keys that the program writes are exactly the keys that it reads.
+// The program must write exactly the JSON keys that it reads, because other versions of the program use the same keys.
 func TestStoredKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})
@@ -95,14 +96,14 @@ func TestStoredKeys(t *testing.T) {
 }
 
 func TestTheNextProcess(t *testing.T) {
-	asked := func(t *testing.T) *store { // a process that ended while a call waited
+	asked := func(t *testing.T) *store { // the store of a process that died while a tool call waited
 		s := &store{}
 		one := newTurn(s)
 		p, err := one.approve(t.Context(), call(), nil)
 		if p != agent.TimedOut || err != nil {
 			t.Fatal(p, err)
 		}
-		s.steps = s.steps[:1] // it died before the timeout
+		s.steps = s.steps[:1] // remove the timeout's decision, because the process died earlier
 		return s
 	}
 	for _, c := range []struct {
