@@ -17,14 +17,14 @@ const maxText = 64 << 10
 
 // Inbox stores accepted messages until the bot has answered them.
 type Inbox interface {
-	// Accept stores a message, and the position from which its endpoint continues to receive. Accept returns false if
-	// the message is already stored. Accept returns only when the data is durable.
+	// Accept stores a message, together with the position from which its endpoint resumes receiving messages. Accept
+	// returns false if the message is already stored. Accept returns only when the data is durable.
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
-	// Resume returns the position from which the endpoint continues to receive.
+	// Resume returns the position from which the endpoint resumes receiving messages.
 	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
 	// Drop records that these messages will get no answer.
 	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
-	// Pending returns the accepted messages that belong to no unfinished turn, oldest first.
+	// Pending returns the accepted messages that still wait for an answer and belong to no unfinished turn, oldest first.
 	Pending(ctx context.Context) ([]chat.Pending, error)
 }
 

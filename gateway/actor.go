@@ -21,31 +21,31 @@ type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
 	conversation chat.Conversation
-	aliases      []chat.Conversation // other ids of the conversation after its chat got a new id; guarded by the gateway's mutex
+	aliases      []chat.Conversation // newer ids of the conversation, after its chat's id changed; guarded by the gateway's mutex
 	log          *slog.Logger
 
 	inbox   []queue.Message
-	orders  []func()      // functions that others want the actor to run, for example for an operator
+	orders  []func()      // functions that other goroutines let the actor run, for example for an operator
 	started bool          // the actor's goroutine runs, so only this goroutine may use left; guarded like inbox
 	given   time.Time     // when the oldest entry of inbox and orders arrived; zero: both are empty; guarded like inbox
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	handed  []string                         // ids of turns that a shutdown left to the next process
-	merged  []queue.Message                  // messages that came under another id of the chat; they wait for the running turn's end
-	found   time.Time                        // when left and merged were read; the age of turns in left is measured then
+	merged  []queue.Message                  // messages that came under another id of the chat; they wait until the turn ends
+	found   time.Time                        // when left and merged were read; decides which turns in left are too old
 	taken   map[string]time.Time             // when each turn was taken over from another replica, by turn id
-	ticket  *queue.Ticket                    // place among the conversations that resume after a restart; nil: nothing to resume
+	ticket  *queue.Ticket                    // place in the queue of conversations that resume after a restart; nil: no need
 	queue   queue.Queue                      // messages that wait for their turn
 	owed    []note                           // fixed lines that the actor still has to send; see pay
 	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
-	marked  map[chat.MessageID]chan struct{} // messages that show a sign that they wait; see mark and inherit
+	marked  map[chat.MessageID]chan struct{} // messages on which the bot shows a sign that they wait; see mark and inherit
 	answers sync.WaitGroup                   // goroutines that send command answers, or that show and remove signs
 	saying  atomic.Int32                     // number of command answers being sent
-	stalled atomic.Int32                     // number of command answers that can't be shown now; not part of saying
-	seen    atomic.Pointer[glimpse]          // what Overview shows of the actor; nil: nothing yet
+	stalled atomic.Int32                     // number of command answers that can't be shown now; saying does not count them
+	seen    atomic.Pointer[glimpse]          // the actor's state, as Overview shows it; nil: nothing yet
 	arrived atomic.Bool                      // another answer has removed the running turn's draft, which must be sent again
 }
 
@@ -105,8 +105,8 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.tellPanic(t.messages, a.conclude(t))
-				// A turn that starts over does so before the actor reads new messages, because edits that arrived meanwhile
-				// are about the new run.
+				// If the turn must start over, it does so before the actor reads new messages. An edit of the question that has
+				// arrived meanwhile is then applied to the restarted turn.
 				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() {
 					a.resumeFirst()
 				}
@@ -267,8 +267,8 @@ func (a *actor) tooMany(in chat.Inbound) {
 	a.say(in, a.g.texts()[TextQueueFull])
 }
 
-// begin starts a turn that answers the messages. Messages that returned to the queue have already been counted in the
-// limits per minute, so the limits per minute do not refuse them.
+// begin starts a turn that answers the messages. If requeued is true, an interrupted turn put the messages back into
+// the queue. The limits per minute have already counted these messages, so these limits do not refuse them.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.unmark(messages...)
 	last := messages[len(messages)-1]

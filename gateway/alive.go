@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// If storing one message takes longer than stuckAccept, the endpoint hangs. The endpoint also hangs if a retry is
-	// late by more than stuckRetry.
+	// An endpoint hangs if storing one message takes longer than stuckAccept, or if the adapter's Run is called again more
+	// than stuckRetry too late.
 	stuckAccept = 2 * time.Minute
 	stuckRetry  = 2 * time.Minute
-	// If an actor does not read its inbox for stuckActor, the conversation hangs. The actor reads its inbox between
-	// two steps, and the longest step waits for the store.
+	// A conversation hangs if its actor does not read its inbox for stuckActor. The actor reads its inbox between two
+	// steps, and the longest step waits for the store.
 	stuckActor = 5 * time.Minute
 )
 
-// Alive returns an error that lists everything that hangs: an endpoint whose receive loop is blocked, a message that
-// is not stored, or a conversation that does not handle its input. Alive returns nil if nothing hangs. An endpoint
-// that retries during an outage of its platform does not hang.
+// Alive returns an error that lists everything that hangs: an endpoint whose receive loop is blocked, a message that is
+// not stored, or a conversation that does not handle its input. Alive returns nil if nothing hangs. An endpoint that
+// tries to connect again and again during an outage of its platform does not hang.
 func (g *Gateway) Alive() error {
 	now := time.Now()
 	var hangs []error
@@ -46,8 +46,8 @@ type vital struct {
 	running bool      // the adapter's Run has not returned
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
 	failed  error     // the error with which Run last returned; nil: none yet
-	failing time.Time // when Run began to fail; a Run that lasts for settled ends the failure; zero: no failure
-	last    int       // newest key of accepts
+	failing time.Time // when Run began to fail; a Run that lasts at least as long as settled ends the failure; zero: no failure
+	last    int       // the last key that was added to accepts
 	accepts map[int]time.Time
 }
 
@@ -80,8 +80,8 @@ func (v *vital) rests() {
 	v.running, v.since, v.failing = false, time.Time{}, time.Time{}
 }
 
-// fails returns for how long the adapter's Run has failed, or 0 if Run may work now. A refusal that only an operator
-// can end does not count as a failure, because the platform would refuse every other process too.
+// fails returns for how long the adapter's Run has failed, or 0 if Run may be working now. If the platform rejects the
+// bot until an operator changes something, fails returns 0, because the platform would reject every other process too.
 func (v *vital) fails(now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -91,7 +91,7 @@ func (v *vital) fails(now time.Time) time.Duration {
 	return now.Sub(v.failing)
 }
 
-// failure returns the error with which Run last returned; nil if Run has not failed yet.
+// failure returns the last error of Run, or nil if Run has not failed yet.
 func (v *vital) failure() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -116,8 +116,8 @@ func (v *vital) accepting() (done func()) {
 	}
 }
 
-// check returns an error if the endpoint hangs: a message is not stored, a retry is late, or the receive loop is
-// blocked. If pulse is nil, check does not check the receive loop.
+// check returns an error if the endpoint hangs: a message is not stored, the next call of Run is late, or the receive
+// loop is blocked. If pulse is nil, check does not check the receive loop.
 func (v *vital) check(now time.Time, pulse Pulse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns Approvals for a turn that is not running: a person can decide the turn's proposals, but the turn
-// can't ask people.
+// approvals returns Approvals for a turn that is not running. With them, a person can decide the turn's proposals, but
+// the turn can't ask people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
 		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
@@ -23,8 +23,8 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns Approvals for a turn that is about to run: a person can decide the turn's proposals, and the turn
-// can ask people.
+// approver returns Approvals for a turn that is about to run. With them, a person can decide the turn's proposals, and
+// the turn can ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.current().ApprovalTimeout, errShutdown
@@ -53,7 +53,8 @@ func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	return out
 }
 
-// proposing returns the question for an action, with all placeholders filled in. The parameter what describes the action.
+// proposing returns the question that asks people to approve an action, with all placeholders filled in. The parameter
+// what describes the action.
 func (t Texts) proposing(what string, places ...string) inquiry {
 	before, after, found := strings.Cut(t[TextApproval], "{what}")
 	if !found {
@@ -103,8 +104,8 @@ func backticks(text string, least int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// saysYesOrNo handles a message in which the asker answers an open question with a plain yes or no. saysYesOrNo
-// reports whether m is such an answer.
+// saysYesOrNo handles a message in which the asker answers an open question for approval with a plain yes or no.
+// saysYesOrNo reports whether m is such an answer.
 func (a *actor) saysYesOrNo(m queue.Message) bool {
 	if m.Kind != chat.Text || len(m.Attachments) > 0 || m.Origin != chat.Typed {
 		return false
@@ -125,9 +126,9 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 }
 
 // unseen reports whether the running turn's question for approval was not yet visible at the given time, for example
-// because of a rate limit. A person's "yes" from before that time was an answer to something else, such as a question
-// in the answer's text. If an earlier process asked the question, unseen returns false, because people had time to
-// see the question during the restart.
+// because of a rate limit. A "yes" that a person sent before people could see the question answers something else, such
+// as a question in the text of the reply. If an earlier process asked the question, unseen returns false, because
+// people had time to see the question during the restart.
 func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Time) bool {
 	if a.turn == nil || of != a.turn.approvals || p.Asked.Before(a.turn.began) {
 		return false
@@ -182,9 +183,8 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 
 // carryOut stores a person's decision about a proposal and publishes the decision to the turn.
 func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Proposal, answer approval.Answer) {
-	// The message is dropped before Decide, so after a crash between the two calls, people are asked again. In the
-	// other order, a crash would leave a "yes" in the store, which the next process would take for a question to the
-	// model.
+	// The message is dropped before Decide, so after a crash between the two calls, people are asked again. In the other order, a
+	// crash could leave the message "yes" in the store, and the next process would pass it to the model as a question.
 	a.drop(m.Inbound)
 	step, err := of.Decide(a.g.deliveries, p, answer, a.person(m.Inbound))
 	if err != nil {

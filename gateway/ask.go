@@ -24,7 +24,7 @@ type Accounts interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
-// help lists the commands. If the sender is an admin, the list includes the admin commands. If an admin adds the
+// help lists the commands. If the sender is an admin, the list includes the commands for admins. If an admin adds the
 // argument "texts", help lists the keys of the configurable texts instead.
 func (a *actor) help(in chat.Inbound) {
 	if args := words(in); a.g.policy.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
@@ -170,7 +170,7 @@ func (a *actor) pair(in chat.Inbound) {
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
 		a.revoke(in, me, args[1])
 	default:
-		code := args[len(args)-1] // the command line has "approve CODE", so pair accepts "approve" too
+		code := args[len(args)-1] // on the command line, people type "telex pair approve CODE", so pair accepts "approve" too
 		admitted, err := a.g.policy.Approve(a.g.deliveries, code, me.String())
 		switch {
 		case errors.Is(err, access.ErrCode):
@@ -233,7 +233,8 @@ func orNobody(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// described formats a person. The person chose the name, so described formats the name as code, in which markup has no effect.
+// described formats a person. The person chose the name, so described formats the name as code, where Markdown in the
+// name has no effect.
 func described(p chat.Person, name string) string {
 	if name = strings.ReplaceAll(name, "`", "'"); name == "" {
 		return "`" + p.String() + "`"

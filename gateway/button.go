@@ -13,7 +13,7 @@ import (
 // The id of a turn's stop button consists of the prefix stopAction and the turn's id.
 const stopAction = "stop:"
 
-// ours reports whether a button belongs to a reply of telex.
+// ours reports whether a button with the given action belongs to a reply of telex.
 func ours(action string) bool {
 	_, decides := approval.Pressed(action)
 	_, drafted := chat.PressedDraft(action)
@@ -38,7 +38,7 @@ func (a *actor) press(m queue.Message) {
 	a.drop(m.Inbound)
 }
 
-// Button configures where replies have a stop button.
+// Button configures in which chats replies have a stop button.
 type Button uint8
 
 // These are the values of Button.

@@ -22,12 +22,12 @@ const (
 // command is a command that people can use.
 type command struct {
 	name     string
-	alias    string                      // another name, which is not documented
+	alias    string                      // another name of the command, which is not documented
 	help     string                      // description in one line; it is the default of the text command_NAME
 	argument string                      // placeholder for the argument, in one word; empty: none
 	admin    bool                        // for admins only
 	private  bool                        // in private chats only
-	alone    bool                        // only the asker needs to see the answer
+	alone    bool                        // only the person who typed the command needs to see the answer
 	run      func(*actor, queue.Message) // nil: the arguments are a question
 	// plain reports whether the words after the command's name can only be its arguments, and not an ordinary sentence. plain
 	// is used in chats where people type commands without a slash. If plain is nil, the command has no arguments in such chats.
@@ -39,7 +39,7 @@ type command struct {
 func commands() []command {
 	atMostOne := func(args []string) bool { return len(args) <= 1 }
 	return []command{
-		{name: cmdAsk, help: "ask me something", argument: "question"}, // for places where the platform shows the bot only commands
+		{name: cmdAsk, help: "ask me something", argument: "question"}, // for chats where the platform sends only commands to the bot
 		{name: "new", help: "begin a new conversation", run: func(a *actor, m queue.Message) { a.fresh(m, TextNew) }},
 		{name: "stop", help: "stop the answer", run: (*actor).stop},
 		{name: cmdRetry, help: "ask the last question again", run: (*actor).retry},
@@ -59,12 +59,12 @@ func commands() []command {
 	}
 }
 
-// about turns a function that needs only the inbound message into a function that runs a command.
+// about converts a function that needs only the inbound message into a function for the field run of a command.
 func about(run func(*actor, chat.Inbound)) func(*actor, queue.Message) {
 	return func(a *actor, m queue.Message) { run(a, m.Inbound) }
 }
 
-// deciding returns the function of a command that decides about a tool call.
+// deciding returns the function for the field run of a command that approves or denies a tool call.
 func deciding(v agent.Verdict) func(*actor, queue.Message) {
 	return func(a *actor, m queue.Message) { a.decideProposal(m, approval.ParseAnswer(v, words(m.Inbound))) }
 }
@@ -72,7 +72,8 @@ func deciding(v agent.Verdict) func(*actor, queue.Message) {
 // asks reports whether the command's arguments are a question to the model, as with /ask.
 func (c command) asks() bool { return c.run == nil }
 
-// follows reports whether a text that begins with the command's name, without a slash, is this command.
+// follows reports whether a text that begins with the command's name, without a slash, is this command. The parameter
+// args contains the words after the name.
 func (c command) follows(args []string) bool {
 	return len(args) == 0 || c.plain != nil && c.plain(args)
 }
@@ -124,7 +125,7 @@ func (a *actor) listed(in chat.Inbound) []command {
 }
 
 // command runs the command in a message, and reports whether m contains a command or a mistyped one. If a text begins
-// with a slash and contains no command, command leaves the text to the model.
+// with a slash but is neither of them, command returns false, and the text becomes a question to the model.
 func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
 		return false
@@ -159,9 +160,9 @@ func (a *actor) suggest(in chat.Inbound) bool {
 	return false
 }
 
-// named detects a command in a message that the platform did not recognize as this command. A platform may have a
-// single command for all commands of telex, such as Slack's /telex. In some chats and threads, people can't type
-// commands with a slash, and write the command's name as text. named turns /ask into a question to the model.
+// named detects a command of telex that the platform has not recognized. A platform may have a single command for all
+// commands of telex, such as Slack's /telex. In some chats and threads, people can't type commands with a slash, and
+// write the command's name as text. named also turns the command /ask into a question to the model.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
 	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":

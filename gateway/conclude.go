@@ -15,14 +15,14 @@ import (
 // conclude runs the steps at the end of a turn. If a step panics, the later steps still run, and conclude returns the
 // panics as an error.
 //
-// The order of the steps at the end of a turn matters. First, offered messages that the turn did not take return to
-// the queue, because a later step may put the turn's own messages before them. The report to the log comes before the
+// The order of the steps at the end of a turn matters. First, offered messages that the turn did not take return to the
+// queue, because a later step may put the turn's own messages before them. The report to the log comes before the
 // writes to the store, because the writes may fail. The end of the turn is stored before any line is sent to people.
 // Each line is stored as a turn of its own, and the store must have the end of the earlier turn first. The lines that
 // people get go from general to specific, and the answer to /stop is the last line. Functions that waited for the end
-// of the turn run last; an /undo, for example, needs the history that the turn has changed. If a shutdown interrupted
-// the delivery of the reply, the turn has not ended. A turn that has not ended stays in the store, together with the
-// commands that wait for its end, and the next process continues with them.
+// of the turn run last; the function of an /undo, for example, needs the history that the turn has changed. If a
+// shutdown interrupted the delivery of the reply, the turn has not ended. A turn that has not ended stays in the store,
+// together with the commands that wait for its end, and the next process continues with them.
 func (a *actor) conclude(t *turn) error {
 	type step struct {
 		name string
@@ -51,8 +51,8 @@ func (a *actor) conclude(t *turn) error {
 	return failed
 }
 
-// end stores how a turn ended. If a turn will continue, with the messages that interrupted it or in the next process,
-// end stores that the turn continues.
+// end stores how a turn ended. A turn may also continue, in the next process or together with the messages that
+// interrupted it. In this case, end stores that the turn continues.
 func (a *actor) end(t *turn) {
 	e := t.slot.Ending()
 	if t.outcome.Nameless {
@@ -141,17 +141,16 @@ func (a *actor) tellSummary(t *turn) {
 	a.answer(preview.Ending{Text: a.g.texts()[TextCompacted]}, t.in.To)
 }
 
-// stopped answers the /stop command that ended a turn. If the reply has shown text, the text gets a stop mark, and
-// the /stop command gets no answer.
+// stopped answers the /stop command that ended a turn. If the reply has shown text, a mark below the text says that the
+// reply was stopped, and the /stop command gets no answer.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
 		a.confirmStop(*t.stoppedBy, t.outcome.Readable)
 	}
 }
 
-// confirmStop answers a /stop command, unless people see that the reply stopped. After the context deliveries has
-// ended, confirmStop can store nothing. A /stop command that was not answered stays in the store, and the next
-// process stops the reply again.
+// confirmStop answers a /stop command, unless people see that the reply has stopped. After the context deliveries has ended,
+// confirmStop can store nothing. The /stop command then stays in the store, and the next process stops the reply again.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	switch {
 	case a.g.deliveries.Err() != nil:
@@ -172,7 +171,7 @@ func (a *actor) requeue(t *turn) {
 	a.queue.PutBack(t.answered())
 }
 
-// concluded tells the adapter that messages have been answered, if the adapter is a Concluder.
+// concluded tells the adapter that messages have been answered, if the adapter implements Concluder.
 func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	if a.endpoint.account().concluder == nil || len(messages) == 0 {
 		return
@@ -184,7 +183,8 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	a.endpoint.account().concluder.Concluded(messages[len(messages)-1].To, ids, failed)
 }
 
-// hasFailed reports whether a reply has failed: it was not delivered, or it was cut off and a note says why.
+// hasFailed reports whether a reply has failed: either the reply was not delivered, or it is incomplete and a note
+// below it says why.
 func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
 // repeated handles a stored message that an adapter delivers again. If the message is already answered, repeated
@@ -199,7 +199,7 @@ func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
-	turns, err := g.store.turns.Unfinished(ctx) // read after the inbox, because a message moves from the inbox to a turn
+	turns, err := g.store.turns.Unfinished(ctx) // read after the inbox, because a message may move from the inbox to a turn
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}

@@ -13,9 +13,9 @@ import (
 // threadTime limits how long a question waits while the adapter reads the earlier messages of the thread.
 const threadTime = 10 * time.Second
 
-// context returns a text that tells a model in which chat it answers, the date, and how messages name their senders.
-// If Options.Context is false, context returns "". The text for the model does not contain the time of day, because
-// model providers cache only text that stays the same.
+// context returns a text that tells a model in which chat the model answers, what the date is, and how messages name
+// their senders. If Options.Context is false, context returns "". The text for the model does not contain the time of
+// day, because model providers cache only text that stays the same.
 func (a *actor) context(in chat.Inbound) string {
 	if !a.g.current().Context {
 		return ""

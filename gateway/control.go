@@ -16,19 +16,19 @@ import (
 
 // Histories deletes parts of conversations.
 type Histories interface {
-	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries
-	// that an older version of telex stored have no turn. Among entries without a turn, the newest message of a
-	// person and all entries after it count as one turn. The parameter says is the turn that tells people the result.
-	// Undo begins the turn says in the same transaction, as Begin does, because the command /undo must not run again
-	// after a crash. If says has no id, Undo begins no turn.
+	// Undo deletes the history entries of the newest turn that is not part of a summary, and returns them. Entries that an
+	// older version of telex stored belong to no turn. Among such entries, the newest message of a person and all entries
+	// after it count as one turn. The parameter says is the turn that tells people the result. Undo begins this turn in
+	// the same transaction, as Begin does, so that the command /undo does not run again after a crash. If says has no id,
+	// Undo begins no turn.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
-	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Turns that run while
-	// Forget is called will add only their usage.
+	// Forget deletes the history entries and the summary of a conversation, but keeps the chosen model. A turn that runs
+	// while Forget is called later adds only its usage, and no entries.
 	Forget(ctx context.Context, c chat.Conversation) error
-	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running turns
-	// from adding entries. Erase also deletes the summary, because the summary may repeat something that the person
-	// asked. After Erase, the summarized entries of other people are part of the history again. Erase keeps the
-	// usage, so that nobody can evade a usage limit. Erase returns the number of deleted entries.
+	// Erase deletes the history entries of those turns in a conversation that answer a person's questions, and keeps the
+	// person's running turns from adding entries. Erase also deletes the summary, because the summary may repeat something
+	// that the person asked. After Erase, the entries of other people that the summary replaced are part of the history
+	// again. Erase keeps the usage, so that nobody can evade a usage limit. Erase returns the number of deleted entries.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 }
 
@@ -58,9 +58,10 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has shown
-// text of a reply to one of these turns, the text stays. clear still delivers known answers to commands, and known answers of
-// turns that began after the given time. clear reports whether people see a text that now gets the mark of a stopped answer.
+// clear drops the queued messages, and ends the turns in left without running them again. If an earlier process has
+// shown text of a reply to one of these turns, the text stays. If the answer of a turn is already stored, clear still
+// delivers the answer if it answers a command, or if the turn began after the given time. clear reports whether people
+// see a text that now gets the mark of a stopped answer.
 func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
@@ -98,8 +99,8 @@ func answersCommand(rec chat.Turn) bool {
 // tells reports whether the turn only delivers a fixed answer that an earlier process stored, such as the answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn of an earlier process, and its reply gets no further text. The parameter g is what the turn adds to
-// the history. leave ignores g if the turn is void or its entries are already stored.
+// leave ends a turn that an earlier process began. The turn's reply gets no further text. The parameter g is what the
+// turn adds to the history. leave ignores g if the turn is void or has already stored its entries.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e, _ := a.known(rec)
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
@@ -146,7 +147,7 @@ func (a *actor) retry(m queue.Message) {
 	}
 }
 
-// withdraw drops the queued /retry commands that ask to repeat a turn's question.
+// withdraw drops the queued /retry commands that ask a turn's question again.
 func (a *actor) withdraw(t *turn) {
 	a.dropWaiting(func(m chat.Inbound) bool { return slices.Contains(t.retries, m.ID) })
 }
@@ -159,7 +160,7 @@ func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 }
 
 // undo removes the last question and its answer from the history. If the last answer is still in progress, undo stops
-// it. Turns that wait to be resumed are newer than the running turn, so undo chooses them first.
+// it. Turns that wait to be resumed are newer than the running turn, so undo first tries to undo one of them.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
@@ -182,8 +183,8 @@ func (a *actor) undo(in chat.Inbound) {
 }
 
 // undoLeft undoes the newest turn that waits to be resumed and that the sender may undo. If no turn matches, undoLeft
-// returns false. undoLeft skips a decided turn without entries in the history, because such a turn only shows a fixed
-// line, for example that too many messages wait.
+// returns false. undoLeft skips a turn whose answer is stored but that has no entries in the history. Such a turn only
+// shows a line with a fixed text, for example that too many messages wait.
 func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()
 	if err != nil {
@@ -229,14 +230,14 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.deliver(says, e)
 }
 
-// mine reports whether the sender of a message may undo a turn that asker started. In a group, people may undo only
-// their own turns. Turns that an older version of telex stored have no asker, and everybody may undo them.
+// mine reports whether the sender of a message may undo a turn whose question came from asker. In a group, people may
+// undo only their own turns. Everybody may undo turns that an older version of telex stored without an asker.
 func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
 }
 
-// forget deletes everything that the sender asked in this conversation, and the answers. In a private chat, forget
-// deletes the whole conversation and the facts that the bot remembers about the person.
+// forget deletes all questions of the sender in this conversation, and their answers. In a private chat, forget deletes
+// the whole conversation and the facts that the bot remembers about the person.
 func (a *actor) forget(m queue.Message) {
 	if m.To.Kind == chat.Private {
 		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
@@ -253,8 +254,8 @@ func (a *actor) forget(m queue.Message) {
 	a.say(m.Inbound, a.g.texts()[TextForgotten])
 }
 
-// erase deletes what a person asked in this conversation, ends the person's running turn and drops the person's
-// queued messages.
+// erase deletes a person's questions in this conversation and their answers, ends the person's running turn, and drops
+// the person's queued messages.
 func (a *actor) erase(u chat.UserID) (int, error) {
 	a.cutParked(func(t *turn) bool { return t.in.Sender.ID == u })
 	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
@@ -273,8 +274,8 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
-// fail logs the failure of a command and tells the sender about it. If the lease of this process is over, fail
-// neither logs the failure nor tells the sender.
+// fail logs the failure of a command and tells the sender about it. If this process has lost its lease, fail neither
+// logs the failure nor tells the sender.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
 	if a.g.CheckLease(err) {
 		return

@@ -11,9 +11,9 @@ import (
 	"telex/internal/chat"
 )
 
-// editsEvery is how long the record of an edit waits, so that the store can write it together with others. The wait
-// is short because of crashes: if a process dies before it stores an edit, the next process at first shows an older
-// text than people have seen.
+// editsEvery is how long the record of an edit waits, so that the store can write several records together. The wait is
+// short because of crashes: if a process dies before it stores an edit, the next process at first shows an older text
+// than people have seen.
 const editsEvery = 50 * time.Millisecond
 
 // Deliveries stores the visible state of replies.
@@ -22,10 +22,9 @@ type Deliveries interface {
 	Record(ctx context.Context, turn string, parts ...chat.Part) error
 }
 
-// edits stores the records of preview edits, for all replies together. Each record of an edit is stored after the
-// edit was made. While the store is busy, edits keeps only the newest record of each message. If a process dies, its
-// last records may be missing. The next process therefore treats the text of every message as uncertain until it has
-// edited the message (D15).
+// edits stores the records of preview edits, for all replies together. Each record is stored after its edit was made. While
+// the store is busy, edits keeps only the newest record of each message. If a process dies, its last records may be missing.
+// The next process therefore treats the text of every message as uncertain until it has edited the message (D15).
 type edits struct {
 	store   Deliveries
 	ctx     context.Context //nolint:containedctx // the gateway's context, valid while anything may be stored
@@ -48,7 +47,7 @@ func newEdits(ctx context.Context, store Deliveries, log *slog.Logger) *edits {
 	return &edits{store: store, ctx: ctx, log: log, waiting: make(map[edited]chat.Part), next: make(chan struct{})}
 }
 
-// later makes edits store p soon. later does not block.
+// later lets edits store p soon. later does not block.
 func (e *edits) later(turn string, p chat.Part) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,7 +100,7 @@ func (e *edits) drop(ctx context.Context, turn string) error {
 // flush stores the waiting records of edits. The writes run concurrently, so that the store can sync them to disk together.
 func (e *edits) flush() {
 	e.mu.Lock()
-	if e.storing != nil { // another flush is running; when it ends, it starts a timer for the waiting records
+	if e.storing != nil { // another flush is running; when that flush ends, it starts a timer for the waiting records
 		e.mu.Unlock()
 		return
 	}

@@ -14,16 +14,16 @@ import (
 )
 
 // finish decides how the reply ends. finish stores the ending, and what the turn adds to the history, before the last
-// edits of the reply. The ending of an interrupted reply is stored later, when the turn has ended. If the process
-// dies before the ending is stored, the next process runs the turn again. In the next process, the message that
-// interrupted the turn interrupts it again, because the store still has the message.
+// edits of the reply. The ending of an interrupted reply is stored later, when the turn has ended. If the process dies
+// before the ending is stored, the next process runs the turn again. The message that interrupted the turn then
+// interrupts the turn again, because the store still has this message.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
 	if e.Keep {
 		t.slot.Finish(e)
 		return
 	}
-	t.slot.Decide(e, func() { // a panic must not escape, because the reply would then never end
+	t.slot.Decide(e, func() { // a panic must not leave this function, because the reply would then never end
 		t.broken = caught(func() { a.keep(t, e) })
 	})
 }
@@ -36,7 +36,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 	}
 	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // used only if the ending can't be stored
 	if a.decide(t.id, e, growth); t.slot.IsCut() {
-		a.cut(t.id, e) // Cut was called while the ending was being stored
+		a.cut(t.id, e) // the slot's method Cut was called while the ending was being stored
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 type Facts interface {
 	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
-	// Remember stores a fact with an id and the time. Remember stores nothing if the person already has a fact with
-	// this text. Remember also stores nothing if the person already has the maximum number of facts, given by most.
+	// Remember stores a fact with an id and the time. Remember stores nothing if the store already contains a fact about
+	// the person with this text. Remember also stores nothing if the store already contains most facts about the person.
 	// Calls of Remember for one person run one after the other, even calls of different processes.
 	Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error)
 	// ForgetFact deletes one fact and reports whether it existed.

@@ -72,8 +72,8 @@ type Options struct {
 	Reader    *attachment.Reader     // reads attachments; nil: the gateway makes its own
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
-	Context         bool          // tell the model the place, the date, and who speaks in groups
-	FollowThreads   bool          // in threads where the bot takes part, no mention is needed
+	Context         bool          // tell the model in which chat it answers, the date, and who wrote each message in a group
+	FollowThreads   bool          // answer messages without a mention in threads where the bot has already answered
 	OnEdit          OnEdit        // what happens if the asker edits a question while the bot answers it
 	ShowReasoning   bool          // show the model's thoughts above an unfinished answer
 	Remembers       bool          // models have the memory tool, so there is a /memory command
@@ -96,13 +96,13 @@ type Gateway struct {
 	meter     *access.Meter
 	reader    *attachment.Reader
 	refused   *access.Throttle // limits notices to people with access, by person and reason
-	strangers *access.Throttle // limits log entries about people without access; not the Throttle refused, which they could fill
-	coded     *access.Throttle // people who got a pairing code just now; two replicas may both handle a person's request
+	strangers *access.Throttle // limits log entries about people without access; separate, because such people could fill refused
+	coded     *access.Throttle // people who recently got a pairing code; two replicas may both handle a person's request
 	expected  *access.Throttle // people in groups who sent the first piece of a split message, of which more pieces follow
 
 	mu      sync.Mutex
 	actors  map[chat.Conversation]*actor
-	undone  map[chat.Conversation][]string // turns whose replies are not delivered; tried again at the chat's next message
+	undone  map[chat.Conversation][]string // turns whose replies are not delivered; the chat's next message causes a new attempt
 	stopped chan struct{}                  // closed once no new turn may begin; replaced only while no actor runs
 	running sync.WaitGroup                 // counts the running actors
 
@@ -119,7 +119,7 @@ type Gateway struct {
 
 	// The gateway uses the following fields only if several processes share the store.
 	member                atomic.Pointer[member] // nil before the first registration
-	leaseErr              atomic.Pointer[error]  // why the last try to register or to renew the lease failed; nil: it worked
+	leaseErr              atomic.Pointer[error]  // why the last registration or renewal of the lease failed; nil: it succeeded
 	lostLeases, forwarded atomic.Int64           // see ReplicaState
 }
 
@@ -133,8 +133,9 @@ type configured struct {
 	endpoints map[chat.EndpointID]*endpoint
 }
 
-// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner, must
-// read them from one call of current. If a reload happened between two calls of current, the options would not fit together.
+// current returns the current options and endpoints. Code that needs several options, such as a model and its Runner,
+// must read all of them from the result of one call of current. Otherwise a reload between two calls of current could
+// return options that do not fit together.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
 // texts returns the fixed lines that people see, from the newest configuration.
@@ -178,7 +179,8 @@ func (g *Gateway) queueRules() queue.Rules {
 }
 
 // drainShare divides the grace period of a shutdown into two parts. In the first sixth of the grace period, running
-// turns may finish. In the other five sixths, replies are made final. The method turnGrace explains an exception.
+// turns may finish. In the other five sixths, the gateway makes replies final. The comment of the method turnGrace
+// explains an exception.
 const drainShare = 6
 
 // lastWait is how long calls may take to return after their context has ended.
@@ -186,7 +188,7 @@ const lastWait = 2 * time.Second
 
 // Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages, gives running
 // turns some time to finish, interrupts the others, and makes every reply final, all within the grace period. Run calls ready
-// once every endpoint has begun to connect. After the call of ready, each endpoint is connected, or retries until it is.
+// once every endpoint has begun to connect. An endpoint that can't connect tries again until it succeeds.
 //
 // If several processes share the store and this process loses its lease, Run drops the state of all conversations, as
 // if the process had died. After a lost lease, Run registers the process again.
@@ -236,7 +238,7 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 		return g.liveShared(ctx, ready)
 	}
 	if err := g.takeUp(ctx); err != nil || ctx.Err() != nil {
-		if ctx.Err() != nil { // the process was stopped before anything began, so the next process does the work
+		if ctx.Err() != nil { // the process was stopped before it began any work, so the next process does the work
 			err = nil
 		}
 		return errors.Join(err, g.drain()) // all actors must end before Run returns
@@ -310,7 +312,7 @@ func (g *Gateway) handsOver() bool {
 	return m != nil && m.hasSuccessor()
 }
 
-// close prevents new turns, wakes all actors, and returns the number of actors.
+// close keeps new turns from beginning, wakes all actors, and returns the number of actors.
 func (g *Gateway) close() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

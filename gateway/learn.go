@@ -14,7 +14,7 @@ import (
 const learnTimeout = 2 * time.Second
 
 // informedFinder is a preview.Finder for a platform to which other replicas also send messages. Before each search,
-// informedFinder reads from the store which messages exist, and tells the adapter.
+// informedFinder reads from the store which messages the other replicas have sent and received, and tells the adapter.
 type informedFinder struct {
 	preview.Finder
 	learn func(context.Context) error // fails if this process must not call the platform any more

@@ -8,8 +8,8 @@ import (
 
 // Marker is an adapter that can show a sign on a person's message while the message waits for its turn.
 type Marker interface {
-	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. Repeating a call of
-	// Mark does no harm. Mark returns its errors as a *chat.SendError.
+	// Mark shows the sign on a message if waits is true, and removes the sign if waits is false. A repeated call of Mark
+	// has no further effect. Mark returns its errors as a *chat.SendError.
 	Mark(ctx context.Context, ref chat.MessageRef, waits bool) error
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// renewEvery is the time between two renewals of the lease. renewEvery is also the time between two regular
-	// searches for work, which find work whose signal was lost.
+	// renewEvery is the time between two renewals of the lease. renewEvery is also the time between two regular searches
+	// for work. These searches find work even if the signal that announced the work was lost.
 	renewEvery = time.Second
 	// renewWait is the timeout of a renewal of the lease. renewWait is short, so that a slow renewal does not delay
 	// the next one.
@@ -23,15 +23,15 @@ const (
 	// orphanDelay is the time between the end of another replica's lease and the search for the chats of that
 	// replica. orphanDelay is not 0, because the clocks of the replicas are not exact.
 	orphanDelay = 20 * time.Millisecond
-	// After each reloadEvery regular searches for work, a replica also reads admissions and rate-limit blocks again,
+	// At every reloadEvery-th regular search for work, a replica also reads admissions and rate-limit blocks again,
 	// because a signal may have been lost.
 	reloadEvery = 5
 	// leaveEvery is the time between two searches of a stopping process for chats that it can give up.
 	leaveEvery = 100 * time.Millisecond
-	// workWait is the timeout of one attempt to handle signals, or to forward or give up work.
+	// workWait is the timeout of one attempt to handle signals, to forward work to other replicas, or to give work up.
 	workWait = 10 * time.Second
-	// maxOrphans is how many chats of dead replicas a replica takes over at once. maxOrphans leaves some chats of a
-	// dead replica to the other replicas.
+	// maxOrphans is the maximum number of dead replicas' chats that a replica takes over at once. The maximum leaves some
+	// of these chats to the other living replicas.
 	maxOrphans = 64
 )
 
@@ -57,17 +57,17 @@ type member struct {
 	kept    []chat.Pending // forwarded messages for the next owners of their chats; used by the method handOver
 
 	mu       sync.Mutex
-	receives map[chat.EndpointID]bool // endpoints that allow only one receiver and have this process as their receiver
+	receives map[chat.EndpointID]bool // endpoints that allow only one receiver, and for which this process is the receiver
 	divided  map[chat.EndpointID]bool // endpoints whose rate limits this replica shares with the others
 	excused  map[string]bool          // turns that will run again because a lease was lost, not because a process crashed
 
-	shareNow chan struct{} // capacity 1: a rate limit has no share yet
+	shareNow chan struct{} // capacity 1: signals that a rate limit has no share yet
 }
 
 // liveShared does what the method live does, if several processes share the store.
 func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	m, err := g.register(ctx)
-	if err != nil { // the process was stopped before anything began
+	if err != nil { // the process was stopped before it began any work
 		return nil //nolint:nilerr // err is the error of ctx
 	}
 	g.member.Store(m)
@@ -151,9 +151,9 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	return m.reload(ctx)
 }
 
-// excuse records that the last run of a turn probably ended because its replica lost the lease. A run that a lost
-// lease ended does not count in maxRuns, because the turn did not crash the process. excuse assumes a lost lease if
-// this process has itself lost a lease and registered again less than chat.LeaseTime ago.
+// excuse records that a turn probably did not crash its process: the turn was interrupted because its replica lost the
+// lease. Such an attempt to run the turn does not count towards maxRuns. excuse assumes a lost lease if this process
+// has itself lost a lease and registered again less than chat.LeaseTime ago.
 func (m *member) excuse(rec chat.Turn) {
 	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
 		return
@@ -163,8 +163,8 @@ func (m *member) excuse(rec chat.Turn) {
 	m.excused[rec.ID] = true
 }
 
-// excusedRuns returns 1 if a lost lease ended the last run of a turn and the turn's journal does not count this run
-// yet. Otherwise excusedRuns returns 0. The parameter through is the number of the last run whose end is stored.
+// excusedRuns returns 1 if a lost lease interrupted the last attempt to run a turn, and the turn's journal does not count this
+// attempt yet. Otherwise excusedRuns returns 0. The parameter through is the number of the last attempt whose end is stored.
 func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	m := g.member.Load()
 	if m == nil || rec.Runs <= through {
@@ -178,7 +178,7 @@ func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	return 0
 }
 
-// forgetExcuse removes a turn from the map excused. Before the call, the caller has counted the excused run in the
+// forgetExcuse removes a turn from the map excused. The caller must first have counted the excused attempt in the
 // turn's journal.
 func (g *Gateway) forgetExcuse(turn string) {
 	if m := g.member.Load(); m != nil {
@@ -232,7 +232,7 @@ func (m *member) renew(living context.Context) {
 	switch {
 	case errors.Is(err, chat.ErrLost):
 		m.lease.Lose()
-	case err != nil && living.Err() != nil: // the process interrupted the renewal, so the error says nothing about the store
+	case err != nil && living.Err() != nil: // this process interrupted the renewal, so err says nothing about the store
 	case err != nil:
 		if m.g.leaseErr.Swap(&err) == nil {
 			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
@@ -244,8 +244,8 @@ func (m *member) renew(living context.Context) {
 	}
 }
 
-// listen receives signals from the store until ctx ends. Signals that arrive between two connections to the store are
-// lost, so Replicas.Listen begins each connection with chat.SignalAll.
+// listen receives signals from the store until ctx ends. Signals that the store sends between two connections are lost,
+// so Replicas.Listen begins each connection with chat.SignalAll.
 func (m *member) listen(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		if err := m.store.Listen(ctx, m.hear); err != nil && ctx.Err() == nil && !failing {
@@ -266,8 +266,8 @@ func (m *member) hear(s chat.Signal) {
 
 // fellows returns how many other replicas may receive from an endpoint at this moment, and how many of these are older than
 // this replica. The parameter receiving is the context in which this replica receives from the endpoint. Once the context
-// receiving has ended, fellows asks the store by a renewal of the lease, because a replica may have begun since the last
-// renewal. If this process has no lease, all is at least 1, because the process can't know whether other replicas run.
+// receiving has ended, fellows first renews the lease to read the list of replicas, because a replica may have begun since the
+// last renewal. If this process has no lease, all is at least 1, because the process can't know whether other replicas run.
 func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
 	if m == nil || p.Capabilities().OneReceiver {
@@ -317,7 +317,8 @@ func (m *member) unregister(ctx context.Context) {
 	}
 }
 
-// ahead returns how far this process's clock is ahead of the store's clock. All replicas compare times on the store's clock.
+// ahead returns how far this process's clock is ahead of the store's clock. All replicas convert times to the store's
+// clock before they compare them.
 func (g *Gateway) ahead() time.Duration {
 	if g.shared == nil {
 		return 0
@@ -342,7 +343,7 @@ func (g *Gateway) mayCall() bool {
 
 // CheckLease reports whether err says that the store refused a write because the lease of this process is over. If CheckLease
 // returns true, it has ended the lease in this process, so that the process makes no more calls to platforms. After a lost
-// lease, the caller tells people nothing about the failed write, because the next owner of the chat makes the write.
+// lease, the caller tells people nothing about the failed write, because the next owner of the chat repeats the work.
 func (g *Gateway) CheckLease(err error) (lost bool) {
 	lost = errors.Is(err, chat.ErrLost)
 	if m := g.member.Load(); m != nil && lost {

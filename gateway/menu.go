@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// offer sets the platform's command menu once the endpoint works, and again after each reload. Receiving does not
-// wait for the menu, because commands work without the menu.
+// offer sets the platform's command menu once the endpoint is connected, and again after each reload. The endpoint
+// receives messages before the menu is set, because commands work without the menu.
 func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	select {
 	case <-e.account().works.yes:

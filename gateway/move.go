@@ -10,7 +10,7 @@ import (
 
 // Chats records which chats have conversations, and moves their data if a chat gets a new id.
 type Chats interface {
-	// Knows reports whether a chat has had a conversation.
+	// Knows reports whether the store contains a conversation in a chat.
 	Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error)
 	// Move moves all stored data of a chat to the chat's new id. Move is idempotent.
 	Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error
@@ -22,7 +22,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 	if from == "" || to == "" || g.policy.Now(e.ID, from) == g.policy.Now(e.ID, to) {
 		return nil
 	}
-	if !g.isNamed(e.ID, from) { // nothing is stored about groups that never had access
+	if !g.isNamed(e.ID, from) { // for groups that never had access, migrate stores nothing
 		known, err := g.store.chats.Knows(ctx, e.ID, from)
 		if err != nil || !known {
 			return err
@@ -94,7 +94,8 @@ func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
 	if g.shared == nil || !g.isBusy(chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) {
 		return nil
 	}
-	// This call of Drop names no message and drops none, but fails with chat.ErrLost if another replica owns the chat.
+	// This call of Drop drops no message, because it names none. The call fails with chat.ErrLost if another replica owns
+	// the chat.
 	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To})
 	g.CheckLease(err)
 	return err

@@ -58,10 +58,10 @@ func (a *actor) obey(in chat.Inbound) {
 	}
 }
 
-// Erase deletes what a person asked in conversations with an actor. In conversations with an actor, Erase also ends
-// the person's turns and drops the person's messages. The caller of Erase deletes the person's data of all other
-// conversations from the store. Erase returns the number of deleted history entries, also on error. If several
-// processes share the store, Erase does what EraseAtOwners does.
+// Erase deletes a person's questions and their answers in the conversations that have an actor. In these conversations,
+// Erase also ends the person's turns and drops the person's messages. The caller of Erase must delete the person's data
+// in all other conversations from the store. Erase returns the number of deleted history entries, also on error. If
+// several processes share the store, Erase does what EraseAtOwners does.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	if g.shared != nil {
 		return EraseAtOwners(ctx, g.store.turns, g.store.inbox, g.forward, p)
@@ -89,10 +89,10 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	return n, nil
 }
 
-// EraseAtOwners tells the replicas that own a person's chats to end the person's turns there, and to delete what the
-// person asked. After EraseAtOwners, the caller deletes the person's data of turns that have ended. The parameter
-// forward is the method Replicas.Forward. A process that is not a replica may also call EraseAtOwners. EraseAtOwners
-// returns the number of turns that the replicas will end.
+// EraseAtOwners tells the replicas that own a person's chats to end the person's turns there, and to delete the
+// person's questions and their answers. After EraseAtOwners, the caller deletes the person's data that belongs to turns
+// that have ended. The parameter forward is the method Replicas.Forward. A process that is not a replica may also call
+// EraseAtOwners. EraseAtOwners returns the number of turns that the replicas will end.
 func EraseAtOwners(
 	ctx context.Context, t Turns, i Inbox, forward func(context.Context, chat.Conversation, chat.Inbound) (bool, error), p chat.Person,
 ) (n int, err error) {

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Observer is told what happens at one endpoint, and counts it for metrics. Several goroutines call the methods of an
-// Observer, and no method may block.
+// An Observer counts, for metrics, what happens at one endpoint. Several goroutines call the methods of an Observer,
+// and no method may block.
 type Observer interface {
 	preview.Observer
 	// The gateway calls Resumed when it continues a reply that an earlier process began.
@@ -21,7 +21,7 @@ type Observer interface {
 // Overview describes what the gateway does at one moment.
 type Overview struct {
 	Endpoints     []EndpointState     // sorted by name
-	Conversations []ConversationState // conversations that have something to do, sorted by when their replies began
+	Conversations []ConversationState // conversations with work to do, sorted by the time at which their replies began
 	Replica       *ReplicaState       // nil: no other process uses the store
 }
 
@@ -42,8 +42,8 @@ type EndpointState struct {
 	ID      chat.EndpointID
 	Network string
 	State   Reception
-	Since   time.Time // when the state began, or when Retrying tries again; zero: unknown
-	Err     error     // why the endpoint retries, has stopped, or has left receiving to another replica; nil: none of these
+	Since   time.Time // when the state began; with Retrying: when the endpoint tries again; zero: unknown
+	Err     error     // why the endpoint retries, has stopped, or lets another replica receive; nil: none of these
 	Budget  budget.Standing
 }
 
@@ -63,7 +63,7 @@ type ReplyState struct {
 	Shown   int    // number of bytes of Text that people see
 	Ending  bool   // the text is complete
 	Waits   Wait
-	Blocked time.Time // with WaitLimit: end of the time in which the platform refuses calls; zero or past: it refuses none
+	Blocked time.Time // with WaitLimit: until when the platform refuses calls; zero or past: it refuses none
 }
 
 // Wait says what a reply waits for.
@@ -135,12 +135,12 @@ func (g *Gateway) Overview() Overview {
 	return o
 }
 
-// active returns each actor once, even if its conversation has several ids.
+// active returns all actors, each of them once, even if the actor's conversation has several ids.
 func (g *Gateway) active() (list []*actor) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c, a := range g.actors {
-		if c == a.conversation { // if they differ, c is an alias
+		if c == a.conversation { // if the two ids differ, c is an alias
 			list = append(list, a)
 		}
 	}

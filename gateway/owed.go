@@ -7,19 +7,18 @@ import (
 	"telex/internal/chat"
 )
 
-// note is a fixed line that answers messages, such as an error line. maxFixedLines does not limit notes, so that
-// every note is sent.
+// note is a line with a fixed text, such as an error line, that answers messages. The limit maxFixedLines does not
+// apply to notes, so every note is sent.
 type note struct {
 	key      TextKey
 	id       string // error id in the line; empty: the line has none
 	messages []chat.Inbound
 	deliver  func() // sends the line; nil until it is stored
-	about    string // throttle key of a line that must not be repeated for a while; empty: the line is always sent
+	about    string // throttle key of a line that must not be repeated soon; empty: the line is always sent
 }
 
-// owe queues a fixed line that answers messages of one person. If the same line already waits for this person, owe
-// only adds the messages to it. Because messages share a line, a person with many waiting messages gets one line
-// instead of one line per message.
+// owe queues a fixed line that answers messages of one person. If the same line for this person is already queued, owe
+// only adds the messages to that line. So a person with many waiting messages gets one line for all of them.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }
@@ -34,8 +33,8 @@ func (a *actor) oweNote(owed note) {
 	a.owed = append(a.owed, owed)
 }
 
-// forgive drops the queued lines for some people, together with the messages that these lines answer. If forgive
-// dropped only the lines, the next process would not know that the messages were refused, and would answer them.
+// forgive drops the queued lines for the people for whom who returns true, together with the messages that these lines answer.
+// If forgive dropped only the lines, the next process would not know that the messages were refused, and would answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
 		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)
@@ -46,9 +45,9 @@ func (a *actor) forgive(who func(chat.UserID) bool) {
 	})
 }
 
-// pay sends the next queued line, unless a fixed line is being sent. Because pay sends one line at a time, a backlog
-// of lines does not delay the answers to commands. While the gateway is stopping, pay sends no line, because the next
-// process answers the stored messages.
+// pay sends the next queued line, unless a fixed line is already being sent. Because pay sends the lines one after the
+// other, many queued lines do not delay the answers to commands. While the gateway is stopping, pay sends no line,
+// because the next process answers the stored messages.
 func (a *actor) pay() {
 	if len(a.owed) == 0 || a.saying.Load() > 0 || a.g.isStopping() {
 		return
@@ -61,9 +60,9 @@ func (a *actor) pay() {
 	n.deliver()
 }
 
-// storeOwed stores the queued fixed lines. The actor calls storeOwed before it answers a later message. If the
-// process died before the lines were stored, the next process would take their messages for new questions, and answer
-// them below the later message.
+// storeOwed stores the queued fixed lines. The actor calls storeOwed before it answers a later message. If the process
+// died before the lines were stored, the next process would take the messages of these lines for new questions, and
+// would answer them below the later message.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {
@@ -73,7 +72,7 @@ func (a *actor) storeOwed() {
 }
 
 // prepareNote stores a fixed line that tells why messages get no answer, and returns the function that sends the line. The
-// throttle counts a fixed line only when the line is stored, because a line that is not stored may still be dropped or lost.
+// throttle counts a line only when the line is stored, because a line that is not stored yet may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.texts().line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {

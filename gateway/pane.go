@@ -38,7 +38,7 @@ func ParsePrompts(text string) ([]chat.Prompt, error) {
 	return list, nil
 }
 
-// CheckText returns an error if a fixed text can't be used under its key.
+// CheckText returns an error if a text is not valid as the fixed text with this key.
 func CheckText(key, text string) error {
 	if TextKey(key) != TextPrompts || text == "" {
 		return nil
@@ -52,7 +52,7 @@ func CheckText(key, text string) error {
 func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.texts()[TextGreeting]) }
 
 // opened suggests questions to a person who opened the pane on a platform whose pane has no threads. opened stores
-// nothing, because the platform reports each opening, and showing the same questions again does no harm.
+// nothing, because the platform reports each opening, and the same questions may be shown again.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
 		a.orders = append(a.orders, func() {
@@ -61,8 +61,8 @@ func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	})
 }
 
-// suggestAfter suggests questions below a greeting. The turn of the greeting ends only after suggestAfter. If the
-// process dies before the greeting's turn ends, the next process suggests the questions again.
+// suggestAfter suggests questions below a greeting. The turn that sends the greeting ends only after suggestAfter has
+// returned. If the process dies before that, the next process suggests the questions again.
 func (a *actor) suggestAfter(greeted []chat.Inbound) {
 	if n := len(greeted); n > 0 && greeted[n-1].Kind == chat.Opened {
 		a.suggestPrompts(greeted[n-1].To, "")
@@ -77,7 +77,7 @@ func (a *actor) suggestPrompts(to chat.Target, heading string) {
 	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.account().pane.Suggest(ctx, to, heading, prompts) })
 }
 
-// nameThread gives a thread of the pane the first line of its first question as its name.
+// nameThread names a thread of the pane. The name is the first line of the first question in the thread.
 func (a *actor) nameThread(t *turn) {
 	to, name := t.in.To, strings.Join(strings.Fields(firstLine(t.messages[0].Text)), " ")
 	if a.endpoint.account().pane == nil || to.Kind != chat.Private || to.Thread == "" || name == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {

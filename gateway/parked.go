@@ -91,8 +91,8 @@ func (a *actor) detach(t *turn) {
 	}
 }
 
-// storeParked stores the text of an interrupted reply that people saw, and that the reply gets no further text.
-// Because this is stored, the next process does not run the turn again.
+// storeParked stores the text of an interrupted reply that people saw. storeParked also stores that the reply gets no
+// further text, so that the next process does not run the turn again.
 func (a *actor) storeParked(t *turn) {
 	growth := chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
 	if !t.void {
@@ -103,8 +103,8 @@ func (a *actor) storeParked(t *turn) {
 	}
 }
 
-// collect concludes the parked turns whose delivery has ended. If the bot has sent other messages while the running
-// turn's reply was a draft, collect makes the reply send its draft again.
+// collect concludes the parked turns whose delivery has ended. A message that the bot sends removes a draft from the chat. If
+// such messages were sent while the running turn's reply was a draft, collect lets the reply send its draft again.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]
@@ -122,8 +122,8 @@ func (a *actor) collect() {
 	}
 }
 
-// cutParked ends the delivery of parked replies: the visible text stays and loses its cursor. cutParked reports
-// whether any of these replies was still incomplete.
+// cutParked ends the delivery of the parked replies for which the function which returns true. The visible text of
+// these replies stays and loses its cursor. cutParked reports whether any of these replies was still incomplete.
 func (a *actor) cutParked(which func(*turn) bool) bool {
 	cut := false
 	for _, t := range a.parked {
@@ -151,7 +151,7 @@ func (a *actor) earlier() []*preview.Slot {
 
 // noteUndone records that a turn's reply could not be delivered, so that the gateway tries again later.
 func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
-	c = g.now(c) // the messages that cause a new try arrive under the current id of the chat
+	c = g.now(c) // the messages that cause a new attempt arrive under the current id of the chat
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !slices.Contains(g.undone[c], turn) {
@@ -159,8 +159,8 @@ func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	}
 }
 
-// remind is called when a message arrives in a chat. remind makes the actors of the chat try again to deliver undone
-// replies, because the message shows that the chat can be reached.
+// The gateway calls remind when a message arrives in a chat. The message shows that the chat can be reached, so remind
+// lets the actors of the chat try again to deliver undone replies.
 func (g *Gateway) remind(in chat.Conversation) {
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -175,9 +175,9 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries again, in the background, to deliver the undone replies of this conversation. A stopping process leaves
-// the undone replies to the next process. If a dead replica's edit of a reply took effect late, after this process
-// has stopped, nobody would correct the message.
+// mend tries again, in the background, to deliver the undone replies of this conversation. If the process is stopping,
+// mend leaves the undone replies to the next process. Otherwise an edit by a dead replica could take effect after this
+// process has stopped, and nobody would correct the message.
 func (a *actor) mend() {
 	if a.g.isStopping() {
 		return
@@ -215,8 +215,8 @@ func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 	a.parked = append(a.parked, t)
 }
 
-// line is a fixed line that is delivered while a turn may run. The number of fixed lines that are delivered at the same time
-// is limited. A fixed line that can't be shown at the moment is counted separately, so that it does not block other lines.
+// line is a line with a fixed text. It may be delivered while a turn runs. The number of lines that are delivered at the same
+// time is limited. A line that can't be shown at the moment is counted separately, so that it does not block other lines.
 type line struct {
 	a       *actor
 	mu      sync.Mutex
@@ -246,7 +246,7 @@ func (l *line) trouble(trouble bool) {
 	l.a.poke()
 }
 
-// end removes the line from actor.saying or actor.stalled.
+// end stops counting the line in actor.saying or actor.stalled.
 func (l *line) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,9 +20,9 @@ type Platform interface {
 	preview.Sender
 	// Capabilities always returns the same value.
 	Capabilities() chat.Capabilities
-	// Run receives messages until ctx ends. Run begins after the last accepted message, at the position from. accept
-	// returns nil when the message is stored or permanently refused. Run may acknowledge a message to the platform only
-	// after accept has returned nil. If an update is invalid, Run must continue with the next update. Run returns ctx's
+	// Run receives messages until ctx ends, and passes each message to accept. The first message is the one after the position
+	// from. accept returns nil when the message is stored or permanently refused. Run may acknowledge a message to the platform
+	// only after accept has returned nil. If an update is invalid, Run must continue with the next update. Run returns ctx's
 	// error if ctx has ended. If the connection failed, Run returns a *chat.SendError, and the caller calls Run again.
 	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
@@ -53,9 +53,9 @@ type Named interface {
 // Pane is an adapter whose platform has a pane for conversations with the bot. The methods of Pane return their
 // errors as a *chat.SendError.
 type Pane interface {
-	// Suggest shows suggested questions, which people ask by pressing them. The new suggested questions replace the
-	// earlier ones. The platform shows heading above the questions, or its own heading if heading is empty. Suggest
-	// shows at most MaxPrompts questions.
+	// Suggest shows suggested questions. A person asks a suggested question by pressing it. The new suggested questions
+	// replace the earlier ones. The platform shows heading above the questions, or its own heading if heading is empty.
+	// Suggest shows at most MaxPrompts questions.
 	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
 	// NameThread gives a thread a name, by which people find the thread again. NameThread shortens a name that is too
 	// long for the platform.
@@ -64,27 +64,27 @@ type Pane interface {
 
 // Idler is an adapter whose platform may still show the typing indicator after an answer.
 type Idler interface {
-	// Idle removes the typing indicator. Calling Idle again does no harm. Idle returns its errors as a *chat.SendError.
+	// Idle removes the typing indicator. Another call of Idle has no effect. Idle returns its errors as a *chat.SendError.
 	Idle(ctx context.Context, to chat.Target) error
 }
 
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
-	// SetCommands replaces the commands in the platform's menu. If the platform can tell who the admins are, only they
-	// see the admin commands. If the menu is already up to date, SetCommands does not change it.
+	// SetCommands replaces the commands in the platform's menu. If the platform can show a menu to some people only, only
+	// the admins see the commands for admins. If the menu is already up to date, SetCommands does not change it.
 	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 }
 
 // Concluder is an adapter that must be told when messages have been answered.
 type Concluder interface {
-	// The gateway calls Concluded when it has answered messages. The parameter failed is true if people got no answer,
-	// or only a part of the answer. When Concluded is called, all calls to the platform for the answer have returned.
+	// The gateway calls Concluded when it has answered messages. The parameter failed is true if people got no answer, or only a
+	// part of the answer. The gateway calls Concluded only after all calls to the platform for the answer have returned.
 	// Concluded must not block. If the platform delivers an answered message again, the gateway calls Concluded again.
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
-// Adopter is an adapter that keeps data about a message until the message is answered. The adapter may not have seen
-// a message that it must answer, because another replica or an earlier process received the message.
+// Adopter is an adapter that keeps data about a message until the message is answered. The adapter may not have seen a
+// message, because another replica or an earlier process received the message.
 type Adopter interface {
 	// The gateway calls Adopt with a message that this process is about to answer, before it makes any call to the
 	// platform for the answer. Adopt returns the message with the adapter's additions. The gateway may call Adopt
@@ -92,7 +92,7 @@ type Adopter interface {
 	Adopt(chat.Inbound) chat.Inbound
 }
 
-// StandbyWorker is an adapter with work to do while another replica receives.
+// StandbyWorker is an adapter that has work to do while another replica receives the endpoint's messages.
 type StandbyWorker interface {
 	// StandBy does the adapter's work until ctx ends. StandBy also asks the platform regularly whether the bot's
 	// credentials are valid, and calls works each time they are valid. If the platform can't be asked, StandBy returns
@@ -103,7 +103,7 @@ type StandbyWorker interface {
 // Screener is a Platform that must answer some messages before accept returns. Discord, for example, waits only 3 s
 // for the first answer to a command, and storing the message may take longer.
 type Screener interface {
-	// The gateway calls Screen once, before Run. The adapter uses the Screen to answer a message before it is stored.
+	// The gateway calls Screen once, before Run. With the Screen, the adapter can answer a message before the message is stored.
 	Screen(chat.Screen)
 }
 
@@ -117,12 +117,12 @@ type Pulse interface {
 // Learner is an adapter whose method Find needs the ids of existing messages, including messages that other replicas
 // sent or received.
 type Learner interface {
-	// Before a search, the gateway calls Learn with messages that exist. Learn may get the same message many times.
-	// Learn does not block.
+	// Before a search, the gateway calls Learn with messages that are known to exist. Several calls of Learn may contain
+	// the same message. Learn does not block.
 	Learn(known []chat.MessageRef)
-	// The gateway calls Forget, between two searches, when this process has lost its lease. A process that lost its
-	// lease may have sent messages whose ids it could not store. A turn whose message id is not stored continues as
-	// after a crash, so a search must find the message, unless Learn names it. Forget does not block.
+	// The gateway calls Forget, between two searches, when this process has lost its lease. The process may then have sent
+	// messages whose ids it could not store. The next owner of the chat continues their turns as after a crash, so a search must
+	// be able to find these messages. After Forget, the adapter knows only the messages that Learn names. Forget does not block.
 	Forget()
 }
 
@@ -155,10 +155,10 @@ type endpoint struct {
 	restored queue.Pacer   // limits how many conversations resume at the same time after a restart
 	nameless atomic.Bool   // the platform has returned a message without an id, so messages can't be edited there
 	dead     atomic.Bool   // the platform refuses the credentials, so the endpoint has stopped until a reload
-	away     atomic.Bool   // this replica left receiving to another replica, because receiving failed here
+	away     atomic.Bool   // this replica lets another replica receive, because receiving failed in this replica
 	menuNews chan struct{} // capacity 1: the menu may have changed
 	stop     func()        // ends receiving or standing by and waits for the end; nil: neither runs; guarded by Gateway.reloading
-	standsBy bool          // the endpoint stands by, because another replica receives; guarded like stop
+	standsBy bool          // the endpoint stands by, because another replica receives; guarded by Gateway.reloading
 }
 
 // account is an Endpoint with its optional interfaces resolved. An account never changes; a reload replaces it by a

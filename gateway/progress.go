@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	maxCallLines = 5  // maximum number of calls that get a line; further calls are only counted
-	maxCallText  = 80 // maximum length of the text about one call, in characters
+	maxCallLines = 5  // maximum number of tool calls that get a line; further tool calls are only counted
+	maxCallText  = 80 // maximum length of the text about one tool call, in characters
 )
 
 // progress is the visible state of a turn's tool calls. Each tool call has a line. The lines of the tool calls are
 // visible until all calls have ended. A late event of an ended call does not show the call's line again.
 type progress struct {
-	calls []toolLine // calls that have begun since no call was running, in the order of their first events
+	calls []toolLine // tool calls that have begun since the last time when none was running; ordered by first event
 	over  []string   // ids of calls whose lines were removed
 	since time.Time  // time of the first event of calls
 	asks  *inquiry   // question for approval, shown instead of the lines
@@ -31,7 +31,8 @@ type toolLine struct {
 	state    agent.ToolState
 }
 
-// tell applies an event of one tool call. tell returns the new status, and reports whether the status has changed.
+// tell updates progress after an event of one tool call. tell returns the new status, and reports whether the status
+// has changed.
 func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	if e.ID == "" || slices.Contains(p.over, e.ID) {
 		return preview.Status{}, false
@@ -76,7 +77,7 @@ func (p *progress) think(delta string, now time.Time) (preview.Status, bool) {
 	return p.status(), changed
 }
 
-// rethink discards the model's thoughts, because the text that they were about was discarded.
+// rethink discards the model's thoughts, because the reply starts over.
 func (p *progress) rethink() preview.Status {
 	p.mind = thought{}
 	return p.status()

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. If a platform
-	// only restarts one of its servers, receiving works again before yieldAfter is over. A failing receiver delays
+	// yieldAfter is how long receiving may fail before another replica becomes the endpoint's receiver. If a platform only
+	// restarts one of its servers, receiving works again before yieldAfter has passed. A receiver that fails delays
 	// answers by about yieldAfter at most.
 	yieldAfter = 10 * time.Second
-	// After a replica has stopped being a receiver, it leaves receiving to other replicas for restFor. If no replica can
-	// reach the platform, each replica tries to receive once in restFor, and not after every failure of another replica.
+	// After a replica has stopped being a receiver, it lets other replicas receive for at least restFor. So if no replica can
+	// reach the platform, each replica tries to receive only once in restFor, and not after every failure of another replica.
 	restFor = time.Minute
 )
 
-// elect tries to make this replica the receiver of every endpoint that allows only one. If this replica can't receive
-// from an endpoint, elect leaves receiving to another replica.
+// elect tries to make this replica the receiver of every endpoint that allows only one receiver. If this replica can't
+// receive messages from an endpoint, elect lets another replica become the receiver.
 func (m *member) elect(ctx context.Context) error {
 	for _, e := range m.g.current().endpoints {
 		if !e.account().Platform.Capabilities().OneReceiver {
@@ -64,9 +64,9 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 }
 
 // fails reports whether this replica has failed to receive from an endpoint for so long that another replica should
-// receive. Usually, another replica should receive after yieldAfter. If only the receiver can answer
-// (Capabilities.ReceiverAnswers), nobody knows which other replica can reach the platform. If only the receiver can answer,
-// another replica should receive after restFor, so that each replica tries for as long as the replica before it rests.
+// receive. Usually, another replica should receive after yieldAfter. On some platforms, only the receiver can answer
+// (Capabilities.ReceiverAnswers), so nobody knows which other replica can reach the platform. There, another replica
+// should receive after restFor. Each replica then tries to receive for as long as the replica before it rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor
@@ -102,11 +102,11 @@ func (m *member) yield(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// isFit reports whether this process can probably answer messages at an endpoint: it has neither stopped the endpoint
-// nor left it to other replicas.
+// isFit reports whether this process can probably answer messages at an endpoint. It can if it has neither stopped the
+// endpoint nor left the endpoint to other replicas.
 func (e *endpoint) isFit() bool { return !e.dead.Load() && !e.away.Load() }
 
-// tellFitness tells the other replicas that the result of isFit has changed for an endpoint.
+// tellFitness tells the other replicas that the result of isFit for an endpoint has changed.
 func (g *Gateway) tellFitness(ctx context.Context) {
 	if m := g.member.Load(); m != nil {
 		m.renew(ctx)
@@ -142,7 +142,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	if e.away.Load() {
 		pause(ctx, restFor)
 	}
-	var failing time.Time // since when the adapter can't reach the platform; zero: the adapter can, or this is unknown
+	var failing time.Time // since when the adapter can't reach the platform; zero: it can, or nobody knows
 	works := func() {
 		failing = time.Time{}
 		if ctx.Err() == nil && e.away.Swap(false) {
@@ -197,7 +197,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	}
 }
 
-// leaveToOthers makes other replicas answer the chats of an endpoint, until the adapter of this replica reports that
+// leaveToOthers lets other replicas answer in the chats of an endpoint, until the adapter of this replica reports that
 // it works. If no other replica can answer, leaveToOthers does nothing.
 func (g *Gateway) leaveToOthers(ctx context.Context, e *endpoint, err error) {
 	if m := g.member.Load(); m != nil && !e.account().Platform.Capabilities().ReceiverAnswers && m.mayPass(e) && !e.away.Swap(true) {
@@ -206,8 +206,8 @@ func (g *Gateway) leaveToOthers(ctx context.Context, e *endpoint, err error) {
 	}
 }
 
-// adopt passes a message that is about to be answered to the adapter of its endpoint, if the adapter is an Adopter.
-// adopt returns the message with the adapter's additions.
+// adopt passes a message that is about to be answered to the adapter of its endpoint, if the adapter implements
+// Adopter. adopt returns the message with the adapter's additions.
 func (g *Gateway) adopt(in chat.Inbound, of chat.EndpointID) chat.Inbound {
 	e := g.current().endpoints[of]
 	if e == nil || in.Kind == chat.Forgotten || in.Kind == chat.Erased {

@@ -15,9 +15,9 @@ import (
 	"telex/internal/chat"
 )
 
-// maxRuns is how often a turn may begin: once, and once more after each of two crashes of the process. maxRuns stops
-// a turn that crashes every process. A run that a shutdown or a lost lease ended does not count in maxRuns. A run
-// that ended because the asker edited the question does count in maxRuns.
+// maxRuns is the maximum number of attempts to run a turn: the first attempt, and one more after each of two crashes.
+// So a turn that crashes every process is not repeated forever. An attempt that a shutdown or a lost lease interrupted
+// does not count. An attempt that was interrupted because the asker edited the question does count.
 const maxRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -98,10 +98,10 @@ func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) 
 	return left, nil
 }
 
-// resumeAll passes the unfinished work to all actors at once, because a waiting command may be about a running turn.
-// After that, the actors resume a few at a time. Conversations with unfinished turns resume first, the oldest turn
-// first, because people can see that the replies are unfinished. Conversations with waiting messages but without an
-// unfinished turn resume last.
+// resumeAll passes the unfinished work to all actors before any of them begins, because a waiting command may be about
+// a running turn. After that, only a few actors resume at the same time. Conversations with unfinished turns resume
+// first, the oldest turn first, because people can see that the replies are unfinished. Conversations with waiting
+// messages but without an unfinished turn resume last.
 func (g *Gateway) resumeAll(left leftovers) {
 	turns, messages, found := 0, 0, time.Now()
 	for _, c := range left.order {
@@ -115,7 +115,7 @@ func (g *Gateway) resumeAll(left leftovers) {
 		}
 		for i, m := range l.messages {
 			l.messages[i].Inbound = g.adopt(m.Inbound, c.Endpoint)
-			if g.shared != nil { // another replica may have made calls there just before
+			if g.shared != nil { // another replica may have called the platform for this chat just before
 				g.assume(e, m.To)
 			}
 		}
@@ -153,8 +153,8 @@ func (g *Gateway) resumeAll(left leftovers) {
 	}
 }
 
-// takesOver records when this replica took over turns from other replicas. The other replica may still be running,
-// and its last call may change the reply after that time.
+// takesOver records when this replica took over turns from another replica. The other replica may still be running, and
+// its last call may change the reply after this replica has taken over the turn.
 func (a *actor) takesOver(turns []chat.Turn) {
 	for _, rec := range turns {
 		if a.g.shared != nil {
@@ -163,7 +163,7 @@ func (a *actor) takesOver(turns []chat.Turn) {
 	}
 }
 
-// assume makes the budget count the calls that another process may have made in a chat just before.
+// assume lets the budget count the calls that another process may have made in a chat before this process took over.
 func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	switch {
 	case e == nil:
@@ -174,7 +174,7 @@ func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	}
 }
 
-// resume continues a turn that an earlier process began: it delivers the known ending, ends the turn, or runs the turn again.
+// resume continues a turn that an earlier process began: it delivers the stored ending, ends the turn, or runs the turn again.
 func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
 	if e, known := a.known(rec); known {
@@ -251,14 +251,14 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	return e, true
 }
 
-// conclusion shows the known ending of a turn that an earlier process began. While the ending is delivered, the turn
+// conclusion shows the stored ending of a turn that an earlier process began. While the ending is delivered, the turn
 // counts as the actor's running turn, so that the next answer comes below the turn's reply.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcome) {
 	a.turn = a.redeliver(rec, e, after)
 }
 
-// redeliver starts to show the known ending of a turn that was begun earlier. The parameter after is the outcome of
-// the turn's last run, if this process ran the turn.
+// redeliver starts to show the known ending of a turn. The parameter after is the outcome of the last attempt to show
+// the turn's reply, if this process made that attempt.
 func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {
@@ -284,8 +284,8 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 	return t
 }
 
-// late answers a message with a note if the message has waited too long, or if maxRuns earlier processes died while
-// they answered it. late reports whether it has answered the message.
+// late checks whether a message has waited too long, or whether maxRuns earlier processes died while they answered the
+// message. If so, late answers the message with a note and returns true.
 func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= maxRuns:
@@ -304,9 +304,9 @@ func (a *actor) handOver(t *turn) {
 	a.handed = append(a.handed, t.id)
 }
 
-// recall reads from the store the turns that this process has left to the next process. A message that still arrives,
-// such as /stop or the press of a button, may be about a turn that this process has left to the next process. recall
-// returns false if it can't read the turns.
+// recall reads from the store the turns that this process has left to the next process. Before this process ends, a
+// message such as /stop or the press of a button may still arrive for one of these turns. recall returns false if it
+// can't read the turns.
 func (a *actor) recall() bool {
 	if len(a.handed) == 0 {
 		return true

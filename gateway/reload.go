@@ -29,7 +29,7 @@ var (
 	errOtherKind  = errors.New("its adapter is of another kind")
 )
 
-// prepared contains options that were checked, and that apply can make the current options.
+// prepared contains checked options. The method apply can make them the current options.
 type prepared struct {
 	configured
 	accounts map[chat.EndpointID]*account
@@ -86,7 +86,7 @@ func (g *Gateway) apply(next prepared) {
 
 // Reload replaces the options, except Store, Log and Access.Operators. If an endpoint's Platform is the same value as
 // before, the endpoint keeps its adapter. If Reload returns an error, it has changed nothing. Reload returns once the
-// replaced and removed adapters have stopped receiving and the others have begun to connect.
+// replaced and removed adapters have stopped receiving and the new adapters have begun to connect.
 func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -158,7 +158,7 @@ func (g *Gateway) startReceiving() {
 	begun.Wait()
 }
 
-// stopOne makes one endpoint stop receiving, and waits until it has stopped.
+// stopOne makes one endpoint stop receiving, and waits until the endpoint has stopped.
 func (g *Gateway) stopOne(e *endpoint) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()

@@ -18,16 +18,16 @@ import (
 // are Begin, Join, Decide, Cut, End, Release, Record, Note, Drop, Revise, Undo, Forget, Erase, Choose and Consent. The writes
 // that need only the lease are Remember, ForgetFact, ForgetFacts, SavePairingRequest, Admit, Revoke, CountTurn and Move.
 //
-// Two writes need no lease, because their data stays true and no other replica stores it. SaveBlock stores a
-// rate-limit block, the time until which a platform refuses calls. All replicas must know until when a platform
-// refuses calls, and SaveBlock never shortens a stored block. SaveExchange stores an answer of the HTTP API and its
-// usage. A request of the HTTP API belongs to the process with the client's connection, and no other process takes
-// the request over. An operator's deletions need no lease either.
+// Two writes need no lease, because their data stays true even without a lease, and no other replica stores the same
+// data. SaveBlock stores a rate-limit block, the time until which a platform refuses calls. All replicas must know this
+// time, and SaveBlock never shortens a stored block. SaveExchange stores an answer of the HTTP API and its usage. A
+// request of the HTTP API belongs to the process with the client's connection, and no other process takes the request
+// over. An operator's deletions need no lease either.
 //
-// Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this
-// replica is over, or if another live replica is the endpoint's receiver. A replica that is not the receiver could set
-// the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and tells the owner by a signal to
-// take the message. Before a process calls Register, the store checks neither the lease nor the owner for its writes.
+// Accept stores a message even if another replica owns the chat. Accept fails with chat.ErrLost if the lease of this replica
+// is over, or if another live replica is the endpoint's receiver. Otherwise a replica that is no longer the receiver could set
+// the endpoint's resume cursor back. Accept makes sure that the chat has an owner, and tells the owner by a signal to take the
+// message. Until a process calls Register, the store checks neither a lease nor an owner for its writes.
 //
 // SaveBlock signals all other replicas, and so does each write that changes admissions, pairing requests or moves of
 // chats. When a chat gets a new id, Move makes the owner of the old id the owner of the new id. If the new id already
@@ -44,11 +44,11 @@ type Replicas interface {
 
 // Membership registers the processes that share the store, and tells each process about the others.
 type Membership interface {
-	// Register makes this process a replica with a new id and a lease of chat.LeaseTime. Register reads only the
-	// fields Name, Version and Endpoints of self. When a process registers again, all calls that it made as the
-	// earlier replica must have returned.
+	// Register makes this process a replica with a new id and a lease of chat.LeaseTime. Register reads only the fields
+	// Name, Version and Endpoints of self. A process that registers again must first wait until all calls that it made
+	// under its earlier id have returned.
 	Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error)
-	// Renew prolongs the lease to chat.LeaseTime from now, and stores the fields Endpoints and Leaving of self. Renew
+	// Renew extends the lease until chat.LeaseTime from now, and stores the fields Endpoints and Leaving of self. Renew
 	// returns all replicas with a lease, including this replica, oldest first. In the result, Receives contains the
 	// endpoints for which each replica is the receiver, sorted by name. Renew fails with chat.ErrLost if the lease is
 	// over. If self.Leaving is true, this replica stops being a receiver.
@@ -65,9 +65,9 @@ type Membership interface {
 
 // Ownership records which replica owns each chat, and which replica is the receiver of each endpoint.
 type Ownership interface {
-	// Take first gives this replica chats that have unfinished work and no live owner; orphans is the maximum number
-	// of chats that this replica gets. After that, Take returns the unfinished work of all chats of this replica.
-	// Take leaves out work that it has already returned since the registration. Take also leaves out turns that this
+	// Take first gives this replica chats that have unfinished work and no live owner; orphans is the maximum number of
+	// chats that this replica gets. After that, Take returns the unfinished work of all chats of this replica. Take leaves
+	// out work that earlier calls of Take have returned since the registration. Take also leaves out turns that this
 	// replica began, and the messages of turns that this replica released.
 	//
 	// call is the number of the call of Take, counted from 1 since the registration. If a result of Take is lost, the
@@ -78,21 +78,22 @@ type Ownership interface {
 	// messages or unfinished turns. If unfinished is true, Free also gives up chats with unfinished work, and signals
 	// other replicas to take them.
 	Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error
-	// Forward passes an edit, a deletion or an operator's order to the owner of its chat. The owner gets forwarded messages
-	// in order with the messages that Accept stores. Take returns a forwarded message once, and the store then deletes the
-	// message. If the chat has no owner, no work is unfinished there, so Forward does nothing and returns false. Forward
-	// also returns false if the owner is dead and no replica runs the endpoint, because no replica would take the message.
+	// Forward passes an edit, a deletion or an operator's order to the owner of its chat. The owner gets forwarded
+	// messages, and messages that Accept has stored, in the order in which they arrived. Take returns a forwarded message
+	// once, and the store then deletes the message. A chat without an owner has no unfinished work, so Forward does
+	// nothing and returns false. Forward also returns false if the owner is dead and no replica runs the endpoint, because
+	// no replica would take the message.
 	Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error)
 	// Receive makes this replica the receiver of an endpoint, unless another live replica is the receiver. Receive
 	// reports whether this replica is now the receiver.
 	Receive(ctx context.Context, e chat.EndpointID) (bool, error)
-	// Yield makes this replica stop being the receiver of an endpoint, and signals the other replicas. Calling Yield
-	// again does no harm.
+	// Yield makes this replica stop being the receiver of an endpoint, and signals the other replicas. Another call of
+	// Yield has no effect.
 	Yield(ctx context.Context, e chat.EndpointID) error
 }
 
-// Shares stores what must be counted over all replicas: each replica's share of the rate limits of a whole endpoint,
-// as a chat.Claim, and the number of turns that people began.
+// Shares stores what must be counted over all replicas. This is each replica's share of the rate limits of a whole
+// endpoint, as a chat.Claim, and the number of turns that each person began.
 type Shares interface {
 	access.Counter
 

@@ -19,9 +19,9 @@ type Endings interface {
 	// Decide stores how a turn ends, and what the turn adds to its session, in one transaction. Decide fails if the
 	// turn's session was deleted.
 	Decide(ctx context.Context, turn string, d chat.Decision) error
-	// Cut replaces the stored ending of a decided turn. Cut does nothing if the turn is not decided.
+	// Cut replaces the stored ending of a turn. Cut does nothing if no ending of the turn is stored.
 	Cut(ctx context.Context, turn string, ending []byte) error
-	// End marks a turn and the messages that it answers as done. End also adds g to the turn's session.
+	// End records that a turn and the messages that it answers are done. End also adds g to the turn's session.
 	End(ctx context.Context, turn string, g chat.Growth) error
 }
 
@@ -87,7 +87,7 @@ func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 		return out
 	}
 	o.Slot.Finish(preview.Ending{Keep: true})
-	o.Slot.Cut()    // the slot may already have an ending
+	o.Slot.Cut()    // the slot may already have an ending, which Finish does not replace
 	_ = caught(run) // show reports only the first panic
 	out.Delivered, out.Err = false, err
 	return out
@@ -119,8 +119,8 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers a message with a fixed text. The call of say does not interrupt a running turn. If too many fixed lines
-// are being sent, say drops the message.
+// say answers a message with a fixed text. A running turn continues meanwhile. If too many fixed lines are being sent,
+// say drops the message without an answer.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= maxFixedLines {
 		a.log.Debug("answer was left out: too many are under way")
@@ -152,7 +152,7 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 	}
 }
 
-// deliver shows the known ending of a turn. The delivery does not interrupt the running turn.
+// deliver shows the known ending of a turn. A running turn continues meanwhile.
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
 
 // deliverStored does what deliver does. If the store failed to store the turn, deliverStored first waits until the
@@ -198,16 +198,16 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	})
 }
 
-// cut stores that a reply keeps its visible text and gets no more, although the ending e was decided for it. A
-// stopped reply must not continue after a restart, because the rest of its text would appear below later messages.
-// cut also stores the text of e, because a message is kept only if it shows a part of this text.
+// cut stores that a reply keeps its visible text and gets no more, although the ending e is already stored for the
+// reply. A stopped reply must not continue after a restart, because the rest of its text would appear below later
+// messages. cut also stores the text of e, because the next process keeps only messages that show a part of this text.
 func (a *actor) cut(turn string, e preview.Ending) {
 	ending := encodeEnding(preview.Ending{Keep: true, Text: e.Text, Cut: e.Cut, Note: e.Note, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 
-// decideAsShown stores that the reply of a turn keeps the visible text and gets no more. decideAsShown returns false if
-// the turn's session was deleted or the store fails.
+// decideAsShown stores that the reply of a turn keeps its visible text and gets no further text. decideAsShown returns
+// false if the turn's session was deleted or the store fails.
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	ending := encodeEnding(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
 	err := a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})

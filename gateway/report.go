@@ -54,5 +54,5 @@ func forbidden(err error) bool {
 	return ok && e.Kind == chat.Forbidden
 }
 
-// laterTries is the end of the log message for a reply that could not be delivered yet.
+// laterTries is the last part of the log message about a reply that could not be delivered yet.
 const laterTries = "it is tried again with the next message of the chat and at the next start"

@@ -16,9 +16,9 @@ import (
 
 // Revisions changes questions that people edit before they are answered.
 type Revisions interface {
-	// Revise replaces the text of a message that is not answered yet. If a turn answers the message, Revise deletes
-	// everything except the usage from the turn's journal, and deletes the source text of the turn's parts. If the
-	// store does not have the message, Revise fails with an error that wraps chat.ErrUnknown.
+	// Revise replaces the text of a message that is not answered yet. If a turn is answering the message, Revise deletes
+	// everything except the usage from the turn's journal, and deletes the source text of the reply's parts. If the store
+	// does not have the message, Revise fails with an error that wraps chat.ErrUnknown.
 	Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error
 }
 
@@ -26,12 +26,12 @@ type Revisions interface {
 // editTime does not start over, because people may already have read most of it.
 const editTime = time.Minute
 
-// errEdited is the reason for interrupting a turn whose question was edited. After the interruption with errEdited,
-// the turn runs again.
+// errEdited is the cause with which a turn is interrupted if its question was edited. The turn then runs again.
 var errEdited = errors.New("the question was edited")
 
-// revise tells a conversation that a message was edited or deleted. revise does nothing if the conversation has no actor. An
-// edit matters only for a question that waits or is being answered, and the conversation of such a question has an actor.
+// revise tells the actor of a conversation that a message was edited or deleted. revise does nothing if the
+// conversation has no actor. An edit matters only for a question that waits or is being answered, and the conversation
+// of such a question has an actor.
 func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	if g.shared != nil {
 		_, err := g.forward(ctx, c, in)
@@ -101,7 +101,7 @@ func edit(m *chat.Inbound, edited chat.Inbound) bool {
 	return true
 }
 
-// isDecided reports whether it is decided how the turn's reply ends.
+// isDecided reports whether the gateway has decided how the turn's reply ends.
 func (t *turn) isDecided() bool {
 	select {
 	case <-t.delivery.decided:
@@ -118,11 +118,11 @@ func (t *turn) canStartOver() bool {
 		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime
 }
 
-// startsOver reports whether the turn will run again because its question was edited. A turn that starts over runs
-// again once the last call for its reply has ended.
+// startsOver reports whether the turn was interrupted because its question was edited. Such a turn runs again once the
+// last call for its reply has ended.
 func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
-// startOver runs a turn with an edited question again. In the chat, the new answer replaces the text of the old
+// startOver runs a turn again, with the edited question. In the chat, the new answer replaces the text of the old
 // answer's messages. If the turn was stopped meanwhile, or a tool call has changed something, startOver does not run
 // the turn again, and the reply keeps its visible text.
 func (a *actor) startOver(t *turn) {
@@ -135,7 +135,7 @@ func (a *actor) startOver(t *turn) {
 		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	case again:
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
-		rec.Began = time.Now() // the question counts as asked when it was edited
+		rec.Began = time.Now() // the question counts as asked at the time of the edit
 		a.left = slices.Insert(a.left, 0, rec)
 		if t.outcome.Alone {
 			delete(a.taken, t.id)
@@ -152,8 +152,8 @@ func (a *actor) startOver(t *turn) {
 
 // revised returns the stored record of a turn. If again is true, revised first stores the edited messages of the turn.
 func (a *actor) revised(t *turn, again bool) (chat.Turn, error) {
-	// Revise deletes the source text of the old answer from the store. If a record of an edit were stored after
-	// Revise, it would bring a part of the old text back.
+	// Revise deletes the source text of the old answer from the store. A record of a preview edit that is stored after
+	// Revise would bring back a part of the old text.
 	if err := a.g.edits.drop(a.g.deliveries, t.id); err != nil {
 		return chat.Turn{}, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // past reads the history of the conversation. If the store fails, past tries again for up to unsavedAfter, because a
-// database that restarts works again soon.
+// restart of the database takes only a short time.
 func (a *actor) past() (history.History, error) {
 	for began := time.Now(); ; pause(a.g.deliveries, firstWriteRetry) {
 		h, err := history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)
@@ -20,8 +20,8 @@ func (a *actor) past() (history.History, error) {
 	}
 }
 
-// words returns the text of messages as the model reads it, with the provenance of the text. words does not include
-// attachments.
+// words returns the text of messages as the model reads it, with marks that say where the text comes from. words does
+// not include attachments.
 func (a *actor) words(messages ...chat.Inbound) agent.Message {
 	return a.reading().Question(messages...)
 }
@@ -69,7 +69,7 @@ func (a *actor) settings(now *configured, s chat.Session, u chat.UserID) setting
 	return out
 }
 
-// model returns the configured model with a name, ignoring case.
+// model returns the configured model with the given name. model ignores the case of the name.
 func (c *configured) model(name string) (Model, bool) {
 	for _, m := range c.Models {
 		if name != "" && strings.EqualFold(m.Name, name) {

@@ -85,7 +85,7 @@ func (m *member) share(ctx context.Context) error {
 
 // retireShares gives the unused part of this replica's shares to the other replicas. After retireShares, this replica
 // makes no more calls to platforms. If retireShares fails, the other replicas get the unused shares only when the
-// claims of this replica have ended.
+// claims of this replica have expired.
 func (m *member) retireShares(ctx context.Context) {
 	for id, e := range m.g.current().endpoints {
 		left := e.budget.Retire()

@@ -25,7 +25,7 @@ type Store interface {
 	Blocks
 }
 
-// stores holds the same Store several times, once as each of these interfaces.
+// stores holds the same Store several times, once as each interface that Store embeds.
 type stores struct {
 	inbox      Inbox
 	revisions  Revisions

@@ -15,21 +15,21 @@ import (
 const (
 	firstRetry = time.Second
 	maxRetry   = time.Minute
-	// If receiving has lasted for connected, the endpoint counts as connected, and the next retry begins with the
-	// shortest delay.
+	// If the adapter's Run has lasted for the duration connected, the endpoint counts as connected, and the next retry
+	// begins with the shortest delay.
 	connected = 2 * time.Second
-	// If receiving has lasted for settled, an outage is over, and the next failure is logged again.
+	// If the adapter's Run has lasted for the duration settled, an outage counts as over, and the next failure is logged again.
 	settled = 30 * time.Second
-	// If the platform refuses the credentials for maxRefusals connections in a row, the endpoint stops. Each
-	// connection begins with a check of the credentials. A single refusal does not stop the endpoint, because a
-	// platform may refuse valid credentials by mistake.
+	// If the platform refuses the credentials at maxRefusals connections in a row, the endpoint stops. Each connection
+	// begins with a check of the credentials. A single refusal does not stop the endpoint, because a platform may refuse
+	// valid credentials by mistake.
 	maxRefusals = 3
 )
 
-// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If the
-// platform refuses the credentials several times, supervise stops the endpoint, because further retries would not help. If
-// the platform refuses the bot for another reason, an operator must change a setting on the platform. supervise logs a
-// refusal that only an operator can end at each failed try. supervise calls connects once the adapter has begun to connect.
+// supervise keeps one endpoint receiving until ctx ends. If the adapter fails, supervise starts the adapter again. If
+// the platform refuses the credentials several times, supervise stops the endpoint, because further retries would not
+// help. If the platform refuses the bot for another reason, an operator must change a setting on the platform, and
+// supervise logs every such refusal. supervise calls connects once the adapter has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
 	defer e.vital.rests()
@@ -137,8 +137,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// jitter changes d randomly by up to a fifth. Because of jitter, endpoints that failed at the same time retry at
-// different times.
+// jitter increases or decreases d by a random amount of up to a fifth, so that endpoints that failed at the same time
+// retry at different times.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration((rand.Float64()*0.4-0.2)*float64(d)) //nolint:gosec // no secret depends on it
 }

@@ -23,7 +23,7 @@ const (
 	TextModel       TextKey = "model_trouble" // {id}; the model could not be used
 	TextTimeLimit   TextKey = "time_limit"    // {id}; the turn took too long
 	TextFirstToken  TextKey = "first_token"   // {id}; the model did not begin to answer
-	TextSilence     TextKey = "silence"       // {id}; the model went silent
+	TextSilence     TextKey = "silence"       // {id}; the model stopped writing in the middle of its answer
 	TextCallLimit   TextKey = "call_limit"    // {id}; too many model or tool calls
 	TextLength      TextKey = "length"
 	TextToolLimit   TextKey = "tool_limit" // agent.limits.tool_calls is reached; shown below the partial answer

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxThought = 2 << 10 // bytes of the model's thoughts that are kept; people see a part near the end
-	shownOf    = 160     // maximum number of visible characters
+	maxThought = 2 << 10 // number of bytes that are kept of the model's thoughts; people see a part near the end
+	shownOf    = 160     // maximum length of the visible part, in characters
 )
 
 // thought holds the newest thoughts of the model and the part that people see: the newest heading, or the newest

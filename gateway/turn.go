@@ -32,8 +32,8 @@ var (
 
 // Turns stores the unfinished turns, so that the next process can resume them.
 type Turns interface {
-	// Begin stores a new turn as running. If the turn is already stored, Begin counts one more run. If the record has
-	// an Ending, Begin stores the turn as decided.
+	// Begin stores a new turn as running. If the turn is already stored, Begin counts one more attempt to run the turn. If
+	// the record has an Ending, Begin stores the turn as decided (chat.TurnDecided), because no model has to answer.
 	Begin(ctx context.Context, t chat.Turn) error
 	// Join assigns waiting messages to the running turn that has taken them, so that the turn answers them too. Join
 	// ignores messages that no longer wait.
@@ -60,14 +60,14 @@ type turn struct {
 	thinksAloud bool     // people see the model's thoughts
 	journal     *history.Journal
 	approvals   *approval.Approvals // proposals of the turn, open and decided
-	mentioned   string              // id of the proposal for which inTheWay has told the asker
+	mentioned   string              // id of the proposal for which inTheWay has already told the asker what happens
 	earlier     history.Replay      // state that earlier processes stored in the journal
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
 	stored      atomic.Bool // the store has the turn
 
 	why       error          // reason for the interruption; nil if not interrupted
-	runs      int            // how often the turn has begun, this run included
+	runs      int            // number of attempts to run the turn, including this one
 	edited    []chat.Inbound // messages that the asker edited; the turn runs again with the new texts
 	unseen    bool           // the turn ended because nobody could see the reply
 	void      bool           // the turn was undone, or its conversation deleted, before the turn ended
@@ -77,7 +77,7 @@ type turn struct {
 
 	replaces  string           // id of the turn whose question this turn asks again
 	retries   []chat.MessageID // ids of queued messages that ask this turn's question again
-	recovered bool             // the ending was known from the start: an earlier process or run decided it
+	recovered bool             // the ending was known from the start: an earlier process or attempt decided it
 
 	delivery delivery
 
@@ -87,16 +87,15 @@ type turn struct {
 	outcome preview.Outcome
 }
 
-// newID returns a random id for a turn. A turn's id must be unique, because the store keeps the id for a week, and
-// the keys of all messages of the reply contain it.
+// newID returns a random id for a turn. A turn's id must be unique, because the store keeps the id for a week. The
+// idempotency keys of the calls that create the reply's messages contain the id.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return hex.EncodeToString(b[:])
 }
 
-// shortID returns the beginning of a turn's id. The short form of an id can be read out, and is long enough to find
-// the turn in the log.
+// shortID returns the beginning of a turn's id. A short id is easy to read out, and long enough to find the turn in the log.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
 // start begins a turn: it runs the model and the preview concurrently. The channel done is closed when the model and
@@ -107,7 +106,7 @@ func (a *actor) start(rec chat.Turn) {
 		return
 	}
 	log := a.log.With(slog.String("turn", t.id))
-	// If the turn runs again, it is already stored, and the store only counts the run.
+	// If the turn runs again, it is already stored, and the store only counts the attempt.
 	t.stored.Store(a.storeTurn(rec) || rec.Runs > 0)
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancelCause(a.g.turns)
@@ -146,8 +145,8 @@ func (a *actor) start(rec chat.Turn) {
 	}()
 }
 
-// prepare creates the turn of a record. If the history can't be read, prepare returns nil, and tells the person unless
-// the process is ending. If a /retry finds no question to repeat, prepare tells the person and returns nil.
+// prepare creates a turn from its record. If the history can't be read, prepare returns nil, and tells the person
+// unless the process is ending. If a /retry finds no question to repeat, prepare tells the person and returns nil.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
@@ -169,7 +168,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	a.g.forgetExcuse(rec.ID)
 	var err error
 	if t.history, err = a.past(); err != nil {
-		if a.g.deliveries.Err() == nil { // after the end of deliveries, the next process or another replica answers
+		if a.g.deliveries.Err() == nil { // after the context deliveries has ended, the next process or another replica answers
 			id := newID()
 			a.log.Error("history could not be read", slog.String("turn", id), slog.Any("error", err))
 			a.owe(TextFailed, id, rec.Messages...)
@@ -188,7 +187,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		return nil
 	}
 	t.replaces = rec.Replaces
-	t.question = history.Join(t.question, a.words(rec.Messages[1:]...)) // messages that the turn took before a restart
+	t.question = history.Join(t.question, a.words(rec.Messages[1:]...)) // messages that joined the turn before a restart
 	return t
 }
 
@@ -330,7 +329,7 @@ func (a *actor) interrupt(why error) {
 	if a.turn.why == nil || errors.Is(why, errStopped) {
 		a.turn.why = why
 	}
-	edited := errors.Is(why, errEdited) // if so, the next run takes over the visible messages
+	edited := errors.Is(why, errEdited) // if so, the turn runs again and continues in the visible messages
 	a.turn.slot.Finish(preview.Ending{Keep: true, Stand: edited, Stopped: !edited})
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // stops the delivery even if it is showing the final

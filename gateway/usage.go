@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// keepUsage stores the usage of a run for the next run of the turn. keepUsage stores even a usage of zero, because
-// the next run would estimate a usage that is not stored.
+// keepUsage stores the usage of a turn that will run again. keepUsage stores even a usage of zero, because the next
+// attempt estimates any usage that is not stored.
 func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 
 func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsage) error) {

@@ -139,7 +139,7 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	m.taken++
 	m.countForwarded(taken.Messages)
 	now := time.Now()
-	resumes := make(map[chat.Conversation]bool) // chats in which another replica has worked
+	resumes := make(map[chat.Conversation]bool) // chats in which another replica may have called the platform
 	for _, c := range taken.Chats {
 		m.chats.Touch(c, now)
 		resumes[c] = true
@@ -220,14 +220,14 @@ func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	maps.DeleteFunc(g.undone, func(c chat.Conversation, _ []string) bool { return slices.Contains(chats, replica.Of(g.now(c))) })
 }
 
-// handOver gives up the chats of a stopping process, each when the process has finished its work there. While the process
-// still has work, active conversations get new messages, because people may stop answers, edit questions and decide about
-// tool calls. Inactive conversations stay inactive: their new messages stay in the store for the next owner of the chat.
+// handOver gives up the chats of a stopping process, each chat once the process has finished its work in the chat. While the
+// process still has work, active conversations get new messages, because people may stop answers, edit questions and decide
+// about tool calls. Inactive conversations stay inactive: their new messages stay in the store for the next owner of the chat.
 func (m *member) handOver(ctx context.Context) {
 	ticks, looks := time.NewTicker(leaveEvery), time.NewTicker(renewEvery)
 	defer ticks.Stop()
 	defer looks.Stop()
-	m.hear(chat.SignalWork) // the context may have interrupted the last call of Take
+	m.hear(chat.SignalWork) // the end of the context may have interrupted the last call of Take
 	for {
 		select {
 		case <-m.heard:
@@ -235,7 +235,7 @@ func (m *member) handOver(ctx context.Context) {
 		case <-looks.C:
 			m.hear(chat.SignalWork)
 		case <-ticks.C:
-			if m.leaving.Load() { // until this replica is leaving, the store may give it chats
+			if m.leaving.Load() { // before that, the store may still give chats to this replica
 				m.passKept(ctx)
 				m.free(ctx, true)
 			}

@@ -48,7 +48,7 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 	err := do(a.g.deliveries)
 	a.g.CheckLease(err)
 	switch {
-	case err == nil, errors.Is(err, chat.ErrLost): // if the lease is lost, the next owner of the chat makes the write
+	case err == nil, errors.Is(err, chat.ErrLost): // if the lease is lost, the next owner of the chat repeats the work
 	case a.worthwhile(err):
 		one.log(a.log).Error("not stored; trying again until it is", slog.Any("error", err))
 		a.writes.add(one)
