@@ -35,7 +35,8 @@ type Options struct {
 	HTTP          http.RoundTripper // nil: the bot creates its own transport
 	Log           *slog.Logger      // nil: nothing is logged
 
-	// Listener creates the listener of Run; nil: a TCP listener on Listen.
+	// Listener creates a listener for each Run. If Listener is nil, each Run creates a TCP listener for the address
+	// Listen.
 	Listener webhook.Listener
 }
 
@@ -46,7 +47,7 @@ type Bot struct {
 	base     string // base URL of the Graph API, with the version and a trailing slash
 	secrets  calls.Secrets
 	client   *http.Client
-	clock    *calls.Clock // Meta's
+	clock    *calls.Clock // tells the time of Meta's servers
 	log      *slog.Logger
 	name     atomic.Pointer[string] // the verified name of the number
 	greeting receiving.Greeting
@@ -56,13 +57,12 @@ type Bot struct {
 	turn   *semaphore.Weighted            // capacity 1: messages are accepted one at a time
 	recent *receiving.Recent[struct{}]    // accepted messages
 	newest *receiving.Recent[string]      // for each chat: the id of its newest message
-	texts  *receiving.Recent[*chat.Quote] // by textKey: messages that a person may reply to, and thereby quote
+	texts  *receiving.Recent[*chat.Quote] // by textKey: messages that the bot quotes if a person replies to them
 }
 
 const (
 	// maxRecent limits how many accepted messages the bot remembers. Meta repeats an unanswered webhook for up to seven
-	// days. The bot's memory finds most repetitions without a lookup in the gateway's store, which contains all
-	// accepted messages.
+	// days. The bot recognizes most repetitions itself; the gateway's store recognizes the others.
 	maxRecent = 4096
 	// maxChats limits the chats whose newest message the bot remembers. To show a typing indicator, the bot needs the
 	// id of the newest message.
@@ -75,7 +75,7 @@ const (
 	idleConnections = 8
 )
 
-// New returns a bot. New makes no network call, so a wrong token causes an error only at the first API call.
+// New returns a bot. New makes no network call, so a wrong token is detected only when the bot first calls the API.
 func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
@@ -101,7 +101,7 @@ func (b *Bot) rememberText(in chat.ChatID, id chat.MessageID, q chat.Quote) {
 	b.texts.Put(textKey(in, id), &q)
 }
 
-// textKey returns the key under which rememberText keeps a message.
+// textKey returns the key of a message in Bot.texts.
 func textKey(in chat.ChatID, id chat.MessageID) string { return string(in) + " " + string(id) }
 
 // Close closes idle connections. The bot stays usable, because each later call opens a new connection if necessary.

@@ -74,7 +74,7 @@ func connect(t *testing.T, answers ...answer) *api {
 	return a
 }
 
-// sent is the response to a message, from the documentation.
+// sent is the response to a call that sends a message, copied from Meta's documentation.
 const sent = `{"messaging_product":"whatsapp","contacts":[{"input":"16505551234","wa_id":"16505551234"}],"messages":[{"id":"wamid.S"}]}`
 
 func TestSend(t *testing.T) {
@@ -125,7 +125,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Invalid messages cause no call.
+// Send and SendFile must refuse an invalid message without a call of the API.
 func TestSendNothing(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: sent})
@@ -194,7 +194,8 @@ func TestSendFile(t *testing.T) {
 	}
 }
 
-// Only the second call makes the message visible, so only its failure may be uncertain.
+// SendFile makes two calls. Only the second call makes the message visible, so only a failure of the second call may
+// be Uncertain.
 func TestSendFileFails(t *testing.T) {
 	t.Parallel()
 	f := chat.File{Name: "a.txt", MediaType: "text/plain", Content: []byte("x")}
@@ -274,7 +275,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A message counts as sent even if the response has no id.
+// A successful response lacks the id of the message. Send must still report that the message was sent.
 func TestSentWithoutID(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"messaging_product":"whatsapp"}`})
@@ -283,7 +284,7 @@ func TestSentWithoutID(t *testing.T) {
 	}
 }
 
-// No error contains a secret, for any form in which the API quotes it.
+// The API quotes secrets in its error message. No error of Send may contain a secret.
 func TestErrorsHaveNoSecret(t *testing.T) {
 	t.Parallel()
 	a := connect(t, failing(401, 190, 0, "Malformed access token "+token, "and "+secret+" "+verify))
@@ -295,8 +296,8 @@ func TestErrorsHaveNoSecret(t *testing.T) {
 	}
 }
 
-// The typing indicator belongs to the newest message of the person, and also marks this message as read. If there is no
-// message, the call only checks the account.
+// Typing must mark the newest message of the person as read, and show the typing indicator. If the bot remembers no
+// message, Typing must request the phone number instead.
 func TestTyping(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"success":true,"id":"` + numberID + `","verified_name":"Telex"}`})

@@ -34,7 +34,7 @@ const (
 	subcodeMissing = 33
 )
 
-// codeOf returns the code of an error as it appears in logs.
+// codeOf returns the code of an error as text for logs, or "" if e is nil.
 func codeOf(e *graphError) string {
 	if e == nil {
 		return ""

@@ -7,13 +7,14 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// WhatsApp has no edits (F56), so each answer is sent once and never has a cursor. See world.neverEdits.
+// WhatsApp has no edits (F56). After each case, world.neverEdits checks that the bot never tried to edit a message,
+// and that no message had a cursor.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t, standin.Options{}) })
 }
 
-// sample is the suite's sample Markdown in WhatsApp's markup.
+// sample is the sample answer of the conformance suite in WhatsApp's markup.
 const sample = "*The plan*\n" +
 	"\n" +
 	"Some *bold*, _italic_ and ~old~ words, with `code_1` and a link (https://example.org/a_b).\n" +

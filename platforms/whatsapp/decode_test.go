@@ -13,7 +13,7 @@ import (
 
 const numberID = "106540352242922"
 
-// notify returns a webhook with the given fields of a change in addition to its metadata.
+// notify returns a webhook with one change. The change contains the fields in content in addition to its metadata.
 func notify(content string) []byte {
 	return []byte(`{"object":"whatsapp_business_account","entry":[{"id":"102290129340398","changes":[{"value":{"messaging_product":"whatsapp",` +
 		`"metadata":{"display_phone_number":"15550783881","phone_number_id":"` + numberID + `"},` + content + `},"field":"messages"}]}]}`)
@@ -26,7 +26,7 @@ const (
 	incoming = `"from":"16505551234","from_user_id":"US.13491208655302741918","id":"wamid.A","timestamp":"1749416383"`
 )
 
-// by returns a webhook with a message of Sheena.
+// by returns a webhook with a message that Sheena wrote.
 func by(content string) []byte {
 	return notify(`"contacts":[` + sheena + `],"messages":[{` + incoming + `,` + content + `}]`)
 }
@@ -81,7 +81,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A person's id is the user id, in any field that has it, and otherwise the phone number.
+// decode must use the user id as the person's id, in whichever field the webhook contains it. If the webhook contains
+// no user id, decode must use the phone number.
 func TestDecodeSender(t *testing.T) {
 	t.Parallel()
 	const text = `"id":"wamid.A","timestamp":"1749416383","type":"text","text":{"body":"hi"}`
@@ -101,7 +102,8 @@ func TestDecodeSender(t *testing.T) {
 	}
 }
 
-// Content without a sender is not a message, and an invalid message does not block the next one.
+// Some parts of a webhook are not messages for the bot, and some messages are invalid. decode must skip them, report
+// the invalid ones without their text, and decode the next message.
 func TestDecodeOthers(t *testing.T) {
 	t.Parallel()
 	good := `{` + incoming + `,"type":"text","text":{"body":"private words"}}`
@@ -150,7 +152,7 @@ func TestDecodeOthers(t *testing.T) {
 	}
 }
 
-// Everything in a batch is delivered, in order.
+// A webhook contains several entries with several messages. decode must return all messages in order.
 func TestDecodeBatch(t *testing.T) {
 	t.Parallel()
 	var list []string
@@ -183,7 +185,8 @@ func TestDecodeNews(t *testing.T) {
 	}
 }
 
-// WhatsApp sends only the id of the message to which a reply refers. The text comes from the memory of this process.
+// A person replies to a message, and WhatsApp sends only the id of that message. The bot must quote the text that
+// this process remembers, or say that the text is unknown.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})
@@ -207,7 +210,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A reply to a message of the bot quotes the text of that message. An id is known only in its own chat.
+// A person replies to a message of the bot. The bot must quote the text of its message, but not if the id belongs to
+// another chat.
 func TestRepliesToTheBot(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil})
@@ -222,8 +226,8 @@ func TestRepliesToTheBot(t *testing.T) {
 	}
 }
 
-// Although another process received a reply, the answering process quotes its own message and knows which message to
-// mark as read.
+// Another process received a reply to a message that this process sent. After Adopt, this process must quote the text
+// of its message, and Typing must mark the reply as read.
 func TestAdoptsWhatAnotherProcessReceived(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil}, answer{200, `{"success":true}`, nil})

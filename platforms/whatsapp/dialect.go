@@ -11,17 +11,17 @@ import (
 )
 
 // Dialect writes WhatsApp's own markup (https://faq.whatsapp.com/539178204879377). WhatsApp's markup has no escapes. A
-// formatting mark takes effect only at the edge of a word.
+// delimiter, such as *, takes effect only at the edge of a word.
 //
 //	Markdown                      becomes
 //	**bold**, # heading           *bold*
 //	*italic*, _italic_            _italic_
 //	~~strike~~                    ~strike~
-//	`code`                        `code`, without the backticks if the code contains some
+//	`code`                        `code`, without the backticks if the code contains a backtick
 //	fenced code, table            ``` around the same lines
 //	[text](url), ![alt](url)      text (url) for http, https and mailto; else plain text
-//	> quote                       > quote; a quote in a quote is part of the outer one
-//	- item, 1. item               the same; nested items have other marks
+//	> quote                       > quote; a quote in a quote becomes a part of the outer quote
+//	- item, 1. item               the same; nested items begin with other symbols
 //	in**wor**ds, **a * b**        no formatting
 //	\*a\*                         *a* with a joiner before it, so that it is not bold
 type Dialect struct{}
@@ -41,7 +41,7 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 }
 
 // Len counts UTF-16 code units. WhatsApp limits a text to a number of characters, but does not define this word.
-// Counting UTF-16 units is safe, because a text never has more characters than UTF-16 units.
+// Counting UTF-16 code units is safe, because a text never has more characters than UTF-16 code units.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // withLinkURLs writes the URL of each link after the link's label, because WhatsApp has no links with labels. If the
@@ -85,7 +85,7 @@ func (grammar) Rules() marks.Rules {
 	return marks.Rules{Bare: true, Mark: mark, Language: noLanguage}
 }
 
-// mark returns the character that begins and ends text of a style.
+// mark returns the delimiter of a style, which is the same at both ends.
 func mark(s markup.Style) string {
 	switch s {
 	case markup.Bold:

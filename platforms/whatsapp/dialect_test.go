@@ -19,7 +19,7 @@ func written() markuptest.Written {
 	return markuptest.Written{Dialect: Dialect{}, Limit: textLimit, Check: checkMessage}
 }
 
-// F27, F28, F33: each construct as it goes over the wire.
+// F27, F28, F33: for each construct of Markdown, the test compares the text that the bot sends to WhatsApp.
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []markuptest.Construct{
@@ -58,7 +58,7 @@ func TestDialectConstructs(t *testing.T) {
 	}
 }
 
-// F30: an emoji counts as two units.
+// F30: Len counts UTF-16 code units, so an emoji counts as two.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "*a*": 3} {
@@ -68,7 +68,8 @@ func TestDialectLen(t *testing.T) {
 	}
 }
 
-// checkMessage fails the test unless a part has all characters of its layout, in order, except for marks.
+// checkMessage fails the test unless the text that is sent contains all characters of a part, in order. checkMessage
+// ignores characters that may be delimiters.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -80,7 +81,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	}
 }
 
-// letters returns the characters that are neither white space nor possible marks.
+// letters returns the characters of s that are neither white space nor possible delimiters.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || strings.ContainsRune("*_~`>"+j, r) {

@@ -19,9 +19,9 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// These tests run the adapter with a gateway against the stand-in.
+// These tests run the adapter together with telex's gateway, against WhatsApp's stand-in.
 
-// talking runs a gateway with a bot in a bubble.
+// talking runs telex's gateway with a bot, in virtual time.
 func talking(t *testing.T, o standin.Options, answers gateway.Runner, test func(t *testing.T, w *world, log *conformance.Log)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func (w *world) wantShown(want ...string) {
 	}
 }
 
-// From the question to the answer, the person sees that the question was read and that the bot is typing.
+// From the question to the answer, the person must see that the question was read and that the bot is typing.
 func TestTypingUntilTheAnswer(t *testing.T) {
 	talking(t, standin.Options{Limits: standin.PublishedLimits()}, conformance.Talker{Text: "a b c d e f g h", Pause: 10 * time.Second}, func(t *testing.T, w *world, _ *conformance.Log) {
 		asked, began := "", time.Now()
@@ -82,8 +82,8 @@ func TestTypingUntilTheAnswer(t *testing.T) {
 	})
 }
 
-// WhatsApp refuses an answer if the person last wrote more than 24 hours ago. The answer is delivered once, when the
-// person writes again (D1, D14).
+// WhatsApp refuses an answer, because the person last wrote more than 24 hours ago. When the person writes again, the
+// bot must deliver the answer once (D1, D14).
 func TestWindowClosed(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.server.Fault(standin.Fault{Method: "sendMessage", Action: fault.Error, Code: standin.CodeWindow})
@@ -106,7 +106,8 @@ func TestWindowClosed(t *testing.T) {
 	})
 }
 
-// If WhatsApp accepts a message and later can't deliver it, the cause is logged, and the message is not sent again.
+// WhatsApp accepts a message, but then can't deliver it. The bot must log the cause, and must not send the message
+// again.
 func TestLateFailure(t *testing.T) {
 	talking(t, standin.Options{LateFailures: true}, conformance.Talker{Pause: 10 * time.Second}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.Say(w.Private(), conformance.Saying{Text: "one"})
@@ -123,7 +124,7 @@ func TestLateFailure(t *testing.T) {
 	})
 }
 
-// A send with an unknown outcome is repeated at most once, and the log says so (D5, F13).
+// The outcome of a send is unknown. The bot must repeat the send only once, and log a warning (D5, F13).
 func TestUncertainSend(t *testing.T) {
 	for _, action := range []string{fault.CutBefore, fault.CutAfter} {
 		talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
@@ -141,7 +142,8 @@ func TestUncertainSend(t *testing.T) {
 	}
 }
 
-// An answer beyond the limits becomes several messages and a file. No limit is exceeded.
+// An answer is too long for a few messages. The bot must send several messages and the rest as a file, and exceed no
+// limit.
 func TestLongAnswer(t *testing.T) {
 	words := make([]string, 6000)
 	for i := range words {
@@ -164,8 +166,8 @@ func TestLongAnswer(t *testing.T) {
 	})
 }
 
-// If a number is also used in the WhatsApp Business app, the bot receives edits and deletions. For other numbers,
-// WhatsApp does not report them.
+// A person edits a question. WhatsApp reports edits only if the bot's number is also used in the WhatsApp Business
+// app. Then the bot must answer the new text, otherwise the old text.
 func TestEditsAndDeletions(t *testing.T) {
 	for _, coexistence := range []bool{true, false} {
 		talking(t, standin.Options{Coexistence: coexistence}, conformance.Talker{Pause: 5 * time.Second}, func(t *testing.T, w *world, _ *conformance.Log) {
@@ -180,7 +182,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	}
 }
 
-// The bot answers people with a visible phone number and people who hide it.
+// A person hides the phone number. The bot must still answer.
 func TestHiddenNumber(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetPerson(standin.Person{UserID: standin.DefaultUser, HidePhone: true, Username: "@ann"}); err != nil {
@@ -192,7 +194,8 @@ func TestHiddenNumber(t *testing.T) {
 	})
 }
 
-// Meta verifies the webhook URL with a handshake. It succeeds with the right token and fails with another one.
+// Meta verifies the URL of the webhook. The bot must accept only the right verify token. It must refuse webhooks
+// without a valid signature, and answer the messages when Meta repeats them.
 func TestStandinVerifies(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetCallback(t.Context(), "http://telex.test/any/path"); err != nil {

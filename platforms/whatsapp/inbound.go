@@ -34,14 +34,15 @@ type receivedMessage struct {
 	repliesToBot bool   // the person replies to a message of the bot
 }
 
-// deliveryFailure is a message that could not be delivered.
+// deliveryFailure describes a message that WhatsApp could not deliver, and the cause.
 type deliveryFailure struct {
 	id, chat    string
 	code        int
 	description string
 }
 
-// userIDChange is a change of a person's business-scoped user id, caused by a new phone number.
+// userIDChange reports that a person's business-scoped user id has changed, because the person has a new phone
+// number.
 type userIDChange struct{ Old, New string }
 
 // decode decodes a webhook. Meta sends the webhooks of all phone numbers of an app to one URL, so decode ignores
@@ -99,7 +100,7 @@ func (n *webhookContent) addChange(raw json.RawMessage, number string) {
 	}
 }
 
-// failure returns why a message could not be delivered.
+// failure returns which message WhatsApp could not deliver, and why.
 func (s *status) failure() deliveryFailure {
 	out := deliveryFailure{id: s.ID, chat: cmp.Or(s.User, s.Number)}
 	for _, e := range s.Errors {

@@ -7,7 +7,8 @@ import (
 )
 
 // These constants limit the content of a message on WhatsApp. Meta's documentation counts characters, but does not
-// define this word. The package counts UTF-16 units, because a text never has more characters than UTF-16 units.
+// define this word. The package counts UTF-16 code units, because a text never has more characters than UTF-16 code
+// units.
 const (
 	// textLimit is the maximum length of a text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
@@ -57,8 +58,8 @@ const (
 	pairInterval = 6 * time.Second
 	pairAhead    = 45
 	pairBurst    = 10
-	// throughput is the limit of messages per second for the number. telex uses only half of the 80 messages that
-	// WhatsApp allows, because messages from people count against the same limit.
+	// throughput is the limit of messages per second for the number. WhatsApp allows 80 messages per second. telex uses
+	// only half of them, because messages from people count against the same limit.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	throughput = 40
 )

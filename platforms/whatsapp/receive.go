@@ -31,7 +31,7 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return receiveError(ctx, err)
 }
 
-// Pulse implements gateway.Pulse. While the webhook server runs, it records a heartbeat every BeatEvery.
+// Pulse implements gateway.Pulse. While the webhook server runs, it reports every BeatEvery that it works.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
 // checkCredentials checks the access token and the phone number id by requesting the phone number from Meta.

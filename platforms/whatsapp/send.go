@@ -172,7 +172,7 @@ func (b *Bot) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// cutUnits returns the longest prefix of text with at most n UTF-16 units.
+// cutUnits returns the longest prefix of text with at most n UTF-16 code units.
 func cutUnits(text string, n int) string {
 	for i, r := range text {
 		if n -= max(1, utf16.RuneLen(r)); n < 0 {

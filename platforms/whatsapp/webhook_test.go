@@ -35,7 +35,7 @@ func sign(body []byte) string {
 // accountAnswer is the response to a request for the phone number.
 const accountAnswer = `{"id":"` + numberID + `","verified_name":"Telex","display_phone_number":"15550783881"}`
 
-// station is a bot that receives, with the client that delivers webhooks to it.
+// station is a bot that receives messages, together with the client that delivers webhooks to the bot.
 type station struct {
 	t        *testing.T
 	bot      *Bot
@@ -44,16 +44,17 @@ type station struct {
 	stop     context.CancelFunc
 	done     chan error
 	accepted []chat.Inbound
-	refuse   error // the error of accept
+	refuse   error // the error that accept returns; nil: accept succeeds
 }
 
-// listening runs a bot in a bubble.
+// listening runs a bot in virtual time.
 func listening(t *testing.T, test func(*station)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(start(t, 0)) })
 }
 
-// start runs a bot until the test ends. The clock of this machine is ahead of Meta's.
+// start runs a bot until the test ends. The parameter ahead says how far the clock of this machine is ahead of Meta's
+// clock.
 func start(t *testing.T, ahead time.Duration) *station {
 	t.Helper()
 	s := &station{t: t, done: make(chan error, 1)}
@@ -87,8 +88,8 @@ func start(t *testing.T, ahead time.Duration) *station {
 	return s
 }
 
-// untilLingerEnds waits until the server has closed all refused connections. The server keeps each open for half a
-// second, even after Run has ended, so that the client can read the refusal.
+// untilLingerEnds waits until the server has closed all refused connections. The server keeps each refused connection
+// open for half a second, even after Run has ended, so that the client can read the refusal.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
@@ -203,8 +204,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// A message that could not be stored is delivered again. The messages of the same webhook that were already stored
-// are then dropped.
+// accept fails, because the disk is full. The response to the webhook must have status 503, so that Meta repeats the
+// webhook, and Run must return accept's error.
 func TestAcceptFails(t *testing.T) {
 	listening(t, func(s *station) {
 		s.refuse = errors.New("disk full")
@@ -219,7 +220,7 @@ func TestAcceptFails(t *testing.T) {
 	})
 }
 
-// A message that WhatsApp could not deliver is logged with its cause, and counted.
+// WhatsApp reports that it could not deliver a message. The bot must log the cause and the number of such messages.
 func TestUndelivered(t *testing.T) {
 	listening(t, func(s *station) {
 		for i := range 2 {
@@ -237,7 +238,8 @@ func TestUndelivered(t *testing.T) {
 	})
 }
 
-// Messages that waited at Meta while the bot was not running are marked as missed, also if this machine's clock is wrong.
+// A message waited at Meta while the bot was not running. The bot must mark this message as missed, but not a new
+// message, even if this machine's clock is wrong.
 func TestMissed(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -257,8 +259,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// A reply quotes the current text of the message to which it refers, no matter whether the person or the bot wrote
-// that message.
+// A person replies to an edited message, and to a message of the bot. The bot must quote the current text of these
+// messages.
 func TestRepliesToWhatWasSaid(t *testing.T) {
 	listening(t, func(s *station) {
 		first := text("wamid.1", "a question")
@@ -280,7 +282,7 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 	})
 }
 
-// Ten thousand forged webhooks are all refused, and memory does not grow.
+// Somebody sends ten thousand forged webhooks. The bot must refuse all of them, and its memory must not grow.
 func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const most = 10 << 20 // bytes
 	s := start(t, 0)
@@ -314,7 +316,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 	if raced {
 		forged = 1000
 	}
-	flood(200) // afterwards, connections and pools exist and no longer add to the memory
+	flood(200) // creates connections and buffers, so that they don't count as growth later
 	before := inUse()
 	flood(forged)
 	if used := int64(inUse()) - int64(before); used > most { //nolint:gosec // sizes of memory.
@@ -334,7 +336,7 @@ func inUse() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// If the credentials are refused, Run ends, because nothing can be received with them.
+// If Meta refuses the credentials, Run must fail, because the bot can't receive anything without them.
 func TestRunChecksCredentials(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

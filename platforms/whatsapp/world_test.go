@@ -51,7 +51,7 @@ type world struct {
 	events *memoryListener // the listener for webhooks
 
 	mu     sync.Mutex
-	hidden map[chat.MessageID]bool // messages that a person deleted only for herself
+	hidden map[chat.MessageID]bool // messages that the person has hidden from her own view
 }
 
 // memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
@@ -135,7 +135,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is like Connect, but returns the concrete type.
+// bot is like Connect, but returns a *whatsapp.Bot.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *whatsapp.Bot {
 	w.t.Helper()
 	o := whatsapp.Options{
@@ -256,7 +256,8 @@ func (w *world) Enforce(r conformance.Rates) {
 	w.server.SetLimits(standin.PublishedLimits(), hidden)
 }
 
-// Violations includes every attempt to change a message, because the platform has no edits (F56).
+// Violations returns all violations that the stand-in has recorded. Every attempt to change a message is one, because
+// WhatsApp has no edits (F56).
 func (w *world) Violations() []string {
 	var list []string
 	for _, v := range w.server.Stats().Violations.Details {
@@ -417,12 +418,12 @@ func (w *world) Garble() {
 		w.t.Fatal(err)
 	}
 	req.Header.Set("X-Hub-Signature-256", standin.Sign(w.server.AppSecret(), body))
-	if resp, err := client.Do(req); err == nil { // otherwise nobody listens, and Meta would try again
+	if resp, err := client.Do(req); err == nil { // after an error, nobody listens, and Meta would try again
 		_ = resp.Body.Close()
 	}
 }
 
-// Check looks in each line for marks without a partner.
+// Check returns an error if a code block in the shown text is not closed.
 func (w *world) Check(shown string) error {
 	fenced := false
 	for line := range strings.SplitSeq(shown, "\n") {
