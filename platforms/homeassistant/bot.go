@@ -29,9 +29,9 @@ type Options struct {
 	URL    string // such as http://homeassistant.local:8123
 	Token  string // long-lived access token
 	Watch  Watch
-	Notify string // an entity or action of the domain notify, such as "notify.mobile_app_phone"; empty: persistent notifications
+	Notify string // a notify entity or notify action, such as "notify.mobile_app_phone"; empty: persistent notifications
 	// Pause is the minimum time from the end of an answer to the next message. The pause keeps the number of messages
-	// below the limit of turns per minute.
+	// below telex's limit on turns per minute.
 	Pause time.Duration
 	HTTP  http.RoundTripper // nil: the bot creates its own transport
 	Log   *slog.Logger      // nil: nothing is logged
@@ -55,12 +55,12 @@ type Bot struct {
 
 	mu          sync.Mutex
 	watcher     *watcher
-	undelivered *chat.Inbound  // the message that accept has not accepted yet
+	undelivered *chat.Inbound  // the message that accept must still accept; nil: none
 	answering   chat.MessageID // the message that is being answered; empty: none
-	nextAfter   time.Time      // when the next message may be sent
+	nextAfter   time.Time      // when the bot may send the next message to the gateway
 }
 
-// New returns a bot. New makes no network call, so a wrong token causes an error only at the first call to Home
+// New returns a bot. New makes no network call, so a wrong token is detected only when the bot first calls Home
 // Assistant.
 func New(o Options) *Bot {
 	return &Bot{
@@ -87,8 +87,8 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 	return Markdown{}
 }
 
-// Pulse implements gateway.Pulse. Run records a heartbeat for each frame. Home Assistant sends at least one frame every
-// pingEvery, because it answers pings. limit also includes the time that Run needs to open a connection.
+// Pulse implements gateway.Pulse. Run reports for each frame that it works. Home Assistant sends at least one frame
+// every pingEvery, because it answers pings. limit also includes the time that Run needs to open a connection.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }

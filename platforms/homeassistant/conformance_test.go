@@ -6,13 +6,14 @@ import (
 	"telex/platforms/conformance"
 )
 
-// Home Assistant has no edits (F56), so each answer is sent once and never has a cursor. See world.neverEdits.
+// The bot never edits a notification (F56). After each case, world.neverEdits checks that no notification had a
+// cursor or got another text.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })
 }
 
-// sample is the suite's sample Markdown in the form in which it is sent.
+// sample is the sample answer of the conformance suite, as the bot sends it.
 const sample = "# The plan\n" +
 	"\n" +
 	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +

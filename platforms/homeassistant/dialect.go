@@ -30,8 +30,8 @@ var (
 	_ markup.Dialect = Text{}
 )
 
-// Shape returns the symbols of plain text. Shape also requests the cells of tables and the items of lists, because Home
-// Assistant can show tables and lists.
+// Shape returns the symbols of plain text. Shape also enables tables, tasks and lists, because Home Assistant can show
+// them.
 func (Markdown) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Tables | markup.Tasks | markup.Lists
@@ -62,9 +62,10 @@ func (d Text) Render(p markup.Piece) markup.Rendered {
 // Len counts bytes, because the services that deliver to phones limit the bytes.
 func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
-// escapeTemplates prevents Home Assistant from evaluating a text as a template: it inserts an invisible character into
-// the marks that begin a template. Home Assistant evaluates templates in the data of actions. A template in a model's
-// answer could read any state and run for minutes, and an invalid template would make the call fail.
+// escapeTemplates prevents Home Assistant from evaluating a text as a template: it inserts an invisible character
+// between the two characters that begin a template, such as {{. Home Assistant evaluates templates in the data of
+// actions. A template in a model's answer could read any state and run for minutes, and an invalid template would make
+// the call fail.
 // https://www.home-assistant.io/docs/configuration/templating/
 func escapeTemplates(text string) string {
 	if !strings.Contains(text, "{") {
@@ -129,7 +130,7 @@ func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.Ap
 // Address never handles a URL, because Link decides how URLs are written.
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
-// Link returns the target of a link.
+// Link returns the URL of a link, or "" if the text must not become a link.
 func (grammar) Link(_ string, f markup.Format, _ bool) string {
 	return marks.Destination(f.URL, "http", "https", "mailto")
 }

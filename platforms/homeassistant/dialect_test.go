@@ -45,7 +45,8 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// checkMessage fails the test if a part could load a resource by itself, show HTML, or be read as a template.
+// checkMessage fails the test if Home Assistant would load a resource for a part, show HTML in it, or evaluate it as
+// a template.
 func checkMessage(t markuptest.TB, _ markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -83,7 +84,8 @@ func FuzzDialect(f *testing.F) {
 	written().Fuzz(f, 4096)
 }
 
-// No message can be read as a template, and the rest of its text stays unchanged.
+// Home Assistant must not evaluate any text as a template. escapeTemplates may only insert joiners, and must not
+// change other characters.
 func TestLiteral(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,7 +100,8 @@ func TestLiteral(t *testing.T) {
 	})
 }
 
-// Notifications on a phone keep all URLs.
+// Notifications on a phone are plain text, in which each link must be followed by its URL. Dividing a long text must
+// lose no URL.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

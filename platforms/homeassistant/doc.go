@@ -6,16 +6,16 @@
 //	event.go     decoding of frames (pure)
 //	watch.go     which changes are reported, and when (pure)
 //	sentence.go  changes as sentences (pure)
-//	send.go      notifications, by the REST API
+//	send.go      notifications, through the REST API
 //	dialect.go   the Markdown of notifications
 //
 // # One message at a time
 //
-// A house can report a thousand changes per second, but each message to the gateway costs a turn of a model. The bot
-// therefore collects changes, and reports all collected changes in one message. The bot sends the next message to the
-// gateway only after the answer to the previous message is complete. The next message contains the newest state of
-// every entity that changed during the previous answer. The memory that the bot needs therefore depends only on the
-// number of entities.
+// A house can report a thousand changes per second, but for each message to the gateway, the model must write an
+// answer. The bot therefore collects changes, and reports all collected changes in one message. The bot sends the
+// next message to the gateway only after the answer to the previous message is complete. The next message contains
+// the newest state of every entity that changed during the previous answer. The memory that the bot needs therefore
+// depends only on the number of entities.
 //
 // # No person writes events
 //

@@ -9,7 +9,7 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// Configured names that do not exist in Home Assistant are reported.
+// Examine must report each configured name that does not exist in Home Assistant.
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

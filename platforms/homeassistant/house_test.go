@@ -27,8 +27,8 @@ const (
 	door  = "binary_sensor.door"
 )
 
-// house is a server with the part of Home Assistant's API that tests of the connection need. It can misbehave in ways
-// in which the stand-in does not.
+// house is a server that implements a part of Home Assistant's API, for tests of the connection. It can misbehave in
+// ways in which the stand-in does not.
 type house struct {
 	t        *testing.T
 	net      *memnet.Listener
@@ -50,7 +50,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// server closes its sockets when it closes, because net/http does not do that.
+// server is an HTTP server whose Close also closes the WebSocket connections, because Close of net/http does not.
 type server struct {
 	http.Server
 	house *house
@@ -152,14 +152,14 @@ func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set stops or resumes responses.
+// set sets whether the house has stopped responding.
 func (h *house) set(stuck bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stuck = stuck
 }
 
-// say sends a message over the newest connection.
+// say sends a frame over the newest connection.
 func (h *house) say(text string) {
 	h.t.Helper()
 	h.mu.Lock()
@@ -190,14 +190,14 @@ func (h *house) count(command string) int {
 	return len(slices.DeleteFunc(slices.Clone(h.commands), func(c string) bool { return c != command }))
 }
 
-// running is a call of Run in its own goroutine, with the messages that were accepted.
+// running is a call of Run in its own goroutine, together with the messages that the call has accepted.
 type running struct {
 	bot      *homeassistant.Bot
 	cancel   context.CancelFunc
 	done     chan error
 	mu       sync.Mutex
 	accepted []chat.Inbound
-	refuse   error // the error of accept
+	refuse   error // the error that accept returns; nil: accept succeeds
 }
 
 func start(t *testing.T, b *homeassistant.Bot) *running {
@@ -217,7 +217,7 @@ func start(t *testing.T, b *homeassistant.Bot) *running {
 	return r
 }
 
-// texts waits for a time, and returns the texts of the messages that were accepted since the last call.
+// texts waits, and then returns the texts of the messages that were accepted since the last call of texts.
 func (r *running) texts(after time.Duration) []string {
 	wait(after)
 	r.mu.Lock()
@@ -230,7 +230,7 @@ func (r *running) texts(after time.Duration) []string {
 	return texts
 }
 
-// answer concludes the newest message.
+// answer tells the bot that the answer to the message id is complete.
 func (r *running) answer(id chat.MessageID) {
 	r.bot.Concluded(chat.Target{Chat: homeassistant.Chat}, []chat.MessageID{id}, false)
 }

@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// These are the maximum lengths of texts. telex chooses them, because Home Assistant publishes no limits.
+// These are the maximum lengths of texts. telex sets them itself, because Home Assistant publishes no limits.
 const (
 	// notificationLimit is the maximum length of a persistent notification in characters. Longer texts are hard to read
 	// in the sidebar.
@@ -29,7 +29,7 @@ const idleConnections = 2
 // published rate limits. NoCommands is set, because nobody can type a command in Home Assistant.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	p := chat.Profile{TextLimit: notificationLimit, KeyFor: keyLifetime, NoCommands: true}
-	if b.notify != "" { // a repeated call of a notify action would show a second notification on a device
+	if b.notify != "" { // a repeated call of a notify action would show a second notification
 		p.TextLimit, p.KeyFor = textLimit, 0
 	}
 	return p

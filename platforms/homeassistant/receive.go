@@ -13,14 +13,14 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// answerTimeout is how long the bot waits for an answer to be complete. After answerTimeout, the bot sends the next
+// answerTimeout is how long the bot waits until an answer is complete. After answerTimeout, the bot sends the next
 // message even if the answer is not complete. Answers normally take less time, because agent.limits and the deadline
 // for delivering a final limit the time of an answer.
 const answerTimeout = time.Hour
 
-// Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does not
-// repeat changes, so Run misses the changes during an outage and has no resume cursor. If accept has not accepted a
-// message, the next Run passes the same message to accept again.
+// Run receives changes until ctx ends, and passes messages about them to accept, one after the other. Home Assistant
+// does not repeat changes, so Run misses the changes during an outage and has no resume cursor. If accept has not
+// accepted a message, the next Run passes the same message to accept again.
 //
 // Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
 // failed: Auth if the token is refused, otherwise Temporary.

@@ -20,8 +20,8 @@ import (
 // title is the title of every notification.
 const title = "telex"
 
-// defaultRetryAfter is the wait after a rate limit without Retry-After. Home Assistant has no rate limit, but a proxy
-// in front of Home Assistant may have one.
+// defaultRetryAfter is the wait after a response with status 429 that lacks the header Retry-After. Home Assistant
+// has no rate limit, but a proxy in front of Home Assistant may have one.
 const defaultRetryAfter = 30 * time.Second
 
 var errTooLong = errors.New("the text is too long")
@@ -51,7 +51,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(id)}}, nil
 }
 
-// notificationID returns the id of the notification that a create with a key makes.
+// notificationID returns the id of the notification that a create with the given key makes.
 func notificationID(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "telex_" + hex.EncodeToString(sum[:16])

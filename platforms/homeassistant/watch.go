@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// gatherTime is how long the watcher keeps a change back, so that one message can report several changes. For
-	// example, a scene may switch many lights at the same time.
+	// gatherTime is how long the watcher waits before it reports a change, so that one message can report several
+	// changes. For example, a scene may switch many lights at the same time.
 	gatherTime = time.Second
-	// maxLines limits the changes in one message. If more changes are due, they wait for the next message.
+	// maxLines limits the changes in one message. Further changes wait for the next message.
 	maxLines = 50
 	// maxEntities limits how many recently changed entities the watcher remembers. The largest installations have a few
 	// thousand entities.
@@ -21,7 +21,7 @@ const (
 	absentLifetime = 24 * time.Hour
 )
 
-// Watch says which entities are reported. The zero Watch reports no entity.
+// Watch says which entities the bot reports when their state changes. The zero Watch reports no entity.
 type Watch struct {
 	Domains  []string // the part before the dot, such as "light"
 	Entities []string
@@ -44,10 +44,10 @@ func (w Watch) includes(entity string) bool {
 	return w.All || slices.Contains(w.Domains, domain) || slices.Contains(w.Entities, entity)
 }
 
-// change is the change of an entity since it was last reported.
+// change describes how the state of an entity has changed since the bot last reported the entity.
 type change struct {
 	from, to state
-	via      string    // the last state between from and to; empty: none
+	via      string    // the last state that the entity had between from and to; empty: none
 	at       time.Time // when the change began
 	repeated bool      // the change began during the cooldown; if the entity returns to its reported state, nothing is reported
 }
@@ -98,7 +98,7 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 }
 
 // removeOld removes the entities that the watcher need not remember any more, and reports whether it removed any
-// entity. removeOld must check all entities, so it does so at most once per second. Other calls do nothing.
+// entity. Because removeOld must check all entities, it does nothing if it has done so within the last second.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false

@@ -43,7 +43,7 @@ func TestWatchIncludes(t *testing.T) {
 	}
 }
 
-// An entity id in a form that Home Assistant never uses is ignored.
+// A change must be ignored if the id of its entity has a form that Home Assistant never uses.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	const frameOf = `{"type":"event","event":{"event_type":"state_changed","data":{"old_state":{"entity_id":%[1]q,"state":"off"},"new_state":{"entity_id":%[1]q,"state":"on"}}}}`
@@ -62,11 +62,12 @@ func TestForeignIDs(t *testing.T) {
 }
 
 // step is one step of a test about a door. At the given second, either the door changes its state, or the test takes
-// the report. If to begins with "=", the connection is closed during the change.
+// the changes that are due. If to begins with "=", the watcher does not see the change, because the connection is
+// closed.
 type step struct {
 	second int
-	to     string // the new state; empty: the report is taken
-	want   string // the expected report
+	to     string // the new state; empty: the test takes the due changes
+	want   string // the changes that must be due
 }
 
 func TestCooldown(t *testing.T) {
@@ -116,7 +117,8 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// A flood of changes increases neither memory nor the number of messages. The last report has the newest state.
+// More entities change than the watcher may remember. The numbers of remembered entities and of changes per message
+// must stay within their limits. When no entity changes any more, the watcher must remember nothing.
 func TestWatcherIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(Watch{All: true, Cooldown: 30 * time.Second})
@@ -146,8 +148,8 @@ func TestWatcherIsBounded(t *testing.T) {
 	}
 }
 
-// For any sequence of changes, each report about an entity begins with the state that the previous report ended with,
-// and none follows within the cooldown. In the end, the newest state is reported.
+// For any sequence of changes, takeDue must leave no due change behind, must not report an entity twice within its
+// cooldown, and must report the newest state in the end.
 func TestWatcherProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -257,7 +259,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// No frame causes a panic, and no sentence has more than one line.
+// No frame may cause a panic, and no sentence may have more than one line.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"light.a","old_state":{"entity_id":"light.a","state":"off"},"new_state":{"entity_id":"light.a","state":"on","attributes":{"friendly_name":"A\nb","unit_of_measurement":3}}}}}`))
 	f.Add([]byte(`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"new_state":{"entity_id":"x"},"old_state":null}}}`))

@@ -32,7 +32,7 @@ const (
 )
 
 // world is Home Assistant's stand-in on an in-memory network. Its only chat is the list of notifications. Instead of
-// a person's message, a new entity changes its state.
+// writing a message as a person, a test lets a new entity change its state.
 type world struct {
 	t      *testing.T
 	server *standin.Server
@@ -48,8 +48,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// neverEdits checks all notifications: none ever had a cursor. A notification may have been created again only with
-// the same text, after a create with an unknown outcome.
+// neverEdits checks that no notification ever had a cursor, and that the bot never dismissed one. If the outcome of a
+// create was unknown, the bot may have created the notification again, but only with the same text.
 func (w *world) neverEdits() {
 	for _, n := range w.bots("") {
 		for _, v := range n.Versions {
