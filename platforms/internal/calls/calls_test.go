@@ -43,7 +43,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// For any name, the result is one valid name, and cleaning it again changes nothing.
+// For any input, FileName must return a valid name, and must not change a name that it has returned.
 func TestFileNameProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,7 +72,7 @@ func TestMediaTypeStaysInItsHeader(t *testing.T) {
 	}
 }
 
-// Invalid values in a body or a header are ignored.
+// RetryAfter must prefer the wait in the body to the wait in the header, and ignore invalid values.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	const standard = 30 * time.Second
@@ -100,8 +100,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// No error in a chain contains a secret, for any form of quoting. An error without a secret can still be found in the
-// chain.
+// An error contains a secret, unchanged, escaped or in a URL. No error in the chain that Error returns may contain
+// the secret, but errors.Is must still find the cause.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "1:a secret/b"
@@ -128,12 +128,13 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// roundTripper is a transport.
+// roundTripper is an http.RoundTripper that answers each request without a network.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The clock follows the platform's. A response without a valid time changes nothing.
+// Each response with a valid header Date must set the clock. A response without a valid time must not change the
+// clock.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var date string

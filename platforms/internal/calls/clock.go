@@ -13,7 +13,7 @@ type Clock struct {
 	ahead atomic.Int64 // how far the platform's clock was ahead of this machine's at the last response; nanoseconds
 }
 
-// NewClock returns a clock that the client's transport sets at each response.
+// NewClock returns a clock, and changes the client's transport so that each response sets the clock.
 func NewClock(client *http.Client) *Clock {
 	c := new(Clock)
 	client.Transport = timed{client.Transport, c}
@@ -23,7 +23,7 @@ func NewClock(client *http.Client) *Clock {
 // At converts a time of this machine's clock to the platform's time, with an error of about a second.
 func (c *Clock) At(local time.Time) time.Time { return local.Add(time.Duration(c.ahead.Load())) }
 
-// timed is a transport that sets a clock by the header Date of each response. The header contains whole seconds.
+// timed is a transport that sets a clock from the header Date of each response. The header contains whole seconds.
 // https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1
 type timed struct {
 	http.RoundTripper

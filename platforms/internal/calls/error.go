@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is the cause of a failed call, which the call's SendError wraps. The text of an Error contains no secrets. In
-// the chain of the original error, an Error wraps the first error whose text contains no secrets.
+// Error is the cause of a failed call, which the call's SendError wraps. The text of an Error contains no secrets. An
+// Error wraps only that part of the original error's chain whose texts contain no secrets.
 type Error struct {
 	text   string
 	cause  error
@@ -50,7 +50,7 @@ func (s Secrets) With(secret string) Secrets {
 	return append(slices.Clip(s), secret)
 }
 
-// Redact replaces each secret in a text by a placeholder, even if the secret is escaped as in a URL.
+// Redact replaces each secret in a text with a placeholder, even if the secret is escaped as in a URL.
 func (s Secrets) Redact(text string) string {
 	for _, secret := range s {
 		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {

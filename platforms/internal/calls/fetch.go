@@ -14,14 +14,14 @@ import (
 // downloadOperation names the operation in errors of downloads.
 const downloadOperation = "download file"
 
-// Download describes a file that telex downloads by a GET request.
+// Download describes a file that telex downloads with a GET request.
 type Download struct {
 	Client     *http.Client
 	Secrets    Secrets
 	Header     http.Header   // of the request; nil: no extra headers
 	Size       int64         // file size according to the platform; 0: unknown
 	Limit      int64         // maximum number of bytes
-	RetryAfter time.Duration // the wait after a response with status 429 that contains no wait
+	RetryAfter time.Duration // the wait after a response with status 429 that does not say how long to wait
 }
 
 // CheckSize returns an error that wraps chat.ErrTooLarge if size exceeds limit.

@@ -33,9 +33,9 @@ type Outcome struct {
 	Unsent bool  // the request was certainly not sent
 }
 
-// Do sends a request and reads the complete response. So if the connection breaks during the response, the Outcome
-// reports a broken connection, and the caller does not try to decode incomplete JSON. Do sends nothing if the
-// request's context has ended.
+// Do sends a request and reads the complete response. If the connection breaks during the response, the Outcome
+// reports this, so that the caller does not try to decode incomplete JSON. Do sends nothing if the request's context
+// has ended.
 func Do(client *http.Client, req *http.Request) Outcome {
 	if err := req.Context().Err(); err != nil {
 		return Outcome{Err: err, Unsent: true}
@@ -50,7 +50,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	resp, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		op, ok := errors.AsType[*net.OpError](err)
-		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // some transports do not support the trace
+		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // for transports that do not support the trace
 	}
 	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
@@ -63,8 +63,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	return Outcome{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
-// Response returns the outcome in the form in which an HTTP client returns it, for libraries that read responses
-// themselves.
+// Response returns the outcome as an HTTP client would return it, for libraries that read responses themselves.
 func (o Outcome) Response() (*http.Response, error) {
 	if o.Err != nil {
 		return nil, o.Err

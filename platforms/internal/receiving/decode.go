@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Decode decodes a payload. The errors of Decode contain nothing of the payload's content.
+// Decode decodes a payload. The errors of Decode contain no part of the payload's content.
 func Decode[T any](data []byte) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal(data, v)
@@ -24,7 +24,8 @@ func Decode[T any](data []byte) (*T, error) {
 }
 
 // Recover turns a panic into an error, so that a message that causes a panic does not block later messages. The error
-// contains nothing of the message's content. A function must call Recover directly by defer.
+// contains no part of the message's content. Recover works only if a function defers it directly, as in defer
+// Recover(operation, &err).
 func Recover(operation string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s: panic: %T", operation, p)

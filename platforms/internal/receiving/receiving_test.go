@@ -32,7 +32,7 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// An error about an invalid update says what is wrong, and quotes nothing from the update.
+// The error about an invalid payload must say what is wrong, and must not quote the payload.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	type event struct {
@@ -69,7 +69,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A read is repeated after the requested pause, if the failure may be temporary.
+// Retry must repeat a call only if the failure may be temporary. After a rate limit, Retry must wait as long as the
+// platform asks.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	limited := &chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second}
@@ -110,8 +111,8 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// If one piece fails, the others neither wait nor fail. Newly found pieces are read next, and failed pieces are
-// repeated later.
+// If one piece fails, the other pieces must neither wait nor fail. ReadBacklog must read newly found pieces next, and
+// failed pieces again later.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	temporary, gone := &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Gone}
@@ -174,8 +175,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// Removing a mention leaves no double space. At the beginning of a text, the comma or colon after the mention is
-// removed too.
+// After a mention is removed, no double space may remain. At the beginning of a text, the comma or colon after the
+// mention must be removed too.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -211,7 +212,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// Probe makes a call every half minute until a call fails.
+// Probe must make a call every half minute until a call fails.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ func NewRecent[V any](limit int) *Recent[V] {
 	return &Recent[V]{values: make(map[string]V), limit: limit}
 }
 
-// Get returns the value of a key. Get returns false if the map does not contain the key, or has forgotten it.
+// Get returns the value of a key. Get returns false if the map never contained the key, or has forgotten it.
 func (r *Recent[V]) Get(key string) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// probeEvery is the time between two probes.
+// probeEvery is the time between two calls that Probe makes.
 const probeEvery = 30 * time.Second
 
 // Probe makes a call every half minute, and calls works after each call that succeeds. Probe returns the error of the

@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// typedCommand matches a text that is a command, such as "/stop". People type commands as text, for example after a
-// mention, where the platform's apps offer no commands.
+// typedCommand matches a text that is a command, such as "/stop". People type a command as text where the platform's
+// apps offer no commands, for example after a mention.
 var typedCommand = regexp.MustCompile(`(?s)^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+(.*))?$`)
 
 // Command returns the message in. If the text of in is a command, the result has Kind chat.Command.

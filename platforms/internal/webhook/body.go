@@ -11,8 +11,8 @@ import (
 // Anybody can reach the URL of a webhook. The following limits bound the memory of all requests that telex has not
 // checked yet to about 10 MB.
 const (
-	// ownBytes is how many bytes of memory each request body may always use. All longer bodies together may use
-	// another sharedBytes.
+	// Each request body may use ownBytes of memory. Longer bodies need additional memory; for all of them together, it
+	// is limited to sharedBytes.
 	ownBytes    = 16 << 10
 	sharedBytes = 4 << 20
 	// maxRequests limits the requests that the server handles at the same time.

@@ -34,7 +34,7 @@ func TCP(address string) Listener {
 type Server struct {
 	Listener    Listener
 	Log         *slog.Logger
-	Heart       *chat.Heartbeat // beats while Serve waits for requests
+	Heart       *chat.Heartbeat // records a heartbeat regularly while Serve runs
 	MaxBody     int64           // maximum size of a request's body in bytes; at most 4 MiB
 	BodyTimeout time.Duration   // limits the time to read a body
 
@@ -46,7 +46,7 @@ type Server struct {
 	// platform does not repeat a request after a successful response. If Answer fails, the response asks the platform
 	// to repeat the request, and Serve returns the error of Answer.
 	Answer func(context.Context, Request) (Reply, error)
-	// Get answers a GET request. Some platforms check the webhook's URL by a GET request. If Get is nil, the Server
+	// Get answers a GET request. Some platforms check the webhook's URL with a GET request. If Get is nil, the Server
 	// refuses GET requests. The error of Get must be a *Refusal.
 	Get func(*http.Request) (Reply, error)
 	// Serve calls OnOpen when the Server can receive requests.
@@ -83,7 +83,7 @@ type serverRun struct {
 	ctx      context.Context //nolint:containedctx // The end of Serve also ends waiting and unread requests.
 	end      context.CancelCauseFunc
 	requests *semaphore.Weighted
-	bodies   *semaphore.Weighted // memory, in bytes, that the bodies of all requests share
+	bodies   *semaphore.Weighted // memory for long bodies, in bytes, that all requests share
 	refused  rate.Sometimes      // limits the log's warnings about refused requests
 }
 
@@ -127,8 +127,8 @@ func cannotListen(err error) error {
 	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 }
 
-// waitForEnd returns when the context of the run ends. During the wait, it calls Heart.Beat regularly for the
-// watchdog.
+// waitForEnd waits until r.ctx ends. Meanwhile, it calls Heart.Beat regularly, so that the watchdog sees that the
+// server works.
 func (r *serverRun) waitForEnd() {
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog checks that the loop runs.
 	defer beat.Stop()

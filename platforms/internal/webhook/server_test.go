@@ -35,7 +35,7 @@ type platform struct {
 	log      strings.Builder
 }
 
-// serve runs a server in a bubble. Valid requests have the header "Secret: s" and a body that begins with "ok".
+// serve runs a server in virtual time. Valid requests have the header "Secret: s" and a body that begins with "ok".
 func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 		if err := <-p.ended; err == nil {
 			t.Error("Serve returned no error")
 		}
-		time.Sleep(time.Second) // refused connections stay open so that clients can read the refusal
+		time.Sleep(time.Second) // refused connections stay open for a while, so that clients can read the refusal
 	})
 }
 
@@ -94,7 +94,7 @@ func (p *platform) post(method, secret, body string) (status int, answer string)
 	return resp.StatusCode, string(content)
 }
 
-// wantEnd checks how Serve ends.
+// wantEnd fails the test unless Serve returns the error want.
 func (p *platform) wantEnd(want error) {
 	p.t.Helper()
 	err := <-p.ended
@@ -149,7 +149,7 @@ func TestGetIsRefused(t *testing.T) {
 	})
 }
 
-// A platform repeats a request that could not be accepted. Serve ends with the reason.
+// Answer fails. The response must ask the platform to repeat the request, and Serve must return the error of Answer.
 func TestAnswerFails(t *testing.T) {
 	full := errors.New("disk full")
 	serve(t, func(s *webhook.Server) {
@@ -162,7 +162,7 @@ func TestAnswerFails(t *testing.T) {
 	})
 }
 
-// A running request is still answered when Serve must end.
+// Serve must end while Answer handles a request. The request must still get its response.
 func TestEndWaitsForAnswers(t *testing.T) {
 	serve(t, func(s *webhook.Server) {
 		s.Answer = func(context.Context, webhook.Request) (webhook.Reply, error) {
@@ -188,7 +188,8 @@ func (p *platform) dial() net.Conn {
 	return conn
 }
 
-// An unfinished request is refused after some time, and does not prevent Serve from ending.
+// A client sends only a part of a request. The server must refuse the request after a timeout, and the request must
+// not prevent Serve from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	const half = "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: 100\r\n\r\nok"
 	begin := func(p *platform) net.Conn {
@@ -218,7 +219,8 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// Requests of strangers share a limited amount of memory. Further requests get the status 429 with Retry-After.
+// Three hundred requests arrive at the same time. The server must answer at least 128 of them, and refuse the others
+// with status 429.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -244,8 +246,8 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// A body that is too large is refused: before it is read if the request declares its size, otherwise as soon as the
-// limit is reached.
+// The server must refuse a body that is too large. If the request declares the size, the server must refuse it before
+// it reads the body.
 func TestTooLargeBodies(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		conn, began := p.dial(), time.Now()
@@ -275,7 +277,8 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// Long bodies share a limited amount of memory, which is free again after they are read.
+// Several clients send long bodies, which use all of the shared memory. The server must refuse another long body, but
+// accept a short one. When the requests have timed out, the memory must be free again.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20
