@@ -54,7 +54,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	}
 	a, channel, err := b.inChannel(ctx, name, to, func(channel string) (*response, error) {
 		a, err := post(channel, true)
-		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // without this permission, send the message without the reply
+		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // send the message without the reply
 			return post(channel, false)
 		}
 		return a, err

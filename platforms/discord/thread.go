@@ -49,7 +49,7 @@ func (b *Bot) inChannel(
 	}
 	switch code := codeOf(err); {
 	case code == discordgo.ErrCodeUnknownChannel: // the thread can't be created, or somebody deleted it
-	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may create a thread but not write in it
+	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may create threads, not write in them
 		b.disableThreads(ctx, string(to.Chat), err)
 		b.channels.disableThreads(channel)
 	default:

@@ -55,7 +55,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // put a stream's key into the metadata; other messages keep their metadata
+	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // store a stream's key; other messages keep their metadata
 		options = append(options, metadata(hashed))
 	}
 	_, err = b.callForMessage(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)
