@@ -13,7 +13,7 @@ import (
 	"telex/standin/rig"
 )
 
-// request is one API call while its method runs. The caller holds s.mu.
+// request is the state of an API call while the server executes the call. The caller holds s.mu.
 type request struct {
 	route   route
 	params  map[string]string

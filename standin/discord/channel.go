@@ -19,7 +19,7 @@ const (
 	PrivateThread = 12
 )
 
-// Besides the bot, these objects exist at the start.
+// These objects and the bot exist when the server starts.
 const (
 	// DefaultPerson is the person who acts if a call of a test names no person.
 	DefaultPerson = "200000000000001001"

@@ -12,10 +12,10 @@ import (
 	"telex/standin/rig"
 )
 
-// Fault is a rule that determines which calls are hit, and what happens to them. The method "gateway" is a connection
-// to the gateway, and "attachment" is the download of a file. Contains selects calls whose JSON contains this text.
-// Scope is the scope that a 429 reports: user, shared or global; "" means user. A 429 blocks the call's bucket, or all
-// calls if the scope is global. A response with a Status of 500 or more has an HTML body, except if Description is set.
+// Fault is a rule that selects calls, and describes what happens to them. The method "gateway" is a connection to the
+// gateway, and "attachment" is the download of a file. Contains selects calls whose JSON contains this text. Scope is
+// the scope that a 429 reports: user, shared or global; "" means user. A 429 blocks the call's bucket, or all calls if
+// the scope is global. A response with a Status of 500 or more has an HTML body, except if Description is set.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.

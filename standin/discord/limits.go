@@ -18,7 +18,7 @@ import (
 //
 // Discord publishes how its limits work, and the number of the global limit. Discord states all other numbers only in
 // the headers of its responses: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets here
-// are those that bots observe. Discord's staff stated that sends and edits share a bucket:
+// are numbers that bots have observed. Discord's staff stated that sends and edits share a bucket:
 // https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
 	// Messages limits sends and edits together, per 5 s and channel. Published: 5.

@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	// oldMessageAge is the age from which edits of a message count for the limit OldEdits.
+	// oldMessageAge is the minimum age of a message whose edits count against the limit OldEdits.
 	oldMessageAge = time.Hour
 	// bulkDeleteAge is the maximum age of messages in a bulk delete.
 	bulkDeleteAge = 14 * 24 * time.Hour

@@ -32,8 +32,8 @@ const (
 	flagComponentsV2   = 1 << 15
 )
 
-// payload is the content of a message in a call that sends or edits it. In an edit, the message keeps the values of
-// missing fields.
+// payload is the content of a message in a call that sends or edits the message. In an edit, the message keeps the
+// values of missing fields.
 type payload struct {
 	form            form
 	content         string

@@ -33,7 +33,7 @@ type Incoming struct {
 	// Forward is the message, from any channel, that this one forwards. Text must then be empty: if a person adds text to a
 	// forward, Discord's apps send the text as a separate message.
 	Forward string `json:"forward"`
-	// EditOf makes this an edit of the person's message with that id.
+	// If EditOf is set, Say edits the person's message with this id.
 	EditOf string `json:"edit_of"`
 	// Files are the files of the message.
 	Files []File `json:"files"`

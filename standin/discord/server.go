@@ -53,7 +53,7 @@ type Options struct {
 }
 
 // Server imitates Discord for one bot. A Server is an http.Handler. Serve answers requests on a listener, which may be
-// a real one or one in memory. All methods may be called from any goroutine.
+// a network listener or an in-memory listener. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -90,7 +90,7 @@ type Server struct {
 	stats   Stats // the counters, except those in rig.Stats
 }
 
-// New returns a server with one guild. The caller must close it.
+// New returns a server with one guild. The caller must close the server.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	opts.BotID = cmp.Or(opts.BotID, DefaultBot)

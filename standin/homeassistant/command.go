@@ -18,7 +18,7 @@ type commandKind struct {
 	run  func(s *Server, r *request) any
 }
 
-// request is one command while it runs. The command holds s.mu.
+// request is the state of a command while the server executes the command. The server holds s.mu during this time.
 type request struct {
 	command
 	socket *socket

@@ -50,10 +50,10 @@
 //
 // # What is missing
 //
-// The stand-in has only one user, the token's. The stand-in does not support areas, devices, labels and floors (as
-// targets, they select no entity), triggers, templates, the history and logbook APIs, registries, automations, and
-// Markdown in notifications. The conversation agent understands only "turn on <name>", "turn off <name>" and "what is
-// <name>".
+// The stand-in has only one user, to whom the token belongs. The stand-in does not support areas, devices, labels and
+// floors (as targets, they select no entity), triggers, templates, the history and logbook APIs, registries,
+// automations, and Markdown in notifications. The conversation agent understands only "turn on <name>", "turn off
+// <name>" and "what is <name>".
 //
 // # Control over HTTP
 //

@@ -6,7 +6,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Event is one event for Watch and /control/events.
+// Event is an event that Watch and /control/events report.
 type Event struct {
 	rig.EventHead[Call] // Kind is one of EventHead's kinds, or notification, edit, dismiss, state, socket, violation.
 

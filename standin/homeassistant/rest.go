@@ -16,7 +16,7 @@ import (
 // maxBody is the maximum size of a request body in bytes. Source: homeassistant/components/http/__init__.py.
 const maxBody = 16 << 20
 
-// restCall is one request while it runs. The call holds s.mu.
+// restCall is the state of a REST call while the server executes the call. The server holds s.mu during this time.
 type restCall struct {
 	http *http.Request
 	args []string // the parts of the path that match "*" in the route

@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Server imitates Home Assistant for one bot. A Server is an http.Handler. Serve answers requests on a listener, which
-// may be a real one or one in memory. All methods may be called from any goroutine.
+// may be a network listener or an in-memory listener. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -54,7 +54,7 @@ type Server struct {
 	stats         Stats // the counters, except those in rig.Stats
 }
 
-// New returns a server for a house in which nothing has happened yet. The caller must close it.
+// New returns a server for a house in which nothing has happened yet. The caller must close the server.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	if opts.Entities == nil {

@@ -39,8 +39,8 @@ type subscription struct {
 	event string
 }
 
-// outgoing is a message for a client. The channel written is closed when the server has sent the message, or can no
-// longer send it.
+// outgoing is a message for a client. The server closes the channel "written" when it has sent the message, or when it
+// can no longer send the message.
 type outgoing struct {
 	data    []byte
 	written chan struct{}

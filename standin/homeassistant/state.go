@@ -35,7 +35,8 @@ func (t Time) String() string {
 // MarshalJSON encodes the time as a string.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
-// Context identifies the action, and the user if there is one, that caused a state or an event.
+// Context identifies the action that caused a state or an event, and the user who was responsible for the action, if
+// any.
 type Context struct {
 	ID     string  `json:"id"`
 	Parent *string `json:"parent_id"`

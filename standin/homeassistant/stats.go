@@ -20,8 +20,8 @@ const (
 	UnknownEntity = "unknown_entity"
 	// UnknownSubscription is an attempt to end a subscription that the socket does not have.
 	UnknownSubscription = "unknown_subscription"
-	// DoubleSubscription is a second subscription to the same events on one socket, because of which each event
-	// arrives twice.
+	// DoubleSubscription is a second subscription to the same events on one socket. Each of these events then arrives
+	// twice.
 	DoubleSubscription = "double_subscription"
 	// BadFormat is a call with missing, wrong or unknown fields, or a malformed frame.
 	BadFormat = "bad_format"

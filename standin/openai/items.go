@@ -91,7 +91,8 @@ func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inp
 	return item
 }
 
-// notStored returns the error for a reference to an item by its id. The server stores no items, so it finds none.
+// notStored returns the error for a reference to an item by its id. The server stores no items, so no such reference is
+// valid.
 func notStored(id string) *apiError {
 	return newError(http.StatusNotFound, "invalid_request_error", "input", "", fmt.Sprintf("Item with id '%s' not found. Items are not "+
 		"persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id))

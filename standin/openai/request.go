@@ -138,7 +138,7 @@ func (r *chatRequest) checkNumbers() {
 		"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 }
 
-// maxTokens returns the request's limit on the tokens of the answer, and whether the request contains one.
+// maxTokens returns the request's limit on the tokens of the answer, and whether the request contains such a limit.
 func (r *chatRequest) maxTokens() (int, bool) {
 	switch {
 	case r.MaxTokens != nil:

@@ -118,7 +118,7 @@ func (a *activeRule) take() bool {
 	return n >= 0
 }
 
-// meant reports whether settings with the given value of on apply to requests of this kind.
+// meant reports whether settings apply to requests of this kind. on is the value of the setting "on".
 func meant(on, kind string) bool {
 	return on == "" || on == kind || on == "chat" && kind != "audio"
 }

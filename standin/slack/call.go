@@ -27,7 +27,7 @@ type Call struct {
 	delivery bool // the call is a delivery to the app
 }
 
-// request is one call while its method runs. The caller holds s.mu.
+// request is the state of a call while the server executes the call. The caller holds s.mu.
 type request struct {
 	params
 	now  time.Time

@@ -178,7 +178,7 @@ type commandReply struct {
 	parsed  parsedBlocks
 }
 
-// readReply decodes the content of an acknowledgement, which is JSON. Over HTTP, it may also be plain text.
+// readReply decodes the content of an acknowledgement, which is JSON. Over HTTP, the content may also be plain text.
 func readReply(data json.RawMessage) (commandReply, bool) {
 	var r commandReply
 	if err := json.Unmarshal(data, &r); err != nil {

@@ -60,7 +60,8 @@ type Attempt struct {
 	Via      string `json:"via,omitempty"`
 	Envelope string `json:"envelope_id,omitempty"`
 	Socket   int    `json:"socket,omitempty"` // the socket's number, from 1
-	// Retry is the number of earlier attempts. Reason is why the last of them failed. The app receives both values.
+	// Retry is the number of earlier attempts. Reason is why the last of these attempts failed. The app receives both
+	// values.
 	Retry  int    `json:"retry,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Failed is why the attempt failed.
@@ -140,7 +141,7 @@ func (s *Server) deliverEvent(c *channel, name string, event object) {
 const verificationToken = "standin-verification-token"
 
 // startDelivery starts a delivery. The caller holds s.mu. In Socket Mode, startDelivery queues the first envelope for a
-// socket before it returns, so that envelopes keep the order of events.
+// socket and then returns, so that envelopes keep the order of events.
 func (s *Server) startDelivery(p *pendingDelivery) {
 	if s.Host.Ended() {
 		return

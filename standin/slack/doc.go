@@ -48,8 +48,8 @@
 // People talk with an app in the app's pane. The pane of an assistant (assistant_view) has threads, each with a title
 // and suggested prompts. The pane of an agent (Options.Agent) shows suggested prompts only above its Messages tab, and
 // ignores prompts for a thread. While an app streams or shows a status, the session of the thread has the status
-// "processing", and a person can stop it. The session stays in this state until the app ends the stream or sets an
-// empty status.
+// "processing", and a person can stop the session. The session stays in this state until the app ends the stream or
+// sets an empty status.
 //
 // # What is missing
 //

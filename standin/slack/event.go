@@ -2,7 +2,7 @@ package slack
 
 import "telex/standin/rig"
 
-// Event is one event for Watch and /control/events.
+// Event is an event that Watch and /control/events report.
 type Event struct {
 	rig.EventHead[Call] // Kind is one of EventHead's kinds, or message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 

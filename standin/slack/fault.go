@@ -24,10 +24,10 @@ const (
 	ActStale = "stale"
 )
 
-// Fault is a rule that determines which calls are hit, and what happens to them. A fault without a Method selects all
-// calls, but no deliveries. A download has the method "file", an upload "upload", a use of a response URL "respond",
-// and the opening of a socket "socket". Contains selects calls whose text, markdown_text, blocks or chunks contain this
-// string. RetryAfter is in whole seconds. The action RateLimit blocks the scope of the called method. The action Status
+// Fault is a rule that selects calls, and describes what happens to them. A fault without a Method selects all calls,
+// but no deliveries. A download has the method "file", an upload "upload", a use of a response URL "respond", and the
+// opening of a socket "socket". Contains selects calls whose text, markdown_text, blocks or chunks contain this string.
+// RetryAfter is in whole seconds. The action RateLimit blocks the scope of the called method. The action Status
 // responds with an HTML body.
 type Fault = fault.Fault[Call]
 

@@ -22,7 +22,7 @@ type File struct {
 	Mime  string `json:"mimetype"`
 	Size  int    `json:"size"`
 	// Content is not a copy but the server's own slice, so the caller must not change it. The control /control/file
-	// returns it.
+	// returns this content.
 	Content []byte `json:"-"`
 
 	user    string

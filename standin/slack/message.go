@@ -46,7 +46,7 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 }
 
 // remove deletes m and sends the event. by is "bot" or "person". If m is a thread's parent that has replies, a
-// tombstone replaces it, and the event reports a changed message. Source:
+// tombstone replaces m, and the event reports a changed message. Source:
 // https://github.com/openclaw/openclaw/pull/22035
 func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)

@@ -59,7 +59,7 @@ type Options struct {
 	// Agent makes the app an agent (agent_view in its manifest), with conversations in the Messages tab. Without Agent, the
 	// app is an assistant (assistant_view) with separate threads.
 	Agent bool
-	// EditWindow is how long the bot can edit a message after posting it; 0 means forever.
+	// EditWindow is how long the bot can edit a message after it has posted the message; 0 means forever.
 	EditWindow time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
@@ -82,7 +82,7 @@ func (o Options) orDefaults() Options {
 }
 
 // Server imitates Slack for one app in one workspace. A Server is an http.Handler. Serve answers requests on a
-// listener, which may be a real one or one in memory. All methods may be called from any goroutine.
+// listener, which may be a network listener or an in-memory listener. All methods may be called from any goroutine.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -119,7 +119,7 @@ type Server struct {
 	stats   Stats // the counters, except those in rig.Stats
 }
 
-// New returns a workspace without messages. The caller must close it.
+// New returns a workspace without messages. The caller must close the server.
 func New(opts Options) *Server {
 	opts = opts.orDefaults()
 	s := &Server{

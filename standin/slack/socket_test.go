@@ -143,7 +143,7 @@ func TestTickets(t *testing.T) {
 }
 
 // A socket reaches the end of its life. The server must send a warning, then a request to reconnect, and then close the
-// socket. Over the next socket, it must deliver the events that the app has not acknowledged.
+// socket. The server must deliver an event without an acknowledgement again, over any open socket.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})

@@ -26,8 +26,8 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	return f
 }
 
-// readMarkup reads the parameter reply_markup. readMarkup returns the inline keyboard. fixed means that there is
-// another kind of markup, because of which the bot can't edit the message later.
+// readMarkup reads the parameter reply_markup. readMarkup returns the inline keyboard. fixed means that the call
+// contains another kind of markup. The bot can't edit a message with such markup later.
 func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`

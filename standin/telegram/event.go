@@ -2,7 +2,7 @@ package telegram
 
 import "telex/standin/rig"
 
-// Event is one event for Watch and /control/events.
+// Event is an event that Watch and /control/events report.
 type Event struct {
 	rig.EventHead[Call] // Kind is one of EventHead's kinds, or message, edit, delete, reaction, action, draft, update, violation, chat, answer.
 

@@ -20,7 +20,7 @@ const ActNoMessageID = "no_message_id"
 // response, and the call takes effect after Delay (or DelayMS). The limits count the call when it arrives.
 const ActLate = "late"
 
-// Fault is a rule that determines which calls are hit, and what happens to them. Chat selects calls by their chat, and
+// Fault is a rule that selects calls, and describes what happens to them. Chat selects calls by their chat, and
 // Contains by their text or caption. Downloads have the method "file". Scope is the scope that a 429 closes: "global"
 // for all chats, or "" for the call's chat. RetryAfter is in whole seconds. A response with a Status of 500 or more has
 // an HTML body, except if Description is set.

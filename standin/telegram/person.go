@@ -37,7 +37,7 @@ type Incoming struct {
 	// selected.
 	ReplyTo int    `json:"reply_to"`
 	Quote   string `json:"quote"`
-	// External is a message of another chat to which this message replies.
+	// If External is set, this message replies to a message in another chat, which External describes.
 	External *External `json:"external"`
 	// If EditOf is set, Say edits the person's message with this id. A file of that message stays.
 	EditOf int `json:"edit_of"`
@@ -71,7 +71,7 @@ func (s *Server) Say(in Incoming) int {
 }
 
 // say sends one message, or several for an album, and returns their ids. say returns no ids if the message to edit is
-// not the person's own, or if the message that is replied to does not contain the quote.
+// not the person's own, or if the quote is not in the message to which the person replies.
 func (s *Server) say(in Incoming, said parsedIncoming) []int {
 	c, user := s.setSender(&in)
 	now, f := time.Now(), said.text

@@ -12,8 +12,8 @@ import (
 // https://core.telegram.org/bots/api#replyparameters
 const maxQuote = 1024
 
-// External is a message in another chat. A person replies to this message in the chat with the bot. The bot receives
-// the author and the file of this message, but only a quote of its text.
+// External is the message to which a person replies, if that message is in another chat. The bot receives the author
+// and the file of that message, but only a quote of its text.
 type External struct {
 	Forward
 	Attachment
@@ -27,7 +27,7 @@ func (x *External) message(f parsedFile, at time.Time) *Message {
 	return m
 }
 
-// quotes reports whether the message that is replied to contains the person's quote.
+// quotes reports whether the person's quote is in the message to which the person replies.
 func (in *Incoming) quotes(c *chat) bool {
 	switch target := c.message(in.ReplyTo); {
 	case in.Quote == "":
@@ -39,13 +39,14 @@ func (in *Incoming) quotes(c *chat) bool {
 	}
 }
 
-// canQuote reports whether a reply may quote part: text must contain it, and it must not be too long.
+// canQuote reports whether a reply may quote part: text must contain part, and part must not be too long.
 func canQuote(text, part string) bool {
 	return strings.Contains(text, part) && textLength(part) <= maxQuote
 }
 
 // replyTarget reads the parameter reply_parameters or its older form. replyTarget returns the id of the message to
-// reply to, and the quote. If this message does not exist, replyTarget refuses the call, except if the call allows it.
+// reply to, and the quote. If this message does not exist, replyTarget refuses the call, except if the call allows a
+// missing message.
 func replyTarget(r *request, c *chat) (id int, quote string) {
 	var p wireReplyParameters
 	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
@@ -68,7 +69,7 @@ func replyTarget(r *request, c *chat) (id int, quote string) {
 	return p.MessageID, p.Quote
 }
 
-// wireReply adds to w the message to which m replies, and the quote. A reply to a message of another chat always has a
+// wireReply adds to w the message to which m replies, and the quote. A reply to a message in another chat always has a
 // quote: if the person selected nothing, the quote is the beginning of that message's text.
 func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 	text := ""

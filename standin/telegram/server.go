@@ -51,7 +51,7 @@ type Options struct {
 }
 
 // Server imitates the Bot API for one bot. A Server is an http.Handler. Serve answers requests on a listener, which may
-// be a real one or one in memory. All methods are safe for concurrent use.
+// be a network listener or an in-memory listener. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -86,7 +86,7 @@ type Server struct {
 	stats   Stats // the counters, except those in rig.Stats
 }
 
-// New returns a server without chats. The caller must close it.
+// New returns a server without chats. The caller must close the server.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	opts.Username = cmp.Or(opts.Username, "telex_bot")

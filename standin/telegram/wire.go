@@ -123,7 +123,7 @@ type wireOrigin struct {
 	MessageID      int    `json:"message_id,omitempty"`
 }
 
-// wireQuote is the quoted part of the message that is replied to. Offsets are in UTF-16 units. Source:
+// wireQuote is the quoted part of the message to which a reply belongs. Offsets are in UTF-16 units. Source:
 // https://core.telegram.org/bots/api#textquote
 type wireQuote struct {
 	Text     string `json:"text"`
@@ -131,8 +131,9 @@ type wireQuote struct {
 	IsManual bool   `json:"is_manual,omitempty"`
 }
 
-// wireExternal is a message of another chat to which a person replies. A wireExternal does not contain the message's
-// text, because Telegram sends a bot only the quote. Source: https://core.telegram.org/bots/api#externalreplyinfo
+// wireExternal describes the message to which a person replies, if that message is in another chat. A wireExternal does
+// not contain the text of that message, because Telegram sends a bot only the quote. Source:
+// https://core.telegram.org/bots/api#externalreplyinfo
 type wireExternal struct {
 	Origin *wireOrigin `json:"origin"`
 	wireMedia

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Hub sends events to the watchers. The zero value is ready to use. Publish never waits for a watcher, so it may be
-// called with any lock held.
+// Hub sends events to the watchers. The zero value is ready to use. Publish never waits for a watcher, so the caller
+// may hold any lock.
 type Hub[E any] struct {
 	mu       sync.Mutex
 	seq      int64

@@ -45,7 +45,7 @@ type Call struct {
 	webhook bool // the Call describes a webhook, so that faults can select the webhook
 }
 
-// request is one call while its method runs. The caller holds s.mu.
+// request is the state of a call while the server executes the call. The caller holds s.mu.
 type request struct {
 	now    time.Time
 	call   *Call
@@ -53,7 +53,8 @@ type request struct {
 	id     string // id of the object that the path names
 	fields fields // fields of a JSON body
 	form   rig.Form
-	// malformed is the error if the request can't be decoded or no method accepts it, or nil.
+	// malformed is the error of a request that can't be decoded or that no method accepts. It is nil for all other
+	// requests.
 	malformed *apiError
 }
 

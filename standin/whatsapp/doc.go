@@ -23,10 +23,10 @@
 // # Where things are
 //
 // Clients use the server's address as the API URL; paths begin with /v26.0/ or another version. A person has a phone
-// number and a business-scoped user id, which is a country code, a dot, and letters and digits. With Person.HidePhone,
-// webhooks do not contain the phone number. The server creates a person when the id or the phone number is first used.
-// The person US.15551234567 has the phone number 15551234567. In faults and records, the calls of the API have these
-// names:
+// number and a business-scoped user id, which consists of a country code, a dot, and letters and digits. With
+// Person.HidePhone, webhooks do not contain the phone number. The server creates a person when the id or the phone
+// number is first used. The person US.15551234567 has the phone number 15551234567. In faults and records, the calls of
+// the API have these names:
 //
 //	sendMessage markRead uploadMedia getMedia deleteMedia download getPhoneNumber
 //	edit       any attempt to change or delete a message, which is always refused
@@ -56,8 +56,8 @@
 // The stand-in has only one number and account. The stand-in does not support the headers that state how much of a
 // limit is used, templates, lists, flows, locations and contacts from the business, groups, and calls. The stand-in
 // does not fetch media that the business sends as a link. The stand-in sends statuses at once, and never the status
-// "played". The stand-in does not examine the content of videos and audio. During an outage or a restart, it still
-// posts webhooks.
+// "played". The stand-in does not examine the content of videos and audio. During an outage or a restart, the stand-in
+// still posts webhooks.
 //
 // # Control over HTTP
 //

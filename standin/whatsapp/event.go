@@ -2,7 +2,7 @@ package whatsapp
 
 import "telex/standin/rig"
 
-// Event is one event for Watch and /control/events.
+// Event is an event that Watch and /control/events report.
 type Event struct {
 	rig.EventHead[Call] // Kind is one of EventHead's kinds, or message, edit, delete, status, typing, reaction, delivery, violation, person.
 

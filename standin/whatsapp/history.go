@@ -37,7 +37,7 @@ type Version struct {
 	At time.Time `json:"at"`
 	// Method is the API method that made the version, or "person".
 	Method string `json:"method"`
-	// Text is the body or the caption, with WhatsApp's marks such as * and _.
+	// Text is the body or the caption, with WhatsApp's formatting characters, such as * and _.
 	Text    string   `json:"text"`
 	Header  string   `json:"header,omitempty"`
 	Footer  string   `json:"footer,omitempty"`

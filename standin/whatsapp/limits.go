@@ -24,7 +24,7 @@ type Limits struct {
 	PairInterval time.Duration `json:"pair_interval"`
 	PairBurst    int           `json:"pair_burst"`
 	// PairWindow, if positive, is the time within which the business must send all messages of a burst. After this time,
-	// the business must wait PairInterval for each message of the burst before it sends another one. Secondary sources
+	// the business must wait PairInterval for each message of the burst before it sends another message. Secondary sources
 	// describe this rule with a window of 6 seconds. 0 means that a burst may take any time, as in a token bucket.
 	PairWindow time.Duration `json:"pair_window"`
 	// AccountPerHour limits the requests per hour about the number and about media. Source:

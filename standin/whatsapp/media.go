@@ -37,7 +37,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 	Size   int    `json:"file_size"`
 	// Content is not a copy but the server's own slice, so the caller must not change it. The control /control/file
-	// returns it.
+	// returns this content.
 	Content []byte `json:"-"`
 }
 
@@ -126,7 +126,7 @@ func (s *Server) storeFile(f File, expires time.Time) *File {
 	return &m.File
 }
 
-// findMedia returns the media whose id is in the path of the call. findMedia refuses the call if there are none.
+// findMedia returns the media whose id is in the path of the call. findMedia refuses the call if no media has this id.
 func (s *Server) findMedia(r *request) *media {
 	m := s.media[r.id]
 	number := r.http.URL.Query().Get("phone_number_id")

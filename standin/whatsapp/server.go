@@ -81,7 +81,7 @@ func (o Options) orDefaults() Options {
 }
 
 // Server imitates the WhatsApp Cloud API for one business number. A Server is an http.Handler. Serve answers requests
-// on a listener, which may be a real one or one in memory. All methods are safe for concurrent use.
+// on a listener, which may be a network listener or an in-memory listener. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
@@ -114,7 +114,7 @@ type Server struct {
 	stats   Stats // the counters, except those in rig.Stats
 }
 
-// New returns a server for a number to which nobody has written yet. The caller must close it.
+// New returns a server for a number to which nobody has written yet. The caller must close the server.
 func New(opts Options) *Server {
 	opts = opts.orDefaults()
 	s := &Server{

@@ -98,7 +98,7 @@ func (s *Server) payload(batch []*webhookItem) object {
 	return object{"object": "whatsapp_business_account", "entry": entries}
 }
 
-// change returns a part of a webhook, which contains either messages or statuses. Source:
+// change returns a part of a webhook. The part contains either messages or statuses. Source:
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 func (s *Server) change(kind string, notices []*webhookItem) object {
 	var items, contacts []object

@@ -252,7 +252,7 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// Nothing listens at the callback URL at first. The app must get its webhooks later.
+// Nothing listens at the callback URL. The server must repeat the delivery again and again, until Reset drops it.
 func TestUnreachableApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := whatsapp.New(whatsapp.Options{CallbackURL: callback, Dial: memnet.Refuse})
