@@ -11,14 +11,15 @@ import (
 // other states of turns.
 const Released chat.TurnState = "released"
 
-// Begin stores that a turn begins to answer messages. Begin must be called before any message of the turn is sent. A
-// turn with an ending is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several
-// turns of a conversation may run at the same time, such as the answer to a command and that of the model. If another
-// turn already has some of the messages, these messages now belong only to the new turn.
+// Begin stores that a turn begins to answer messages. Begin must be called before the first message of the reply is
+// sent. If the turn already has an Ending, its result is stored at once, and no model needs to run. Begin fails with
+// ErrUnknown if a message is missing or finished. Several turns of a conversation may run at the same time: one may
+// answer a command while another calls the model. If another turn already has some of the messages, these messages now
+// belong only to the new turn.
 //
-// An unfinished turn can begin again under the same id. When a turn begins again, Begin only counts the run, for the
-// turn and for each of its messages, and ignores the other fields of t. Begin fails with ErrFenced for a turn that is
-// decided, fenced or ended.
+// If a process crashed during a turn, the next process calls Begin again with the same id. Begin then only counts one
+// more run, for the turn and for each of its messages, and ignores the other fields of t. Begin fails with ErrFenced
+// if the turn's result is stored, or if the turn is fenced or has ended.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
@@ -39,8 +40,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers under the chat's newest id. Under the newest id, another message has the id of the asker's
-	// message, so the answer must not refer to the asker's message.
+	// The turn answers in the chat with the newest id. There, the id of the asker's message may belong to another
+	// message, so the answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.currentChat(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -53,8 +54,8 @@ func (t *tx) begin(turn chat.Turn) {
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
-// reset since the turn began, Decide stores nothing and fails with ErrFenced. Deciding the turn again changes nothing,
-// so the caller can repeat a call whose outcome is unknown.
+// reset after the turn began, Decide stores nothing and fails with ErrFenced. A second call for the same turn changes
+// nothing, so the caller can repeat a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -86,7 +87,8 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 	})
 }
 
-// Cut replaces the stored ending of a decided turn. If the turn is not decided, Cut does nothing.
+// Cut replaces the ending in a turn's stored result. If the turn is still running or has already ended, Cut does
+// nothing.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
 		t.mustFindTurn(id)
@@ -95,9 +97,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 }
 
 // End marks a turn and its messages as finished. End deletes the texts of the messages and of the reply, and keeps the
-// ids for some time. In the same transaction, End adds the turn's growth to the session. If the session was reset
-// while the turn ran, End adds only the usage and returns no error. End then also makes the turn's texts unreadable in
-// the store's files. Ending an ended turn changes nothing.
+// ids for some time. In the same transaction, End adds g to the session. If the session was reset while the turn ran,
+// End adds only the usage and returns no error. In this case, End also makes the turn's texts unreadable in the
+// store's files. If the turn has already ended, End changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {
@@ -117,7 +119,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 }
 
 // Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun. The
-// turn's usage is counted. Release fails with ErrFenced for a decided turn. Releasing an ended turn changes nothing.
+// turn's usage is counted nevertheless. If the turn's result is already stored, Release fails with ErrFenced. If the
+// turn has already ended, Release changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -138,9 +141,9 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 	t.all([]string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals.
-// After a restart, the new process continues these turns. A turn without messages must not run again: its messages
-// belong to other turns, or can't be decoded.
+// Unfinished returns the turns that have begun but have not ended, oldest first, with their messages, parts and
+// journals. After a restart, the new process continues these turns. A turn without messages must not run again: its
+// messages belong to other turns, or can't be decoded.
 func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
@@ -162,14 +165,14 @@ func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	})
 }
 
-// TurnRow contains those columns of a turn that decide whether and what the turn may write. The package postgres uses
-// this type, too.
+// TurnRow contains the columns of a turn from which the store determines what the turn may still write. The package
+// postgres uses this type, too.
 type TurnRow struct {
 	Exists       bool
 	Conversation int64
 	State        chat.TurnState
 	Fenced       bool
-	Stale        bool // the store accepts no summary from the turn, because its session has changed
+	Stale        bool // the session has changed, so the store accepts no summary from the turn
 	User         chat.UserID
 	Replaces     string
 }
@@ -185,7 +188,7 @@ func (r TurnRow) Runs() bool { return r.State == chat.TurnRunning && !r.Fenced }
 // Ended reports whether the turn is over.
 func (r TurnRow) Ended() bool { return r.State != chat.TurnRunning && r.State != chat.TurnDecided }
 
-// Additions returns those parts of g that the store adds to the session when the turn ends.
+// Additions returns the part of g that the store adds to the session when the turn ends.
 func (r TurnRow) Additions(g chat.Growth) chat.Growth {
 	if r.State == chat.TurnRunning {
 		g.Usage = slices.Concat(g.Usage, g.Undecided)

@@ -18,11 +18,11 @@ type statements interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// tx is one transaction. All statements of a tx use the same time. After the first error, the methods of tx do nothing
-// and return zero values, and the transaction fails with this error.
+// tx is one transaction. All statements of a tx see the same current time. After the first error, the methods of tx do
+// nothing and return zero values, and the transaction fails with this error.
 type tx struct {
 	on  statements
-	ctx context.Context //nolint:containedctx // of the call
+	ctx context.Context //nolint:containedctx // the context of the call
 	now int64
 	log *slog.Logger
 	err error
@@ -76,8 +76,8 @@ func (r *Reader) viewOnce(ctx context.Context, do func(*tx)) error {
 	return t.Commit()
 }
 
-// do runs the statements of a transaction that has begun. If a statement panics, do returns an error, so that the
-// panic fails only this call and not the daemon.
+// do runs the function do in a transaction that has begun. If the function panics, the method returns an error, so
+// that the panic fails only this call and not the whole daemon.
 func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -164,7 +164,7 @@ func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq
 	}
 }
 
-// value returns a pointer to v, for queries with one column.
+// value returns v as the destination of a query that has only one column.
 func value[T any](v *T) []any { return []any{v} }
 
 // storedTime scans a time that was stored with millis.
@@ -180,7 +180,7 @@ func (s *storedTime) Scan(column any) error {
 	return nil
 }
 
-// millis returns a time in the form in which the store contains it: milliseconds since 1970, or 0 for the zero time.
+// millis converts a time to a column value: milliseconds since 1970, or 0 for the zero time.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -188,7 +188,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// timeOf returns the time of a value that millis returned.
+// timeOf is the inverse of millis.
 func timeOf(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

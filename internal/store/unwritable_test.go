@@ -13,7 +13,7 @@ import (
 	"telex/internal/store"
 )
 
-// If a directory is not writable, the error names the directory and says what to do.
+// If a directory is not writable, the error must name the directory and say what to do.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	says := func(err, is error) {
@@ -22,7 +22,7 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("got %v, want what to do about %v", err, is)
 		}
 	}
-	for _, is := range []error{fs.ErrPermission, syscall.EROFS} { // root would never get these errors
+	for _, is := range []error{fs.ErrPermission, syscall.EROFS} { // simulated errors, because root never gets them
 		says(store.Explain(t.Context(), "/var/lib/telex/telex.db", fmt.Errorf("mkdir: %w", is)), is)
 	}
 	file := filepath.Join(t.TempDir(), "file")

@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Used returns the sum of the usage of turns. Usage is kept for 400 days, even if Forget deletes the history.
+// Used returns the sum of the token usage of the selected turns. Usage is kept for 400 days, even if Forget deletes
+// the history.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}
@@ -36,7 +37,7 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 
 func (t *tx) saveUsage(turn string, row TurnRow, usage []chat.Usage) {
 	where := row.Conversation
-	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted, so the usage must not show the conversation
+	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted, so don't store the conversation
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
 		where = t.anonymous(endpoint)

@@ -10,12 +10,11 @@ import (
 // maxViews is the maximum number of simultaneous reads of an open store.
 const maxViews = 2
 
-// beginRead begins a transaction that sees one consistent state. SQLite chooses this state at the transaction's first
-// read.
+// beginRead begins a transaction that sees one consistent state of the store: the state at the time of its first read.
 const beginRead = "BEGIN"
 
-// views contains the goroutines that read, each on its own read-only connection. Readers don't wait for the writer or
-// for syncs of the disk, and the writer does not wait for readers.
+// views contains the goroutines that read, each on its own read-only connection. These goroutines don't wait for the
+// writer or for syncs of the disk, and the writer does not wait for them.
 type views struct {
 	reader  *Reader
 	calls   chan *call
@@ -37,12 +36,12 @@ func newViews(ctx context.Context, r *Reader) (*views, error) {
 			return nil, errors.Join(err, v.close())
 		}
 		v.conns = append(v.conns, c)
-		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // it outlives the context of Open
+		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // the goroutine outlives the context of Open
 	}
 	return v, nil
 }
 
-// close ends the goroutines when their current calls have ended.
+// close waits for the calls that are running and then ends the goroutines.
 func (v *views) close() error {
 	v.closing.Do(func() { close(v.quit) })
 	v.running.Wait()

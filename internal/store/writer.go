@@ -11,19 +11,20 @@ import (
 	code "modernc.org/sqlite/lib"
 )
 
-// maxBatch is the maximum number of calls in one transaction. The calls share one sync, so many simultaneous callers
-// don't wait for a sync each. If maxBatch were larger, the first call would wait too long for the others.
+// maxBatch is the maximum number of calls in one transaction. The calls of a transaction share one sync, so that many
+// simultaneous callers don't have to wait for many syncs. If maxBatch were larger, the first call of a batch would
+// wait too long for the others.
 const maxBatch = 64
 
 var (
 	errClosed = errors.New("the store is closed")
-	// errAbort ends a transaction of several calls, which failed because of one call. Each of the calls then runs in a
-	// transaction of its own.
+	// errAbort ends a transaction of several calls because one of the calls has made it fail. Each of the calls then
+	// runs again, in a transaction of its own.
 	errAbort = errors.New("transaction of several calls failed")
 )
 
 // These statements begin and end transactions. IMMEDIATE takes the write lock at once. Without IMMEDIATE, a
-// transaction begins as a reader and can fail at its first write.
+// transaction takes the write lock only at its first write, which can fail.
 const (
 	begin       = "BEGIN IMMEDIATE"
 	commit      = "COMMIT"
@@ -38,13 +39,13 @@ type call struct {
 	do      func(*tx)
 	accepts bool            // the call stores a new message; if the disk is full, such calls are refused first
 	erases  bool            // the deleted data must become unreadable in the files
-	erasure uint64          // set before done: the number of this erasure
+	erasure uint64          // the number of this erasure; set before the writer sends to done
 	ctx     context.Context //nolint:containedctx // the caller's context; if it has ended, the writer drops the call
-	done    chan error      // has capacity 1, so that the writer never waits for the caller
+	done    chan error      // receives the result; has capacity 1, so that the writer never waits for the caller
 }
 
-// submit passes a call to a goroutine that runs calls, and returns the call's result. When the call has begun, submit
-// ignores the end of ctx, because the call then takes only as long as the disk needs.
+// submit passes a call to a goroutine that runs calls, and returns the call's result. Once the goroutine has received
+// the call, submit ignores the end of ctx, because the call then soon ends.
 func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	select {
@@ -57,10 +58,10 @@ func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *c
 	}
 }
 
-// writer is the goroutine that runs all writing transactions, on the only connection that may write. Only few
-// goroutines use SQLite, because SQLite enlarges the stack of each goroutine that runs it. Calls that arrive while the
-// disk is busy share the next sync. Usually the checkpointer moves the write-ahead log into the file; the writer does
-// so only while the disk is full.
+// writer is the goroutine that runs all writing transactions, on the only connection that may write. Only a few
+// goroutines use SQLite, because SQLite enlarges the stack of each goroutine that calls it. Calls that arrive while
+// the disk is busy share the next sync. Usually the checkpointer moves the write-ahead log into the database file; the
+// writer does so only while the disk is full.
 type writer struct {
 	*connection
 	reader  *Reader
@@ -89,12 +90,12 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 	}
 	_ = reserve.keep() // if the disk has no space for the reserve, later calls of Accept fail
 	w.log = newCheckpointer(w)
-	go w.loop() //nolint:contextcheck // it outlives the context of Open
+	go w.loop() //nolint:contextcheck // the goroutine outlives the context of Open
 	return w, nil
 }
 
-// close first stops the checkpointer, and then the writer when its current calls have ended. The writer's connection
-// closes last, so SQLite then moves the write-ahead log into the file.
+// close first stops the checkpointer. It then waits for the writer's running calls and stops the writer. The writer's
+// connection closes last, and SQLite then moves the write-ahead log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -147,9 +148,10 @@ func (w *writer) collect(batch []*call) []*call {
 	return batch
 }
 
-// commitBatch commits the calls of a batch in one transaction. If the transaction fails, commitBatch commits each call
-// in a transaction of its own, so that one bad call does not fail the others. Calls are refused before the transaction
-// begins, because the check may take long: for a new message, the check may have to create the reserve file.
+// commitBatch runs the calls of a batch in one transaction. If the transaction fails, commitBatch runs each call in a
+// transaction of its own, so that one bad call does not make the others fail. Before the transaction begins,
+// commitBatch checks which calls to refuse. This can take a while, because for a new message it may have to create the
+// reserve file.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)
@@ -176,8 +178,8 @@ func (w *writer) commitBatch(batch []*call) {
 	}
 }
 
-// afterCommit gives numbers to the erasures of a batch. afterCommit wakes the checkpointer if there was an erasure, or
-// if the write-ahead log has grown.
+// afterCommit numbers the erasures among the calls of a committed batch. It wakes the checkpointer if there was an
+// erasure, or if the write-ahead log has grown.
 func (w *writer) afterCommit(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))
@@ -233,8 +235,8 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 	return errs, true
 }
 
-// commitAlone runs one call in its own transaction. If the disk is full and the call finishes earlier work,
-// commitAlone may delete the reserve file to free space.
+// commitAlone runs one call in its own transaction. If the disk is full, commitAlone may delete the reserve file to
+// free space, but only for a call that finishes work which was accepted earlier.
 func (w *writer) commitAlone(c *call) error {
 	if err := w.refusal(c); err != nil {
 		return err
@@ -251,7 +253,8 @@ func (w *writer) commitAlone(c *call) error {
 }
 
 // withLogReuse runs a transaction. If the disk is full, withLogReuse makes SQLite reuse the write-ahead log from its
-// beginning, and runs the transaction again. withLogReuse may have to wait for a running checkpoint.
+// beginning, and runs the transaction again. For this, withLogReuse may have to wait until a running checkpoint has
+// ended.
 func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
@@ -260,8 +263,8 @@ func (w *writer) withLogReuse(do func() error) error {
 	return err
 }
 
-// refusal returns the reason why a call must not begin, or nil. A call is refused if its caller has given up, or if it
-// stores new work and the disk has no space to finish that work.
+// refusal returns the reason why a call must not begin, or nil. A call is refused if its caller has given up. A call
+// that stores a new message is also refused if the disk has no space to answer this message.
 func (w *writer) refusal(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -276,7 +279,7 @@ func (w *writer) refusal(c *call) error {
 func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)
-	if sqliteCode(err) == code.SQLITE_ERROR { // an earlier transaction is still open because it could not be rolled back
+	if sqliteCode(err) == code.SQLITE_ERROR { // the previous transaction is still open, because rolling it back failed
 		w.undo()
 		err = w.control(begin)
 	}
@@ -293,8 +296,8 @@ func (w *writer) transact(do func() error) error {
 	return err
 }
 
-// undo rolls the transaction back. After some errors, SQLite has already done so and reports that no transaction is
-// open.
+// undo rolls the transaction back. After some errors, SQLite itself has already rolled it back, and now reports that
+// no transaction is open.
 func (w *writer) undo() {
 	if err := w.control(rollback); err != nil && sqliteCode(err) != code.SQLITE_ERROR {
 		w.reader.log.Warn("transaction was not rolled back, the next one tries again", slog.Any("error", err))

@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// trips counts the round trips of a connection to the server.
+// trips counts the round trips to the server on a connection. It is the connection's tracer.
 type trips struct{ n int }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -32,10 +32,11 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (*trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (*trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// cost is the cost of a call to the database: the number of round trips, and the number of rows that the server read.
+// cost is what a call of a store's method costs: the number of round trips to the server, and the number of rows that
+// the server read.
 type cost struct{ trips, rows int }
 
-// meter measures the cost of calls.
+// meter is a Store that measures the cost of its calls.
 type meter struct {
 	program
 	*Store
@@ -57,7 +58,7 @@ func newMeter(p program) *meter {
 	return m
 }
 
-// read returns the number of rows that the connection has read so far.
+// read returns how many rows the server has read so far.
 func (m *meter) read() (rows int) {
 	m.Helper()
 	_, err := m.pool.Exec(m.Context(), "SELECT pg_stat_force_next_flush()")
@@ -81,8 +82,8 @@ func (m *meter) of(n int, do func(i int) error) cost {
 	return cost{trips / n, (m.read() - rows) / n}
 }
 
-// fill runs statements on the metered connection. The rows that these statements read are not counted in later
-// measurements.
+// fill runs statements that fill the database. They run on the metered connection, so that the server has counted the
+// rows that they read before the next measurement begins.
 func (m *meter) fill(statements ...string) {
 	m.Helper()
 	for _, one := range statements {
@@ -91,7 +92,7 @@ func (m *meter) fill(statements ...string) {
 	}
 }
 
-// costs returns the costs of a replica's calls, by name.
+// costs makes the calls that a replica makes, and returns the average cost of each, by name.
 func (m *meter) costs(round string) map[string]cost {
 	m.Helper()
 	const n = 20
@@ -142,8 +143,7 @@ func (m *meter) costs(round string) map[string]cost {
 	return costs
 }
 
-// The cost of a call does not grow with the number of conversations, nor with the number of finished turns and
-// messages.
+// The cost of a call must not grow with the number of conversations, of finished turns or of finished messages.
 func TestPostgreSQLCallsAreFlat(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -162,8 +162,8 @@ func TestPostgreSQLCallsAreFlat(t *testing.T) {
 		SELECT 'tg', c.chat, '', 'm' || i, c.id, '', now(), now() FROM generate_series(1, 100000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`,
 		"ANALYZE")
 	m.costs("planned again")
-	// These waiting messages arrive after PostgreSQL has collected its statistics, so the statistics don't include
-	// these messages.
+	// Add waiting messages that PostgreSQL's statistics don't include, because ANALYZE has already collected the
+	// statistics.
 	m.fill(
 		`INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, accepted_at, given, body)
 		SELECT 'tg', c.chat, '', 'w' || i, c.id, '', now(), 1, '{}' FROM generate_series(1, 5000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/store"
 )
 
-// These are the queries of the check.
+// These are the queries of Check.
 const (
 	findColumn = `
 SELECT EXISTS (SELECT FROM information_schema.columns
@@ -31,8 +31,8 @@ SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM entry), (SELEC
 	listBodies = `SELECT id, body FROM inbox WHERE done_at IS NULL ORDER BY id`
 )
 
-// Check looks for errors that PostgreSQL can't detect, and counts the stored items. Check does not check the pages on
-// the disk, because PostgreSQL has tools for that (initdb --data-checksums, pg_amcheck).
+// Check looks for errors that PostgreSQL itself does not detect, and counts what is stored. Check does not check the
+// pages on the disk, because PostgreSQL has tools for that (initdb --data-checksums, pg_amcheck).
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	rep := store.Report{Path: s.name, Knows: s.knows.newest}
 	has, err := s.schema(ctx)
@@ -45,7 +45,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	err = s.view(ctx, "check store", func(t *tx) {
 		rep.Problems, rep.Risks = t.problems(), t.risks()
 		if len(rep.Problems) > 0 {
-			return // without its table or column, nothing can be counted
+			return // the queries that count would fail if a table or column is missing
 		}
 		t.first([]any{&rep.Conversations, &rep.Entries, &rep.Keys, &rep.Pending, &rep.Unfinished}, countAll)
 		type message struct {
@@ -80,7 +80,8 @@ func (t *tx) problems() (list []string) {
 	return list
 }
 
-// risks describes settings of the server that may lose data, and tables to which the database user may not write.
+// risks describes server settings with which a crash may lose data, and tables to which the database user may not
+// write.
 func (t *tx) risks() (list []string) {
 	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
 		var value string

@@ -14,11 +14,12 @@ func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	return c
 }
 
-// hold locks a conversation until the transaction ends, and returns its row id. If the row is missing, hold creates
-// it.
+// hold locks a conversation's row until the transaction ends, and returns the row's id. If the row is missing, hold
+// creates it.
 func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(&pgx.Batch{}, holdConversation, c) }
 
-// take is like hold, but fails with chat.ErrLost if another replica owns the chat.
+// take is like hold, but makes the transaction fail with chat.ErrLost if this replica has no lease, or if another
+// replica owns the chat.
 func (t *tx) take(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceChat, c.Endpoint, c.Chat)

@@ -25,8 +25,8 @@ type Copied struct {
 	Rows  int64
 }
 
-// Copy copies a whole SQLite store into this store. Copy runs one transaction and counts the rows of both stores. This
-// store must be empty. Copy fails with store.ErrLocked while a replica uses the database.
+// Copy copies a whole SQLite store into this store, which must be empty. Copy uses one transaction, and compares the
+// numbers of rows in both stores. Copy fails with store.ErrLocked while a replica uses the database.
 func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, err error) {
 	err = from.Export(ctx, func(source store.Tables) error {
 		return s.onConnection(ctx, false, func(limited context.Context, conn *pgx.Conn) error {
@@ -40,7 +40,7 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 				copied, err = copyTables(copying, conn, source)
 			}
 			if err != nil {
-				_, _ = conn.Exec(copying, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
+				_, _ = conn.Exec(copying, "ROLLBACK") // if ROLLBACK fails, the pool closes the connection, which also rolls back
 				return err
 			}
 			_, err = conn.Exec(copying, "COMMIT")
@@ -50,7 +50,7 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 	return copied, s.explain(ctx, "copy store", err)
 }
 
-// unused returns an error if a replica uses the database. While Copy's transaction runs, no replica can register,
+// unused returns an error if a live replica uses the database. While Copy's transaction runs, no replica can register,
 // because Copy excludes all other writing transactions.
 func (s *Store) unused(ctx context.Context, conn *pgx.Conn) error {
 	var name string
@@ -86,23 +86,23 @@ func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copie
 	return copied, nil
 }
 
-// table describes how a table of the SQLite store becomes a table of the database.
+// table describes how the rows of a table in SQLite become rows of a table in PostgreSQL.
 type table struct {
 	name    string
 	from    string   // the table's name in SQLite; empty: the same name
 	order   string   // order in which the rows are copied; empty: any order
 	numbers bool     // the table has an id that counts up
-	columns []column // columns, in the same order in both databases
-	extra   []string // further columns of SQLite, which finish needs
-	// finish computes a row of this table from the columns that were read. If finish is nil, the row stays as it was
-	// read.
+	columns []column // the copied columns
+	extra   []string // further columns that are read from SQLite, because finish needs them
+	// finish computes the PostgreSQL row from the values that were read. If finish is nil, the row consists of these
+	// values.
 	finish func([]any) ([]any, error)
 }
 
-// column is a column, with its names in both databases and the conversion of its values.
+// column describes a copied column: its name in PostgreSQL, its name in SQLite, and the conversion of its values.
 type column struct {
 	name, from string
-	convert    func(any) (any, error) // nil: the values stay unchanged
+	convert    func(any) (any, error) // nil: the values are copied unchanged
 }
 
 func same(name string) column          { return column{name, name, nil} }
@@ -114,7 +114,7 @@ func at(name string) column            { return column{name, name, toTime} }
 func perhaps(name, from string) column { return column{name, from, toTimeOrNull} }
 func (t table) source() string         { return cmp.Or(t.from, t.name) }
 
-// tables returns the tables in an order in which no row refers to a row of a later table.
+// tables returns the tables in an order in which the rows of a table refer only to rows of earlier tables.
 func tables() []table {
 	id, conversation, endpoint, person := same("id"), same("conversation"), text("endpoint"), text("person")
 	return []table{
@@ -164,8 +164,7 @@ func (t table) count(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
 	return n, err
 }
 
-// copy copies the rows of a table. If the table has an id that counts up, new ids continue after the last id of
-// SQLite.
+// copy copies the rows of a table. If the database assigns the ids, new ids will continue after the last id of SQLite.
 func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (int64, error) {
 	var names, from []string
 	for _, c := range t.columns {
@@ -196,7 +195,7 @@ func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (i
 		return 0, errors.Join(source.Err(), fmt.Errorf("%d rows were read and %d written, of %d", n, there, want))
 	}
 	if t.numbers {
-		// A summary may cover deleted entries, so no new entry may get the id of a deleted one.
+		// An id of a deleted row must not be used again: a summary covers all entries up to a certain id.
 		_, err = conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)`, t.name, source.NewestID(t.source()))
 	}
 	return n, errors.Join(err, source.Err())
@@ -216,12 +215,12 @@ func (t table) converted(row []any) (_ []any, err error) {
 	return row, nil
 }
 
-// str returns a text that was read from SQLite. The SQLite driver may return a text as bytes.
+// str returns a value of SQLite as a string. The SQLite driver may return a text as bytes.
 func str(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}
-	s, _ := v.(string) // nil becomes the empty text
+	s, _ := v.(string) // nil becomes the empty string
 	return s
 }
 
@@ -235,7 +234,7 @@ func toBytes(v any) (any, error) { return []byte(str(v)), nil }
 func toFlag(v any) (any, error)  { return number(v) != 0, nil }
 func toTime(v any) (any, error)  { return instant(v), nil }
 
-// instant returns the time of a number of milliseconds since 1970. For 0, instant returns the zero time.
+// instant converts milliseconds since 1970 to a time, and 0 to the zero time.
 func instant(v any) time.Time {
 	if number(v) == 0 {
 		return time.Time{}
@@ -252,7 +251,7 @@ func toTextOrNull(v any) (any, error) {
 	return toText(v)
 }
 
-// toDocument converts a JSON text. toDocument converts an empty text to NULL.
+// toDocument converts a text that contains JSON to a value for a JSON column, and an empty text to NULL.
 func toDocument(v any) (any, error) {
 	body := []byte(str(v))
 	switch {
@@ -264,7 +263,7 @@ func toDocument(v any) (any, error) {
 	return body, nil
 }
 
-// toSender returns the id of the sender of a message that is stored as JSON.
+// toSender converts a message that is stored as JSON to the id of the message's sender.
 func toSender(v any) (any, error) {
 	var in chat.Inbound
 	if str(v) != "" {
@@ -275,7 +274,7 @@ func toSender(v any) (any, error) {
 	return cleanText(string(in.Sender.ID)), nil
 }
 
-// finishPart encodes the SQLite columns of a part that have no column in PostgreSQL into the column content.
+// finishPart encodes those columns of a part that PostgreSQL does not have as JSON, in the column content.
 func finishPart(row []any) ([]any, error) {
 	const body = 9 // the index of the column content
 	extra := row[body+1:]
@@ -296,11 +295,11 @@ func finishPart(row []any) ([]any, error) {
 	return row[:body+1], err
 }
 
-// nameOldTurns makes up turns for entries that an old version of telex stored without a turn. Each message of a user
+// nameOldTurns invents turn ids for entries that an old version of telex stored without a turn. Each message of a user
 // begins a new turn.
 func nameOldTurns() func([]any) ([]any, error) {
 	const id, conversation, turn, body = 0, 1, 2, 4
-	var of any // the conversation in which the turn name was made up
+	var of any // the conversation of the invented turn
 	var name string
 	return func(row []any) ([]any, error) {
 		if str(row[turn]) != "" {

@@ -1,29 +1,29 @@
-// Package postgres stores in a PostgreSQL database what internal/store stores in an SQLite file. The package postgres
-// gives the same guarantees as internal/store.
+// Package postgres stores the same data as internal/store, but in a PostgreSQL database instead of an SQLite file. It
+// gives the same guarantees.
 //
 // Several processes can use the same database. A process that registers becomes a replica, with a lease in the table
 // replica. Each chat with unfinished work has a row in the table chat, which names the chat's owner. When a replica
-// writes about a conversation, it first makes one round trip, which checks the lease and locks the rows of the chat
+// writes data of a conversation, it first makes one round trip that checks the lease and locks the rows of the chat
 // and the conversation. So the write either happens before the chat gets another owner, or fails. A process that does
 // not register, such as an operator's command, owns no chat and may always write.
 //
-// The column given in the tables of unfinished work contains the replica to which the work was given, or 0. A
-// transaction that changes the owner of a chat locks the chat's row FOR UPDATE and sets given to 0 in the chat's
-// unfinished work. Take finds work by the column given, with one index per table. So Take does not read work that
-// other replicas already have.
+// The tables of unfinished work (turn, inbox and forwarded) have a column "given". It contains the id of the replica
+// to which the work was given, or 0. A transaction that changes the owner of a chat locks the chat's row FOR UPDATE
+// and sets given to 0 in the chat's unfinished work. Take finds work by the column "given", which has an index in each
+// table. So Take does not read work that other replicas already have.
 //
 // Signals between replicas are sent with NOTIFY after the commit, in the same round trip. The signals are not part of
 // the transaction, because PostgreSQL commits transactions with signals only one after the other.
 //
-// The database contains times by the server's clock. When a process registers and renews its lease, it measures the
-// difference between its clock and the server's clock. Each transaction converts the times that it writes and reads by
-// this difference.
+// All times in the database are times of the server's clock. When a process registers and renews its lease, it
+// measures the difference between its clock and the server's clock. Each transaction uses this difference to convert
+// the times that it writes and reads.
 //
-// Programs of two consecutive releases can use the same database. The table compatibility contains the number of the
-// oldest schema that a program must know. A migration that only adds something does not change the number in this
-// table, so running programs continue. A migration that removes something raises the number. A migration that raises
-// the number fails while a replica runs that knows only older schemas. An advisory lock ensures that only one process
-// migrates.
+// Programs of two consecutive releases can use the same database. The table compatibility contains one number: the
+// version of the oldest schema that a program must know to use the database. A migration that only adds something does
+// not change the number in this table, so running programs continue. A migration that removes something raises the
+// number. Such a migration fails while a replica runs that knows only older schemas. An advisory lock ensures that
+// only one process migrates.
 //
 // Transactions run at READ COMMITTED. Each transaction locks the rows that it changes: first the conversation, then
 // its turns and messages. So no two transactions change the same conversation at the same time, and transactions of
@@ -32,13 +32,13 @@
 // message, PostgreSQL refuses one of the transactions, and the store repeats this transaction.
 //
 // If the database is unreachable, a call tries for two seconds and then fails with store.ErrAway. The gateway repeats
-// calls that it needs. Until these calls succeed, the gateway acknowledges no message to a platform.
+// the calls that it can't do without. Until these calls succeed, the gateway acknowledges no message to a platform.
 //
-// If a connection is lost during COMMIT, the outcome is unknown, so the store repeats the call. Most calls may take
-// effect twice without harm. Each other call stores a random token in its transaction, and is repeated with the same
-// token. If the first attempt was committed, PostgreSQL refuses the token. If the first attempt is still being
-// committed, PostgreSQL lets the second attempt wait. If a caller repeats a call whose outcome is unknown, the new
-// call uses the same token too:
+// If a connection is lost during COMMIT, the outcome is unknown, so the store repeats the call. Most calls do no harm
+// if they take effect twice. Each of the other calls stores a random token in its transaction, and is repeated with
+// the same token. If the first attempt was committed, PostgreSQL refuses the token. If the first attempt is still
+// being committed, PostgreSQL lets the second attempt wait. If a caller repeats a call whose outcome is unknown, the
+// new call uses the same token too:
 //
 //	Accept, Begin, SaveExchange, Undo by a turn    a token, also when the caller repeats them
 //	Note, Remember, Undo without a turn,

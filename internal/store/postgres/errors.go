@@ -14,12 +14,12 @@ import (
 var (
 	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
 	errClosed = errors.New("the store is closed")
-	// errMigrating means that a transaction must wait until another process has migrated the schema.
+	// errMigrating means that a transaction must be repeated, because another process is migrating the schema.
 	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
-// wrongDSN explains why pgx refuses a DSN. wrongDSN returns only the reason, because the error of pgx contains the
-// DSN, and pgx masks a password there only if it recognizes it.
+// wrongDSN returns an error that says why pgx refuses a DSN. It contains only pgx's reason: the error of pgx also
+// quotes the DSN, and pgx hides the password in it only if it finds the password.
 func wrongDSN(err error) error {
 	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
@@ -28,14 +28,14 @@ func wrongDSN(err error) error {
 	reason := *e
 	reason.ConnString = ""
 	text := strings.TrimPrefix(oneLine{&reason}.Error(), "cannot parse ``: ")
-	if strings.HasPrefix(text, "failed to parse") { // this text quotes a part of the DSN, perhaps the password
+	if strings.HasPrefix(text, "failed to parse") { // such a reason quotes a part of the DSN, perhaps the password
 		return errDSN
 	}
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
 }
 
-// committed reports whether a transaction failed because its token is already stored: an earlier attempt was
-// committed.
+// committed reports whether a transaction failed because its token is already stored. This means that an earlier
+// attempt was committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.ConstraintName == "operation_pkey"
@@ -51,7 +51,7 @@ func code(err error) string {
 }
 
 // conflict reports whether a transaction failed only because of another transaction, so that it may be repeated. The
-// causes are a serialization failure, a deadlock, a migration, or a reference to a row that another transaction has
+// causes are a serialization failure, a deadlock, a migration, or a foreign key to a row that another transaction has
 // deleted or added.
 func conflict(err error) bool {
 	if errors.Is(err, errMigrating) {
@@ -71,7 +71,7 @@ func away(err error) bool {
 		var connecting *pgconn.ConnectError
 		return errors.As(err, &connecting) || errors.Is(err, errLost)
 	case c[:2] == "08", // the class of connection exceptions
-		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
+		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // server stopped, crashed or starting; session idle for too long
 		c == "53300",               // too many connections
 		c == "25006", c == "25P03": // the server has become a standby; a transaction was idle for too long
 		return true

@@ -17,8 +17,8 @@ import (
 // Accept stores a received message and the endpoint's resume cursor. After Accept has returned, the adapter may
 // acknowledge the message to the platform. fresh is false if the message was already stored; then only the cursor is
 // stored. If the message has no cursor, the endpoint's cursor does not change. If an earlier call stored the message
-// but the response was lost, fresh is true. If the chat of a new message has no live owner, Accept gives the chat to a
-// replica that runs the endpoint. Accept signals the owner.
+// but the response was lost, fresh is true. If the chat of a new message has no live owner, Accept makes a replica
+// that runs the endpoint its owner. Accept sends the owner a signal.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -58,11 +58,11 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	if err != nil {
 		return false, err
 	}
-	fresh, _ = done.result.(bool) // after a success, it is always a bool
+	fresh, _ = done.result.(bool) // if the call succeeded, its result is a bool
 	return fresh, nil
 }
 
-// maxTurns is how many of the newest turns Resume reads to find the endpoint's recent chats.
+// maxTurns is the number of turns in which Resume looks for the chats that were used last.
 const maxTurns = 10 * store.MaxPlaces
 
 // maxReceived is the maximum number of received messages that Resume returns. People write fewer messages during the
@@ -170,7 +170,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 	return acceptedAt
 }
 
-// texts converts ids to a query parameter, a list of strings.
+// texts converts ids to strings, so that they can be a query parameter.
 func texts[T ~string](ids []T) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {

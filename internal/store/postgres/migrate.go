@@ -22,11 +22,11 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// firstShared is the first schema with which several processes can share a database. A process that knows only schema
+// firstShared is the first schema with which several processes can share a database. A program that knows only schema
 // 1 does not notice other processes.
 const firstShared = 2
 
-// schemas describes the schemas that a program knows.
+// schemas describes which schema versions a program knows.
 type schemas struct {
 	files  fs.FS // the migrations, numbered from 1
 	newest int64
@@ -38,7 +38,7 @@ type schemas struct {
 	oldest int64
 }
 
-// known returns the schemas that this program knows.
+// known returns the schema versions that this program knows.
 func known() (schemas, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -49,14 +49,14 @@ func known() (schemas, error) {
 }
 
 // migrate updates the schema, with one transaction for each migration. While migrate runs, no other process can
-// migrate or register. If a newer telex made the schema, migrate does not change it. migrate fails with
+// migrate or register. If the schema is newer than this program, migrate does not change it. migrate fails with
 // store.ErrLocked while a process runs that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
-		return err // current, which runs later, checks a newer schema
+		return err // the method current checks later whether this program can use a newer schema
 	}
 	db := stdlib.OpenDB(*s.pool.Config().ConnConfig, stdlib.OptionAfterConnect(s.mayMigrate))
-	defer func() { err = errors.Join(err, db.Close()) }() // closing the connection also releases the locks
+	defer func() { err = errors.Join(err, db.Close()) }() // this also releases the locks of its connection
 	db.SetMaxOpenConns(1)
 	switch err := db.PingContext(ctx); {
 	case errors.Is(err, errUpToDate):
@@ -70,9 +70,9 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 // errUpToDate means that another process has already migrated the schema.
 var errUpToDate = errors.New("the schema is up to date")
 
-// mayMigrate prepares a connection for migrations. mayMigrate fails if there is nothing to migrate, or if a process
-// runs that could not use the new schema. The migrations run on the connection that holds the locks. If the connection
-// that holds the locks is lost, the migrations stop.
+// mayMigrate prepares a connection for migrations. mayMigrate takes the lock for migrations on the connection. It
+// fails if there is nothing to migrate, or if a process runs that could not use the new schema. The migrations run on
+// the same connection, so they stop if the connection, and with it the lock, is lost.
 func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	defer func() {
 		if err != nil { // after an error, no other code closes the connection
@@ -91,9 +91,9 @@ func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
 	return s.refuse(ctx, conn)
 }
 
-// lockMigrations takes the lock for migrations, which conn holds until it is closed. The wait for the lock has no
-// limit. So the server must soon close the connection of a holder whose machine died. The statements in keepAlive make
-// the server do this.
+// lockMigrations takes the lock for migrations, which conn holds until it is closed. There is no limit on how long
+// lockMigrations waits for the lock. If the machine of the process that holds the lock dies, the server must therefore
+// close that process's connection soon. The settings in keepAlive make the server do this.
 func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err != nil {
 		return err
@@ -101,12 +101,12 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, lockMigration, lockClass, lockSchema); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, "RESET lock_timeout") // limit the migrations' own waits for locks again
+	_, err := conn.Exec(ctx, "RESET lock_timeout") // while the migrations run, waiting for a lock has a limit again
 	return err
 }
 
 // refuseForeign fails if the database has no schema of telex, but a table with the same name as one of telex's tables.
-// Then the table belongs to another program. refuseForeign changes nothing.
+// Such a table belongs to another program. refuseForeign changes nothing.
 func (s *Store) refuseForeign(ctx context.Context, conn *pgx.Conn) error {
 	var names []string
 	for _, t := range tables() {
@@ -143,8 +143,8 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 		s.name, store.ErrLocked, list[0].Version, list[0].Name, s.knows.newest, s.knows.oldest)
 }
 
-// refuseAlone fails if a process runs that knows only schema 1. If there is no such process, none can start until conn
-// is closed.
+// refuseAlone fails if a process runs that knows only schema 1. If no such process runs, refuseAlone takes the lock
+// that such a process needs, so none can start until conn is closed.
 func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var free bool
 	if err := conn.QueryRow(ctx, tryOwner, lockClass, lockOwner).Scan(&free); err != nil || free {
@@ -205,7 +205,8 @@ func (s *Store) current(ctx context.Context) error {
 	return nil
 }
 
-// newer returns an error if this program knows only schemas older than needs, the oldest one that a program must know.
+// newer returns an error if this program does not know the schema version needs. needs is the oldest version that a
+// program must know to use the database.
 func (s *Store) newer(needs int64) error {
 	if needs <= s.knows.newest {
 		return nil
@@ -228,7 +229,7 @@ func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	if managed {
 		err = s.pool.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	}
-	if err == nil && version > 0 && !conversation { // the table is new, or another program uses goose
+	if err == nil && version > 0 && !conversation { // the table conversation was made just now, or another program uses goose
 		err = s.pool.QueryRow(ctx, `SELECT to_regclass('conversation') IS NOT NULL`).Scan(&conversation)
 	}
 	if err == nil && conversation != (version > 0) {

@@ -13,7 +13,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// The error for an invalid URL says what is wrong, without the password.
+// The error for an invalid URL must say what is wrong with it, but must not contain the password.
 func TestPostgreSQLRefusesParameters(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
@@ -31,7 +31,7 @@ func TestPostgreSQLRefusesParameters(t *testing.T) {
 	}
 }
 
-// An error of the database is on one line, even if the driver tried several hosts.
+// An error of the database must be on one line, even if the driver tried several hosts.
 func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -45,8 +45,8 @@ func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// A database without tables is reported as empty, not as a database of an older telex. The database of another program
-// is not changed.
+// A database without tables must be reported as empty, not as a database of an older telex. A database of another
+// program must be refused and not changed.
 func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -58,14 +58,14 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	name, dsn := server.Create(t, "") // the database of another program that uses goose
+	name, dsn := server.Create(t, "") // a database of another program, which also uses goose
 	server.Exec(t, name, "CREATE TABLE goose_db_version (version_id bigint, is_applied bool)", "INSERT INTO goose_db_version VALUES (0, true), (7, true)")
 	for _, migrate := range []bool{false, true} {
 		_, err = newProgram(t, dsn).open(migrate)
 		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
 
-	name, dsn = server.Create(t, "") // the database of another program with a table of the same name
+	name, dsn = server.Create(t, "") // a database of another program, which has a table with the name of one of telex's tables
 	server.Exec(t, name, "CREATE TABLE turn (id bigint)")
 	_, err = newProgram(t, dsn).open(true)
 	p.fails(err, store.ErrForeign, "has a table turn that telex did not make")
@@ -74,7 +74,7 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	}
 }
 
-// A server setting that may lose data is reported as a risk, not as damage.
+// Check must report a server setting that may lose data as a risk, not as damage.
 func TestPostgreSQLAtRisk(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

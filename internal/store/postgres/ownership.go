@@ -20,25 +20,27 @@ func (p *places) add(c chat.Conversation) {
 
 func chatColumns(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }
 
-// reset queues statements that take the unfinished work of these chats from all replicas except owner.
+// reset queues statements after which the unfinished work of these chats counts as given to no replica, unless it was
+// given to owner.
 func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	for _, q := range []string{resetTurns, resetInbox, resetForwarded} {
 		b.Queue(q, chats.endpoints, chats.chats, owner)
 	}
 }
 
-// admit returns the row id of the conversation for which a message is accepted. Until the transaction ends, no other
-// transaction can delete the row of the conversation. admit fails with chat.ErrLost if this replica may not accept
-// messages of the endpoint.
+// admit returns the row id of the conversation in which a message is to be accepted. Until the transaction ends, no
+// other transaction can delete the row of the conversation. admit fails with chat.ErrLost if this replica may not
+// accept messages of the endpoint.
 func (t *tx) admit(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceAccept, c.Endpoint)
 	return t.ensure(b, keepConversation, c)
 }
 
-// assign returns the owner of a chat that has work, and locks the chat's row. The caller has found no live owner. The
-// live replica with the fewest chats becomes the owner. If several replicas have the fewest chats, this replica is
-// preferred. assign returns 0 if no replica runs the endpoint, or if this process is not a replica.
+// assign locks the row of a chat that has work, makes the live replica with the fewest chats the chat's owner, and
+// returns this replica. The caller must have checked that the chat has no live owner. If several replicas have the
+// fewest chats, this replica is preferred. assign returns 0 if no replica runs the endpoint, or if this process is not
+// a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
@@ -54,7 +56,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 			return 0
 		}
 	}
-	if lives { // another transaction has just made a live replica the owner
+	if lives { // meanwhile, another transaction has made a live replica the owner
 		return owner
 	}
 	if owner = t.fewest(members, c.Endpoint); owner != 0 {
@@ -78,7 +80,8 @@ type member struct {
 
 func memberColumns(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }
 
-// fewest returns the live replica with the fewest chats, which becomes the owner of the next chat of an endpoint.
+// fewest returns the live replica that owns the fewest chats among those that run an endpoint. fewest counts one more
+// chat for this replica, because the caller makes it the owner of a chat.
 func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	s := t.store
 	s.mu.Lock()
@@ -95,8 +98,9 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count stores how many chats each replica owns. Until the next renewal, this replica only adds the chats that it
-// assigns. Counting all chats for each new chat would take longer and longer as their number grows.
+// count remembers how many chats each replica owns. Until the lease is renewed the next time, this process only adds
+// the chats that it assigns itself. If it counted all chats for each new chat, this would take longer and longer as
+// their number grows.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,9 +110,9 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of at most most chats that have unfinished work and no live owner. Take returns
-// the unfinished work in this replica's chats that no earlier call since the registration has returned. A repeated
-// call with the same number call returns the same work again.
+// Take makes this replica the owner of chats that have unfinished work but no live owner. most is the maximum number
+// of these chats. Take then returns the unfinished work in all chats of this replica, except for work that an earlier
+// call since the registration has returned. A repeated call with the same number returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)
@@ -127,7 +131,7 @@ func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, err
 // takeOrphans makes this replica the owner of chats that have unfinished work and no live owner. takeOrphans skips
 // chats that another replica is taking at the same time.
 func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
-	dead := []chat.ReplicaID{0} // 0 marks work that was given to no replica
+	dead := []chat.ReplicaID{0} // 0 stands for work that was given to no replica
 	for _, m := range members {
 		if !m.lives {
 			dead = append(dead, m.id)
@@ -150,8 +154,8 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 	t.send(b)
 }
 
-// give returns the work for a call of Take, and records that this call has returned it. give deletes forwarded
-// messages that an earlier call has returned.
+// give returns the work that a call of Take must return, and records that this call has returned it. give also deletes
+// the forwarded messages that earlier calls have returned.
 func (t *tx) give(call int64) (taken chat.Taken) {
 	type place struct {
 		chat.Conversation
@@ -183,9 +187,9 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// Free gives up chats with all their threads. If unfinished is false, Free keeps chats that have unfinished work. If
-// unfinished is true, Free also gives up chats with unfinished work, and signals the other replicas so that they take
-// the work.
+// Free ends this replica's ownership of chats, with all their threads. If unfinished is false, this replica still owns
+// those chats that have unfinished work. If unfinished is true, Free also gives up these chats, and signals the other
+// replicas so that they take the work.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
 		var leaving bool
@@ -213,9 +217,9 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 	})
 }
 
-// Forward passes a message to the owner of its chat. The store deletes the message when the owner has taken it.
-// Forward returns false and does nothing if the chat has no owner. Forward also returns false if the owner is dead and
-// no replica runs the endpoint.
+// Forward passes a message to the replica that owns the message's chat. The store deletes the message when the owner
+// has received it. Forward returns false and does nothing if the chat has no owner. Forward also returns false if the
+// owner is dead and no replica runs the endpoint.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -241,7 +245,7 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 	})
 }
 
-// Owned is a chat that a replica with a lease owns.
+// Owned is a chat and its owner, a replica with a lease.
 type Owned struct {
 	Replica chat.ReplicaID
 	Name    string            // name of the replica
@@ -277,7 +281,7 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 		t.lease(b, &leaving)
 		t.row(b, &found, []any{&by}, findReceiver, e)
 		t.send(b)
-		switch { // the row is locked only if no other replica receives
+		switch { // if another replica is the receiver, the row is not locked
 		case found:
 			receive.result = by == t.self
 		case leaving:
@@ -289,6 +293,6 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	if _, err := s.write(ctx, receive); err != nil {
 		return false, err
 	}
-	is, _ := receive.result.(bool) // after a success, it is always a bool
+	is, _ := receive.result.(bool) // if the call succeeded, its result is a bool
 	return is, nil
 }

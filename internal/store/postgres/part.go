@@ -40,7 +40,7 @@ func (t *tx) savePart(turn string, p chat.Part) {
 	t.queue(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
 }
 
-// content returns a part without the fields that are stored in columns of their own.
+// content returns the part of p that the column content contains: all fields that have no column of their own.
 func content(p chat.Part) chat.Part {
 	p.Index, p.State, p.Ref, p.Source, p.Steps = 0, "", chat.MessageRef{}, "", 0
 	return p
@@ -104,7 +104,7 @@ func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
 	}
 }
 
-// bytesOf returns b. bytesOf replaces nil by an empty slice, because the column may not be NULL.
+// bytesOf returns b, but an empty slice instead of nil, because the column may not be NULL.
 func bytesOf(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -11,8 +11,8 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// If a process is paused during a transaction, it keeps the row of a chat locked. When the process's lease has ended,
-// another process soon becomes the chat's owner.
+// A process is paused during a transaction, which has locked the row of a chat. Soon after the process's lease has
+// ended, another process must become the chat's owner.
 func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -46,7 +46,7 @@ func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	}
 }
 
-// A replica can renew its lease even while all other connections are in use.
+// All connections of a replica's pool are in use. The replica must be able to renew its lease nevertheless.
 func TestPostgreSQLRenewsWhileBusy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

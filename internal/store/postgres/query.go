@@ -35,7 +35,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid AND 
 	listOlder = `SELECT name, version FROM replica WHERE knows < $1 AND expires > clock_timestamp() ORDER BY id`
 )
 
-// Conversations. A query that ends in FOR … locks the conversation's row until the transaction ends.
+// Queries about conversations. A query that ends in FOR … locks the conversation's row until the transaction ends.
 const (
 	currentChat = `COALESCE((SELECT new_chat FROM moved WHERE endpoint = $1 AND old_chat = $2), $2)`
 
@@ -60,7 +60,7 @@ SELECT count(*) FROM (SELECT id FROM conversation WHERE id = ANY ($1) ORDER BY i
 	renameConversation = `UPDATE conversation SET chat = $1 WHERE id = $2`
 	deleteConversation = `DELETE FROM conversation WHERE id = $1`
 
-	// conversationsOf lists the conversations that have, or may have, data of a person.
+	// conversationsOf lists the conversations that contain, or may contain, data of a person.
 	conversationsOf = `
 SELECT c.id FROM conversation c
 WHERE c.endpoint = $1 AND (c.chat = $2
@@ -70,8 +70,8 @@ WHERE c.endpoint = $1 AND (c.chat = $2
     OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
 ORDER BY c.id`
 
-	// isOwn reports whether only one person used a conversation. A chat whose id is the person's id is used by this
-	// person only. The same holds for a chat in which nobody else asked, unless the chat is known to be a group.
+	// isOwn reports whether only one person used a conversation. Only this person used a chat whose id is the person's
+	// id. The same holds for a chat in which nobody else asked anything, unless the chat is known to be a group.
 	isOwn = `
 SELECT c.chat = $2 OR NOT EXISTS (
     SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
@@ -81,14 +81,14 @@ SELECT c.chat = $2 OR NOT EXISTS (
 FROM conversation c WHERE c.id = $1`
 )
 
-// New ids of chats.
+// Queries about the new ids of chats that moved.
 const (
 	saveMove = `
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES ($1, $2, $3)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves updates earlier moves to a chat that moves again, so that each move leads directly to the newest
-	// id.
+	// When a chat moves again, shortenMoves updates its earlier moves, so that each of its old ids leads directly to
+	// the newest id.
 	shortenMoves = `UPDATE moved SET new_chat = $3 WHERE endpoint = $1 AND new_chat = $2`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
@@ -108,13 +108,13 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 INSERT INTO consent (conversation, person, tool) SELECT $1, person, tool FROM consent WHERE conversation = $2
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns also removes the id of the asker's message, because the same id means another message in the new
-	// chat.
+	// retargetTurns makes unfinished turns answer in the new chat. It also removes the id of the asker's message,
+	// because in the new chat this id may belong to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat = $3 AND ended_at IS NULL`
 )
 
-// Sessions.
+// Queries about sessions.
 const (
 	findSession = `
 SELECT model, summary, summary_upto, compactions, COALESCE(summary_at, '0001-01-01Z') FROM session WHERE conversation = $1`
@@ -127,7 +127,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 	saveModel = `
 INSERT INTO session (conversation, model) VALUES ($1, $2) ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction replaces the summary, but not by a summary that covers fewer entries.
+	// saveCompaction replaces the summary, unless the new one covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, summary, summary_upto, compactions, summary_at) VALUES ($1, $2, $3, 1, $4)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, summary_upto = excluded.summary_upto,
@@ -143,15 +143,15 @@ UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at =
 	newestEntry = `SELECT COALESCE(max(id), 0) FROM entry WHERE conversation IN ($1, $2)`
 	findEntry   = `SELECT EXISTS (SELECT FROM entry WHERE id = $1 AND conversation = $2)`
 
-	// undoTurn deletes the entries of the turn that added the newest entry. If a summary covers this entry, undoTurn
-	// deletes nothing.
+	// undoTurn deletes the entries of the turn that added the newest entry. If the summary covers the newest entry,
+	// undoTurn deletes nothing.
 	undoTurn = `
 DELETE FROM entry WHERE conversation = $1 AND id > $2
     AND turn = (SELECT turn FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id DESC LIMIT 1)
 RETURNING id, turn, person, at, body`
 
 	// repeatEntries copies the entries that are not summarized, in their order, so that they get new ids.
-	// deleteRepeated deletes the old rows.
+	// deleteRepeated deletes the rows with the old ids.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT $1, turn, person, at, body FROM entry
@@ -174,14 +174,14 @@ WHERE e.entries > 0 OR s.summary_upto > 0 OR s.model <> ''
 ORDER BY e.newest DESC NULLS LAST, c.id DESC`
 )
 
-// Usage of turns.
+// Queries about the token usage of turns.
 const (
 	addUsage = `
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM conversation WHERE id = $1`
 
-	// usageOf selects usage by conversation (any if 0), by endpoint and person (any if empty), and by time (any if
-	// NULL).
+	// usageOf selects usage by conversation, endpoint, person and time. A parameter that is 0, empty or NULL selects
+	// any value.
 	usageOf = `
 FROM usage WHERE ($1::bigint = 0 OR conversation = $1) AND ($2::text = '' OR endpoint = $2) AND ($3::text = '' OR person = $3)
     AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
@@ -192,7 +192,7 @@ SELECT COALESCE(sum(prompt), 0)::bigint, COALESCE(sum(cached), 0)::bigint, COALE
 
 	endpointOf = `SELECT endpoint FROM conversation WHERE id = $1`
 
-	// listUsage returns all rows of a turn one after the other.
+	// listUsage returns the rows of each turn next to each other.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -202,7 +202,7 @@ WHERE ($1::timestamptz IS NULL OR u.at >= $1) AND ($2::timestamptz IS NULL OR u.
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = $1 AND person = $2`
 )
 
-// Responses of the API server.
+// Queries about responses of the API server.
 const (
 	saveResponse = `
 INSERT INTO response (id, endpoint, person, previous, body, messages, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
@@ -220,7 +220,7 @@ SELECT id, previous, body, messages, at FROM chain ORDER BY depth DESC`
 	deleteResponses = `DELETE FROM response WHERE endpoint = $1 AND person = $2`
 )
 
-// Permanent approvals and facts.
+// Queries about permanent approvals of tools, and about facts that people asked the bot to remember.
 const (
 	saveConsent = `
 INSERT INTO consent (conversation, person, tool) VALUES ($1, $2, $3) ON CONFLICT (conversation, person, tool) DO NOTHING`
@@ -246,7 +246,7 @@ INSERT INTO fact (endpoint, person, number, body, at) SELECT $1, $2, newest, $3,
 	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = $1 AND person = $2`
 )
 
-// Admissions and pairing requests.
+// Queries about admitted people and pairing requests.
 const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM pairing_request ORDER BY at, endpoint, person`
 	savePairingRequest  = `
@@ -263,7 +263,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 	deleteAdmission = `DELETE FROM admission WHERE endpoint = $1 AND person = $2`
 )
 
-// Rate-limit blocks.
+// Queries about rate-limit blocks.
 const (
 	saveBlock = `
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES ($1, $2, $3, $4, $5, $6, $7)

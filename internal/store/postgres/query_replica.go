@@ -1,14 +1,13 @@
 package postgres
 
-// These are the queries about replicas. A replica is alive while the time in its column expires is later than the
-// server's clock. In most of these queries, $1 and $2 are an endpoint and a chat, which may be named by any of its
-// ids.
+// These are the queries about replicas. A replica is alive until the time in the column "expires". In most of these
+// queries, $1 and $2 are an endpoint and any id of a chat, the newest or an older one.
 
 // notify sends a signal on a channel. All replicas listen to a common channel, and each replica to a channel of its
 // own.
 const notify = `SELECT pg_notify($1, $2)`
 
-// Membership.
+// Queries about the registration of replicas and about their leases.
 const (
 	addReplica = `
 INSERT INTO replica (name, version, knows, endpoints, began, renewed, expires)
@@ -25,8 +24,9 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	listMembers = `SELECT id, expires > clock_timestamp(), leaving, endpoints FROM replica ORDER BY id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
-	// listGone lists dead replicas whose calls no platform limit counts any more. The queries that begin with forget
-	// delete the data of these replicas. The unfinished work of these replicas is then given to no replica.
+	// listGone lists replicas that died so long ago that no platform limit still counts their calls. The queries whose
+	// names begin with forget delete these replicas. Unfinished work that was given to them then counts as given to no
+	// replica.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
@@ -39,8 +39,8 @@ SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NO
 	forgetReplica     = `DELETE FROM replica WHERE id = ANY ($1)`
 )
 
-// The fences. Each query returns whether this replica may write. A query about a chat also prevents other transactions
-// from changing the chat's owner until the transaction ends.
+// These queries are the fences. Each of them returns whether this replica may write. A query about a chat also
+// prevents other transactions from changing the chat's owner until the transaction ends.
 const (
 	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
 	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
@@ -62,7 +62,7 @@ SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r 
     WHERE e.name = $2 AND r.id <> $1 AND r.expires > clock_timestamp())`
 )
 
-// Receivers.
+// Queries about which replica receives the messages of an endpoint.
 const (
 	findReceiver = `
 SELECT e.receiver FROM endpoint e JOIN replica r ON r.id = e.receiver WHERE e.name = $1 AND r.expires > clock_timestamp()`
@@ -74,8 +74,8 @@ WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 )
 
-// Owners of chats. A transaction that changes the owner of a chat locks the chat's row FOR UPDATE. A transaction that
-// requires the owner to stay the same locks the row FOR KEY SHARE.
+// Queries about the owners of chats. A transaction that changes the owner of a chat locks the chat's row FOR UPDATE. A
+// transaction that requires the owner to stay the same locks the row FOR KEY SHARE.
 const (
 	chatIs = `h.endpoint = $1 AND h.chat = ` + currentChat
 
@@ -102,7 +102,7 @@ FROM chat h WHERE ` + chatIs + ` FOR UPDATE OF h`
 	setOwner = `
 UPDATE chat h SET owner = $3, free = false, moved = h.owner IS NOT NULL, told = 0 WHERE ` + chatIs
 
-	// holdOwned locks the rows of those chats in the list that the replica owns, in a fixed order.
+	// holdOwned locks the rows of the listed chats that the replica owns, in a fixed order.
 	holdOwned = `
 SELECT h.endpoint, h.chat FROM chat h WHERE h.owner = $1 AND (h.endpoint, h.chat) IN (
     SELECT g.endpoint, COALESCE(m.new_chat, g.chat) FROM unnest($2::text[], $3::text[]) AS g (endpoint, chat)
@@ -130,7 +130,8 @@ ON CONFLICT (endpoint, chat) DO UPDATE SET
 
 	findOwner = `SELECT COALESCE((SELECT owner FROM chat WHERE endpoint = $1 AND chat = $2 AND NOT free), 0)`
 
-	// These queries take the unfinished work of the given chats from each replica except $3.
+	// After these queries, the unfinished work of the given chats counts as given to no replica, unless it was given
+	// to $3.
 	resetTurns     = `UPDATE turn SET given = 0 ` + elsewhere
 	resetInbox     = `UPDATE inbox SET given = 0 ` + elsewhere
 	resetForwarded = `UPDATE forwarded SET given = 0 ` + elsewhere
@@ -139,8 +140,9 @@ WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
     SELECT c.id FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat))`
 )
 
-// Taking work. Orphans are chats with work but without a live owner. In the queries for orphans, $1 contains 0 and the
-// ids of the dead replicas, and $2 the endpoints of this replica. $3 is the maximum number of chats to take.
+// Queries with which Take finds unfinished work. Orphans are chats with work but without a live owner. In the queries
+// for orphans, $1 contains 0 and the ids of the dead replicas, and $2 the endpoints of this replica. $3 is the maximum
+// number of chats to take.
 //
 // When many messages arrive at once, the statistics of PostgreSQL's planner are out of date, and the planner may
 // choose a slow index. So these queries, and the queries above that read a chat's work, are written in such a way that
@@ -152,7 +154,8 @@ WITH work AS (
     UNION SELECT conversation FROM forwarded WHERE given = ANY ($1)),
 place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
 
-	// makeOrphans creates the row of a chat if only a process that is not a replica has written in it.
+	// makeOrphans creates the missing rows of orphans. The row of a chat is missing if only processes that are not
+	// replicas have stored work in it.
 	makeOrphans = orphans + `
 INSERT INTO chat (endpoint, chat) SELECT endpoint, chat FROM place p
 WHERE NOT EXISTS (SELECT FROM chat h WHERE h.endpoint = p.endpoint AND h.chat = p.chat) LIMIT $3
@@ -165,8 +168,7 @@ LIMIT $3 FOR UPDATE OF h SKIP LOCKED`
 UPDATE chat SET owner = $3, free = false, moved = owner IS NOT NULL, told = 0
 WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 
-	// tellMoved returns the chats of a replica that belonged to another replica before. $2 is the number of the call
-	// of Take.
+	// tellMoved returns the chats of a replica that had another owner before. $2 is the number of the call of Take.
 	tellMoved = `
 UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RETURNING endpoint, chat, moved`
 
@@ -186,7 +188,7 @@ FROM due, conversation c, chat h
 WHERE w.id = due.id AND c.id = w.conversation AND h.endpoint = c.endpoint AND h.chat = c.chat AND h.owner = $1 AND NOT h.free
     AND COALESCE(w.given, -1) IN (0, $1) RETURNING w.id`
 
-	// After Copy, these queries record that the unfinished work is given to no replica.
+	// Copy uses these queries to record that the copied unfinished work is given to no replica.
 	giveNobodyTurns = `UPDATE turn SET given = 0 WHERE ended_at IS NULL`
 	giveNobodyInbox = `UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL`
 
@@ -199,10 +201,10 @@ FROM forwarded f JOIN conversation c ON c.id = f.conversation WHERE f.id = ANY (
 	moveForwarded = `UPDATE forwarded SET conversation = $1 WHERE conversation = $2`
 )
 
-// Claims: how many calls of a rate limit each replica may make (chat.Claim).
+// Queries about claims (chat.Claim): how many of the calls that a rate limit allows each replica may make.
 const (
-	// lockEndpoint takes a lock of its class for an endpoint, so that transactions which change the same data of the
-	// endpoint run one after the other.
+	// lockEndpoint takes the advisory lock for an endpoint in the lock class $1. So transactions that change the same
+	// kind of data of an endpoint run one after the other.
 	lockEndpoint = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
 	listClaims   = `
 SELECT c.replica, c.ops, c.period, c.count, c.share, c.held, c.wanted, c.waiting, r.expires <= clock_timestamp()

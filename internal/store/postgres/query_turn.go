@@ -17,7 +17,8 @@ WHERE $3::bigint = 0 OR endpoint.receiver IS NULL OR endpoint.receiver = $3
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 	findResume = `SELECT resume FROM endpoint WHERE name = $1`
 
-	// listPlaces reads only the $3 newest turns to find the places of the newest turns.
+	// listPlaces returns the places in which the newest turns answered. To find them, it reads only the $3 newest
+	// turns.
 	listPlaces = `
 SELECT to_chat, to_thread, to_kind FROM (
     SELECT t.to_chat, t.to_thread, t.to_kind, t.begun_at FROM turn t JOIN conversation c ON c.id = t.conversation
@@ -47,8 +48,8 @@ FROM inbox i JOIN conversation c ON c.id = i.conversation`
 	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
 
-	// joinMessages adds those of the given messages that still wait to a turn. If a chat got a new id, two waiting
-	// messages can have the same id: joinMessages adds the older one.
+	// joinMessages adds messages to a turn, unless they no longer wait. If a chat got a new id, two waiting messages
+	// can have the same id; joinMessages then adds the older one.
 	joinMessages = `
 UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
@@ -69,8 +70,8 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
-	// releaseMessages makes the messages of a released turn wait again. The messages count as given to the replica
-	// that releases the turn, so Take does not return these messages.
+	// releaseMessages makes the messages of a released turn wait again. They count as given to the replica that
+	// releases the turn, so Take does not return them again.
 	releaseMessages = `
 UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// goneAfter is how long the row of a dead replica stays at least.
+// goneAfter is the minimum time for which the row of a dead replica is kept.
 const goneAfter = time.Hour
 
 // Register makes this process a replica with a new id and a lease. From then on, the store checks the lease at every
@@ -25,7 +25,7 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 			t.fail(errMigrating)
 		}
 		var needs int64
-		t.first([]any{&needs}, findOldest) // a migration may have raised this number while this process was not connected
+		t.first([]any{&needs}, findOldest) // a migration may have raised this number since this process opened the store
 		if err := s.newer(needs); err != nil {
 			t.fail(err)
 		}
@@ -43,13 +43,14 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 	if err != nil {
 		return 0, err
 	}
-	id, _ := done.result.(chat.ReplicaID) // after a success, it is always an id
+	id, _ := done.result.(chat.ReplicaID) // if the call succeeded, its result is an id
 	s.self.Store(int64(id))
 	s.count(nil)
 	return id, nil
 }
 
-// forgetGone deletes replicas that died more than goneAfter ago, and records that their work is given to no replica.
+// forgetGone deletes replicas that died more than goneAfter ago. Unfinished work that was given to them then counts as
+// given to no replica.
 func (t *tx) forgetGone() {
 	if gone := rows(t, value[chat.ReplicaID], listGone, goneAfter); len(gone) > 0 {
 		t.all([]string{
@@ -58,9 +59,9 @@ func (t *tx) forgetGone() {
 	}
 }
 
-// Renew prolongs this replica's lease, counted from now, and returns all replicas with a lease. Renew fails with
-// chat.ErrLost if the lease has already ended. If this replica is leaving, Renew ends its role as receiver for all
-// endpoints.
+// Renew prolongs this replica's lease, so that it lasts chat.LeaseTime from now, and returns all replicas with a
+// lease. Renew fails with chat.ErrLost if the lease has already ended. If this replica is leaving, Renew ends its role
+// as receiver for all endpoints.
 func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
 	renew := &call{what: "renew lease", kind: "write", prompt: true}
 	renew.do = func(t *tx) {
@@ -85,7 +86,7 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 	if err != nil {
 		return nil, err
 	}
-	living, _ := done.result.([]chat.Replica) // after a success, it is always a list
+	living, _ := done.result.([]chat.Replica) // if the call succeeded, its result is a list
 	s.count(living)
 	return living, nil
 }
@@ -105,15 +106,15 @@ func (t *tx) stopReceiving() {
 	t.signal(0, chat.SignalWork)
 }
 
-// compareClocks compares this process's clock with the server's clock. asked is the time at which the request was
-// sent, took is how long the response took, and answer is the server's time in the response. compareClocks changes the
-// stored difference only if the response proves it wrong. If every response changed the difference, the converted
-// times would vary with the delay of the responses.
+// compareClocks compares this process's clock with the server's clock. asked is when this process sent a request, took
+// is the time until the response, and answer is the server's time in the response. compareClocks changes the stored
+// difference of the clocks only if the response proves this difference wrong. If every response changed the
+// difference, the converted times would vary with the delay of the responses.
 func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
 	}
-	least := asked.Sub(answer.Add(-t.ahead)) // the smallest possible difference: the server answered at once
+	least := asked.Sub(answer.Add(-t.ahead)) // the smallest possible difference: that of a server that answered at once
 	if most := least + took; t.ahead < least || t.ahead > most {
 		t.store.ahead.Store(int64((least + most) / 2))
 	}
@@ -131,8 +132,8 @@ func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	})
 }
 
-// fence queues a query that checks whether this replica may write. If this replica may not write, the transaction
-// fails with chat.ErrLost. A process that is not a replica may always write.
+// fence queues a query that checks whether this replica may write. If not, the transaction fails with chat.ErrLost. A
+// process that is not a replica may always write.
 func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	if t.self == 0 {
 		return
@@ -155,8 +156,8 @@ func (t *tx) fenced() *pgx.Batch {
 	return b
 }
 
-// Share replaces this replica's claims on an endpoint's limits by the claims that decide returns. Share passes the
-// claims of the other replicas to decide. Share may call decide more than once.
+// Share calls decide with the claims of the other replicas on the rate limits of an endpoint. The claims that decide
+// returns replace this replica's claims. Share may call decide more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
 		var leaving bool
@@ -184,7 +185,7 @@ func claimColumns(c *chat.Claim) []any {
 	return []any{&c.Replica, &c.Ops, &c.Window, &c.Count, &c.Share, &c.Held, &c.Wanted, &c.Waiting, &c.Dead}
 }
 
-// saveClaims replaces this replica's claims if they have changed, so that an idle replica writes nothing.
+// saveClaims replaces this replica's claims, but only if they have changed, so that an idle replica writes nothing.
 func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 	b := &pgx.Batch{}
 	b.Queue(deleteClaims, t.args([]any{e, t.self})...)
@@ -211,9 +212,9 @@ func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, 
 	if err != nil {
 		return false, err
 	}
-	counted, _ := done.result.(bool) // after a success, it is always a bool
+	counted, _ := done.result.(bool) // if the call succeeded, its result is a bool
 	return counted, nil
 }
 
-// Ahead returns by how much this process's clock is ahead of the server's clock, as last measured.
+// Ahead returns by how much this process's clock is ahead of the server's clock, according to the last comparison.
 func (s *Store) Ahead() time.Duration { return time.Duration(s.ahead.Load()) }

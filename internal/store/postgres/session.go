@@ -70,7 +70,7 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	if err != nil {
 		return nil, err
 	}
-	undone, _ := done.result.([]chat.Entry) // after a success, it is always a list
+	undone, _ := done.result.([]chat.Entry) // if the call succeeded, its result is a list
 	slices.SortFunc(undone, func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return undone, nil
 }

@@ -12,26 +12,27 @@ import (
 	"telex/internal/chat"
 )
 
-// channel is the PostgreSQL channel for signals to all replicas. Each replica also listens to a channel of its own.
+// channel is the name of the PostgreSQL channel for signals to all replicas. Each replica also listens to a channel of
+// its own.
 const channel = "telex"
 
 const (
-	// checkEvery is how often Listen pings the server. checkWithin is how long the server's response may take. The sum
-	// of checkEvery and checkWithin is shorter than the 15 seconds of keepAlive.
+	// If no signal arrives for checkEvery, Listen pings the server. The server must respond within checkWithin.
+	// Together they are shorter than the 15 seconds of keepAlive.
 	checkEvery  = 2 * time.Second
 	checkWithin = 3 * time.Second
-	// keepAlive makes the server close the connection about 15 seconds after the network has failed. By default, the
-	// server would notice much later.
+	// keepAlive makes the server close the connection about 15 seconds after the network has failed. With its default
+	// settings, the server would notice the failure much later.
 	keepAlive = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000"
 )
 
-// signal is a signal to other replicas, which is sent after a transaction.
+// signal is a signal that a transaction sends to other replicas after its commit.
 type signal struct {
 	to   chat.ReplicaID // 0: all replicas but the sender
 	what chat.Signal
 }
 
-// signal makes the transaction send a signal to one replica, or to all others, after its commit.
+// signal makes the transaction send a signal after its commit: to one replica, or to all others if to is 0.
 func (t *tx) signal(to chat.ReplicaID, what chat.Signal) {
 	t.signals = append(t.signals, signal{to, what})
 }
@@ -47,9 +48,9 @@ func (s signal) channel() string {
 
 func (s signal) payload(from chat.ReplicaID) string { return fmt.Sprintf("%d %d", s.what, from) }
 
-// Listen calls heard for each signal to this replica. Listen uses a connection of its own. When no later signal can be
-// missed any more, Listen first calls heard with chat.SignalAll. Listen returns an error when the connection is lost.
-// Listen returns ctx's error when ctx has ended.
+// Listen calls heard for each signal to this replica. Listen uses a connection of its own. As soon as this connection
+// receives signals, Listen calls heard with chat.SignalAll, because earlier signals may have been missed. Listen
+// returns an error when the connection is lost. Listen returns ctx's error when ctx has ended.
 func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	self := chat.ReplicaID(s.self.Load())
 	if self == 0 {
@@ -62,7 +63,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 			var what chat.Signal
 			var from chat.ReplicaID
 			if _, err := fmt.Sscanf(n.Payload, "%d %d", &what, &from); err != nil {
-				heard(chat.SignalAll) // another program uses the channel, so the text has another format
+				heard(chat.SignalAll) // the signal is from another program and has another format
 			} else if from != self || n.Channel != channel {
 				heard(what)
 			}
@@ -75,7 +76,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	return s.explain(ctx, "listen for signals", err)
 }
 
-// listening returns a connection on which the signals to a replica arrive.
+// listening returns a new connection that receives the signals to a replica.
 func (s *Store) listening(ctx context.Context, self chat.ReplicaID) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -90,8 +91,8 @@ func (s *Store) listening(ctx context.Context, self chat.ReplicaID) (*pgx.Conn, 
 	return conn, nil
 }
 
-// listen passes signals to arrived. listen returns when the connection is lost or ctx ends. listen reads from the
-// connection all the time, so it notices at once when the server ends.
+// listen passes signals to arrived. listen returns when the connection is lost or ctx ends. listen always waits for
+// data on the connection, so it notices at once when the server closes it.
 func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notification)) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, checkEvery)

@@ -21,7 +21,7 @@ func (t *tx) fail(err error) {
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) int { return t.execBehind(&pgx.Batch{}, query, args...) }
 
-// execBehind is like exec, but first runs the queued queries of b, in the same round trip.
+// execBehind is like exec, but first runs the queries in the batch b, in the same round trip.
 func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	changed := 0
 	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
@@ -42,7 +42,8 @@ func (t *tx) all(queries []string, args ...any) {
 	}
 }
 
-// send runs the statements that were queued with the method queue, and then the queries of b, in one round trip.
+// send runs the statements that were queued with the method queue, and then the queries in the batch b, in one round
+// trip.
 func (t *tx) send(b *pgx.Batch) {
 	if t.err != nil {
 		return
@@ -56,8 +57,8 @@ func (t *tx) send(b *pgx.Batch) {
 	t.began = true
 }
 
-// row queues a query. When the query runs, its first row is read into dest, and found is set to true if there is a
-// row.
+// row adds a query to the batch b. When the query runs, row reads its first row into dest, and sets found to true if
+// there is a row.
 func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(dest...)
@@ -67,7 +68,7 @@ func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...an
 	})
 }
 
-// list queues a query whose rows are appended to list when it runs. list is like rows, but as a part of the batch b.
+// list adds a query to the batch b. When the query runs, its rows are appended to the slice list.
 func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
 	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
 		*list, err = scan(t, r, dest)
@@ -108,13 +109,13 @@ func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
 	})
 }
 
-// value returns a pointer to v, for queries with one column.
+// value returns v as the destination of a query that has only one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// args prepares the arguments of a query. args converts times to the server's clock. In texts, args replaces what
-// PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no known platform sends such
-// characters in them. But without the replacement, one such message could never be stored, and the adapter would
-// receive it again and again.
+// args prepares the arguments of a query. args converts times to the server's clock. In strings, args replaces what
+// PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are passed as strings, and no known platform
+// sends ids or names with such characters. But if a message contained such a string and args did not replace it, the
+// message could never be stored. The adapter would then receive the message again and again.
 func (t *tx) args(args []any) []any {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -134,7 +135,7 @@ func (t *tx) args(args []any) []any {
 	return args
 }
 
-// localize converts the times that a query returned from the server's clock to this process's clock.
+// localize converts the times in the fields of a row from the server's clock to this process's clock.
 func (t *tx) localize(fields []any) {
 	for _, f := range fields {
 		if at, ok := f.(*time.Time); ok {
@@ -143,7 +144,8 @@ func (t *tx) localize(fields []any) {
 	}
 }
 
-// shifted returns a time that is later by d. shifted does not change the zero time, which means that there is no time.
+// shifted returns a time that is later by d. The zero time means that there is no time, so shifted returns it
+// unchanged.
 func shifted(at time.Time, d time.Duration) time.Time {
 	if at.IsZero() {
 		return at
@@ -155,7 +157,7 @@ func cleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
 }
 
-// orNull returns a time in the form in which the database contains it: NULL for the zero time.
+// orNull converts a time to a column value. The zero time becomes NULL.
 func orNull(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil

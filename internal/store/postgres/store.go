@@ -43,32 +43,32 @@ type Store struct {
 	now  func() time.Time
 	told func(kind string, took time.Duration) // never nil
 	pool *pgxpool.Pool
-	// urgent is a separate pool of connections for calls on which the lease depends. These calls must not wait when
-	// all connections of pool are in use.
+	// urgent is a separate pool of connections for urgent calls, such as the renewal of the lease. Such calls must not
+	// wait when all connections of pool are in use.
 	urgent *pgxpool.Pool
 
 	knows schemas
 	from  int64 // version of the schema before Open migrated it
 
-	self  atomic.Int64 // the chat.ReplicaID of this process; 0: it is no replica
+	self  atomic.Int64 // the chat.ReplicaID of this process; 0: this process is not a replica
 	ahead atomic.Int64 // how many nanoseconds this process's clock is ahead of the server's
 
 	mu     sync.Mutex
 	given  map[chat.ReplicaID]int // how many chats each replica owns, as far as this process knows
-	doubts map[string]*call       // by key: calls for which it is unknown whether they were committed
+	doubts map[string]*call       // the calls whose outcome is unknown, by call.key
 	closed bool
 }
 
 const (
 	// minServer is the oldest version of PostgreSQL that the store supports.
 	minServer = 150000
-	// connectTimeout is the maximum time of one attempt to connect. A connect_timeout in the DSN replaces
-	// connectTimeout.
+	// connectTimeout is the longest time that one attempt to connect may take. A connect_timeout in the DSN replaces
+	// it.
 	connectTimeout = 5 * time.Second
-	// poolSize is the number of connections. A pool_max_conns in the DSN replaces poolSize. More connections would not
-	// help, because they would wait for the same disk.
+	// poolSize is the maximum number of connections in the pool. A pool_max_conns in the DSN replaces it. More
+	// connections would not help, because they would wait for the same disk.
 	poolSize = 10
-	// urgentSize is the number of connections in the pool urgent, for calls on which the lease depends.
+	// urgentSize is the maximum number of connections in the pool urgent.
 	urgentSize = 2
 )
 
@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, knows)
 }
 
-// open does the work of Open. knows contains the schemas that the program knows; tests pass other schemas.
+// open does the work of Open. knows contains the schema versions that the program knows; tests pass other versions.
 func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	s, err := connect(ctx, o)
 	if err != nil {
@@ -134,8 +134,8 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// parse parses a DSN and adds the settings that each connection of the store needs. The error of parse does not show
-// the DSN, which may contain a password.
+// parse parses a DSN and adds the settings that each connection of the store needs. The error of parse does not
+// contain the DSN, because the DSN may contain a password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return nil, errDSN
@@ -155,7 +155,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if !q.Has("connect_timeout") {
 		c.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if !q.Has("target_session_attrs") { // don't connect to a standby, because it refuses writes
+	if !q.Has("target_session_attrs") { // don't connect to a standby server, because it refuses writes
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	if !q.Has("application_name") {
@@ -163,9 +163,9 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	// Limit how long each call waits for the locks of other connections.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	// If this process is paused during a transaction, the transaction blocks the process's chats for other replicas.
-	// So the server ends the transaction at about the time at which the lease ends. Before the pause, the lease may
-	// have been renewed up to two seconds earlier.
+	// If this process is paused during a transaction, the transaction's locks keep other replicas from taking over the
+	// process's chats. So the server must end the transaction at about the time at which the lease ends. Two seconds
+	// are subtracted because the lease may have been renewed that long before the pause began.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((chat.LeaseTime - 2*time.Second).Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
@@ -177,10 +177,10 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// databaseName returns the name of a database for display, without the password.
+// databaseName returns a name of the database to show to people, without the password.
 func databaseName(c *pgx.ConnConfig) string {
 	hosts := []string{hostName(c.Host, c.Port)}
-	for _, f := range c.Fallbacks { // a host can be in the fallbacks a second time, without TLS
+	for _, f := range c.Fallbacks { // the fallbacks may contain a host again, for a connection without TLS
 		if h := hostName(f.Host, f.Port); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
@@ -211,7 +211,7 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// Name returns the name of the database for display.
+// Name returns a name of the database to show to people.
 func (s *Store) Name() string { return s.name }
 
 // Ping runs an empty write and an empty read, and returns when both have ended.
@@ -230,7 +230,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	if !closed {
-		s.pool.Close() // waits for the running calls
+		s.pool.Close() // waits for running calls
 		if s.urgent != nil {
 			s.urgent.Close()
 		}

@@ -10,8 +10,8 @@ import (
 // sweepBatch is the maximum number of rows that one transaction of a sweep deletes.
 const sweepBatch = 200
 
-// tokenLife is how long the tokens of calls are kept, by the server's clock. A call whose outcome is unknown is
-// repeated within minutes or never.
+// tokenLife is how long the tokens of calls are kept, by the server's clock. If the outcome of a call is unknown, the
+// call is repeated within minutes or not at all.
 const tokenLife = 24 * time.Hour
 
 // Sweep deletes expired data. Sweep deletes finished messages and turns after 7 days, and usage after 400 days.
@@ -19,10 +19,11 @@ const tokenLife = 24 * time.Hour
 // retention, but after 30 days at the latest. Sweep also deletes rate-limit blocks that have ended, and empty
 // conversations. Sweep keeps unfinished messages, unfinished turns and chosen models, however old they are.
 //
-// Sweep uses small transactions, which don't wait for locked rows. After each transaction, Sweep pauses for as long as
-// the transaction took. If a transaction fails, Sweep returns the error and the numbers of the rows deleted so far.
+// Sweep uses small transactions, which skip locked rows instead of waiting for them. After each transaction, Sweep
+// pauses for as long as the transaction took. If a transaction fails, Sweep returns the error and the numbers of the
+// rows deleted so far.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done store.Swept, err error) {
-	var others int64 // numbers of sessions and conversations, which the result does not contain
+	var others int64 // number of deleted sessions and conversations, which the result does not contain
 	for _, step := range sweepSteps(&done, &others, now, retention) {
 		for full := true; full; {
 			began := time.Now()
@@ -41,15 +42,15 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	return done, nil
 }
 
-// sweepStep deletes those rows of one table that are older than a certain time, and counts them.
+// sweepStep describes a query that deletes the rows of one table which are older than a certain time.
 type sweepStep struct {
 	deleted *int64
 	query   string
 	at      time.Time
 }
 
-// sweepSteps returns the steps in the order in which they must run: a step may delete rows that an earlier step has
-// made unused.
+// sweepSteps returns the steps in the order in which they must run: a step may delete rows that became unused by an
+// earlier step.
 func sweepSteps(done *store.Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	responses := store.ResponseLife
 	if retention > 0 {

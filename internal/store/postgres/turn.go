@@ -9,14 +9,15 @@ import (
 	"telex/internal/store"
 )
 
-// Begin stores that a turn begins to answer messages. Begin must be called before any message of the turn is sent. A
-// turn with an ending is decided at once. Begin fails with ErrUnknown if a message is missing or finished. Several
-// turns of a conversation may run at the same time, such as the answer to a command and that of the model. If another
-// turn already has some of the messages, these messages now belong only to the new turn.
+// Begin stores that a turn begins to answer messages. Begin must be called before the first message of the reply is
+// sent. If the turn already has an Ending, its result is stored at once, and no model needs to run. Begin fails with
+// ErrUnknown if a message is missing or finished. Several turns of a conversation may run at the same time: one may
+// answer a command while another calls the model. If another turn already has some of the messages, these messages now
+// belong only to the new turn.
 //
-// An unfinished turn can begin again under the same id. When a turn begins again, Begin only counts the run, for the
-// turn and for each of its messages, and ignores the other fields of turn. Begin fails with ErrFenced for a turn that
-// is decided, fenced or ended.
+// If a process crashed during a turn, the next process calls Begin again with the same id. Begin then only counts one
+// more run, for the turn and for each of its messages, and ignores the other fields of turn. Begin fails with
+// ErrFenced if the turn's result is stored, or if the turn is fenced or has ended.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
@@ -39,8 +40,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers under the chat's newest id. Under the newest id, another message has the id of the asker's
-	// message, so the answer must not refer to the asker's message.
+	// The turn answers in the chat with the newest id. There, the id of the asker's message may belong to another
+	// message, so the answer must not refer to it.
 	old := turn.Conversation.Chat
 	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -53,8 +54,8 @@ func (t *tx) begin(turn chat.Turn) {
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
-// reset since the turn began, Decide stores nothing and fails with ErrFenced. Deciding the turn again changes nothing,
-// so the caller can repeat a call whose outcome is unknown.
+// reset after the turn began, Decide stores nothing and fails with ErrFenced. A second call for the same turn changes
+// nothing, so the caller can repeat a call whose outcome is unknown.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -82,7 +83,8 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 	})
 }
 
-// Cut replaces the stored ending of a decided turn. If the turn is not decided, Cut does nothing.
+// Cut replaces the ending in a turn's stored result. If the turn is still running or has already ended, Cut does
+// nothing.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
 		t.existing(id)
@@ -91,8 +93,8 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 }
 
 // End marks a turn and its messages as finished. End deletes the texts of the messages and of the reply, and keeps the
-// ids for some time. In the same transaction, End adds the turn's growth to the session. If the session was reset
-// while the turn ran, End adds only the usage and returns no error. Ending an ended turn changes nothing.
+// ids for some time. In the same transaction, End adds g to the session. If the session was reset while the turn ran,
+// End adds only the usage and returns no error. If the turn has already ended, End changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -106,7 +108,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 }
 
 // Release ends a turn that has answered nothing. The turn's messages wait again, as if the turn had not begun. The
-// turn's usage is counted. Release fails with ErrFenced for a decided turn. Releasing an ended turn changes nothing.
+// turn's usage is counted nevertheless. If the turn's result is already stored, Release fails with ErrFenced. If the
+// turn has already ended, Release changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -127,14 +130,15 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 	t.all([]string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals.
-// After a restart, the new process continues these turns. A turn without messages must not run again: its messages
-// belong to other turns, or can't be decoded.
+// Unfinished returns the turns that have begun but have not ended, oldest first, with their messages, parts and
+// journals. After a restart, the new process continues these turns. A turn without messages must not run again: its
+// messages belong to other turns, or can't be decoded.
 func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn { return t.turns(listUnfinished) })
 }
 
-// turns returns the turns of the query listUnfinished or listTurns, with their messages, parts and journals.
+// turns returns the turns that a query returns, which is listUnfinished or listTurns. It adds their messages, parts
+// and journals.
 func (t *tx) turns(query string, args ...any) []chat.Turn {
 	turns := rows(t, func(t *chat.Turn) []any {
 		c, to := &t.Conversation, &t.To
@@ -163,7 +167,7 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 	return turns
 }
 
-// turn reads a turn. Before turn is called, the transaction must have locked the turn's conversation.
+// turn reads a turn. The transaction must already have locked the turn's conversation.
 func (t *tx) turn(id string) (row store.TurnRow) {
 	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row

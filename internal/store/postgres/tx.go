@@ -20,20 +20,21 @@ import (
 // These are the classes and numbers of the advisory locks. The bytes of lockClass spell "telx".
 const (
 	lockClass   = 0x74656c78
-	lockOwner   = 1          // held by a process that knows only schema 1, as long as it runs
-	lockWriters = 2          // held by each writing transaction; exclusively by a transaction that must write alone
-	lockSchema  = 3          // held exclusively by a process that migrates the schema; shared by one that registers
+	lockOwner   = 1          // a process that knows only schema 1 holds it as long as it runs
+	lockWriters = 2          // each writing transaction holds it shared; a transaction that must write alone holds it exclusively
+	lockSchema  = 3          // a process that migrates the schema holds it exclusively; one that registers holds it shared
 	lockShares  = 0x74656c73 // a separate class, with a number for each endpoint
 	lockPairing = 0x74656c70 // a separate class, also with a number for each endpoint
 )
 
 const (
-	// callTimeout is the maximum time of one attempt to run a transaction, even if the network drops all packets.
+	// callTimeout is the longest time that one attempt to run a transaction may take, even if the network drops all
+	// packets.
 	callTimeout = 10 * time.Second
 	// patience is how long a call waits for an unreachable database. A server that restarts its processes after a
 	// crash is reachable again within a second. Callers repeat their calls during longer outages.
 	patience = 2 * time.Second
-	// maxConflicts is how often a transaction is repeated because of conflicts with other transactions.
+	// maxConflicts is how often a transaction is repeated because it conflicts with other transactions.
 	maxConflicts = 10
 	// firstPause and maxPause are the shortest and the longest pause between two attempts.
 	firstPause = 10 * time.Millisecond
@@ -43,9 +44,9 @@ const (
 // errLost means that the connection to the database was lost.
 var errLost = errors.New("connection lost")
 
-// tx is one transaction. All statements of a tx use the same time. After the first error, the methods of tx do nothing
-// and return zero values, and the transaction fails with this error. The database contains times by the server's
-// clock. The methods convert these times from and to this process's clock.
+// tx is one transaction. All statements of a tx see the same current time. After the first error, the methods of tx do
+// nothing and return zero values, and the transaction fails with this error. All times in the database are times of
+// the server's clock. The methods convert them from and to times of this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
@@ -53,25 +54,26 @@ type tx struct {
 	queued  *pgx.Batch      // statements for the next round trip, whose results are not needed
 	ctx     context.Context //nolint:containedctx // of the call
 	now     time.Time
-	self    chat.ReplicaID // 0: this process is no replica
+	self    chat.ReplicaID // 0: this process is not a replica
 	ahead   time.Duration  // by how much this process's clock is ahead of the server's
 	signals []signal
 	log     *slog.Logger
 	err     error
 }
 
-// call is a writing transaction. do may run several times, but only the run that is committed takes effect.
+// call is a writing transaction. The function do may run several times, but only the run that is committed takes
+// effect.
 type call struct {
 	what   string
 	kind   string // for Options.Observe
-	once   bool   // the call must not take effect twice, so its transaction stores a token
-	key    string // only with once: calls with the same key are the same call; empty: callers don't repeat the call
-	alone  bool   // no other writing transaction runs at the same time
-	prompt bool   // the call uses the pool urgent, and each attempt ends when the caller's context ends
+	once   bool   // the call must not take effect twice, so its transaction stores the token
+	key    string // only if once is set: calls with the same key are repetitions of one call; empty: callers don't repeat the call
+	alone  bool   // no other writing transaction may run at the same time
+	prompt bool   // the call uses the pool urgent, and is canceled when the caller's context ends
 	do     func(*tx)
 	result any    // set by the last run of do that succeeded
-	token  string // used with once
-	sent   bool   // its COMMIT was sent, and the response was lost
+	token  string // only if once is set; random
+	sent   bool   // COMMIT was sent, but its response was lost
 }
 
 // update runs do in a transaction that may write.
@@ -97,7 +99,7 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	err := run(ctx, what, func(t *tx) {
-		if v := do(t); t.err == nil { // after an error, keep the result of an earlier run, which may be committed
+		if v := do(t); t.err == nil { // if this run failed, keep the result of an earlier run, which may have been committed
 			out = v
 		}
 	})
@@ -130,7 +132,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	return c, s.explain(ctx, c.what, err)
 }
 
-// doubt returns the call with this key whose outcome is unknown, or nil.
+// doubt returns the call with this key if its outcome is unknown, and nil otherwise.
 func (s *Store) doubt(key string) *call {
 	if key == "" {
 		return nil
@@ -140,8 +142,8 @@ func (s *Store) doubt(key string) *call {
 	return s.doubts[key]
 }
 
-// settle keeps a call whose outcome is unknown, so that the next call with the same key can use its token. When the
-// outcome is known, settle drops the call.
+// settle remembers a call whose outcome is unknown, so that the next call with the same key uses the same token. Once
+// a call with this key has succeeded, settle forgets it.
 func (s *Store) settle(c *call, err error) {
 	if c.key == "" {
 		return
@@ -175,7 +177,7 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, err)
 }
 
-// repeat calls once until it succeeds or fails permanently, at most for the time patience.
+// repeat calls the function once until it succeeds or fails with a permanent error, but no longer than patience.
 func (s *Store) repeat(ctx context.Context, once func() error) error {
 	deadline := time.Now().Add(patience)
 	wait, conflicts := firstPause, 0
@@ -210,8 +212,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection, for at most callTimeout. After onConnection has got a connection, it ignores
-// the end of ctx, unless prompt is set. If the connection breaks, the error wraps errLost.
+// onConnection runs do with a connection of a pool, for at most callTimeout. If prompt is not set, onConnection
+// ignores the end of ctx once it has a connection. If the connection breaks, the error wraps errLost.
 func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -224,7 +226,7 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	case err == nil:
 	case s.isClosed():
 		return errClosed
-	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are in use by calls that don't return
+	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are in use by calls that take too long
 		return fmt.Errorf("%w: %w", errLost, err)
 	default:
 		return err
@@ -238,8 +240,8 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	return lost(conn, do(running, conn.Conn()))
 }
 
-// lost wraps errLost around an error after which the connection is closed. lost returns errors of the server
-// unchanged, because they are more precise.
+// lost wraps err in errLost if the connection has been closed. If the server itself reported why, lost returns err
+// unchanged, because it is more precise.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() || away(err) {
 		return err
@@ -257,11 +259,11 @@ func (s *Store) isClosed() bool {
 func (s *Store) attempt(ctx context.Context, c *call) error {
 	return s.onConnection(ctx, c.prompt, func(ctx context.Context, conn *pgx.Conn) error {
 		t, err := s.run(ctx, conn, c.begin(), c.do)
-		if t.began { // the token was accepted, so no earlier COMMIT took effect
+		if t.began { // the database accepted the token, so no earlier COMMIT of this call took effect
 			c.sent = false
 		}
 		if err != nil {
-			_, _ = conn.Exec(ctx, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
+			_, _ = conn.Exec(ctx, "ROLLBACK") // if ROLLBACK fails, the pool closes the connection, which also rolls back
 			return err
 		}
 		tag, err := t.commit()
@@ -269,7 +271,7 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 		case err == nil && tag.String() != "COMMIT":
 			return fmt.Errorf("commit: the server answered %s", tag)
 		case err != nil:
-			c.sent = code(err) == "" || away(err) // with a code, PostgreSQL refused the transaction
+			c.sent = code(err) == "" || away(err) // any other error code means that PostgreSQL refused the transaction
 			_, _ = conn.Exec(ctx, "ROLLBACK")
 		}
 		return err
@@ -278,7 +280,7 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 
 // begin returns the statements that begin a writing transaction. If an earlier attempt of the call was committed, the
 // statements fail with an error for which committed returns true. If the server is still running an earlier attempt,
-// the statements wait for the end of this attempt.
+// the statements wait until that attempt ends.
 func (c *call) begin() *pgx.Batch {
 	lock := lockShared
 	if c.alone {
@@ -293,8 +295,8 @@ func (c *call) begin() *pgx.Batch {
 	return b
 }
 
-// run runs the statements of head, which begin a transaction, and then do. If do panics, run returns an error, so that
-// the panic fails only this call and not the daemon.
+// run runs the statements of head, which begin a transaction, and then calls do. If do panics, run returns an error,
+// so that the panic makes only this call fail and not the whole daemon.
 func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do func(*tx)) (t *tx, err error) {
 	t = &tx{
 		store: s, on: conn, ctx: ctx, queued: head, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
@@ -310,8 +312,9 @@ func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do fun
 }
 
 // commit runs the queued statements, commits the transaction, and then sends its signals, in one round trip. The
-// signals are not part of the transaction. PostgreSQL commits transactions with signals only one after the other, and
-// each commit waits for the disk. If a signal is lost, the other replicas find the work when they next look for it.
+// signals are sent outside of the transaction: PostgreSQL commits transactions that send signals only one after the
+// other, and each commit waits for the disk. If a signal is lost, the other replicas find the work the next time they
+// look for it.
 func (t *tx) commit() (tag pgconn.CommandTag, err error) {
 	b := t.queued
 	b.Queue("COMMIT")

@@ -18,14 +18,14 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// program is a release of telex that knows its own list of migrations.
+// program plays a release of telex, which knows its own list of migrations.
 type program struct {
 	*testing.T
 	dsn   string
 	knows schemas
 }
 
-// newProgram returns the release with the current migrations.
+// newProgram returns the current release, with the migrations of this source tree.
 func newProgram(t *testing.T, dsn string) program {
 	knows, err := known()
 	p := program{t, dsn, knows}
@@ -33,7 +33,7 @@ func newProgram(t *testing.T, dsn string) program {
 	return p
 }
 
-// after returns the release after p, which has one more migration.
+// after returns the release that follows p and has one more migration.
 func (p program) after(oldest int64, migration string) program {
 	files := fstest.MapFS{}
 	list, err := fs.ReadDir(p.knows.files, ".")
@@ -64,7 +64,7 @@ func (p program) open(migrate bool) (*Store, error) {
 	return s, err
 }
 
-// runs opens the store as a daemon does, and registers the process.
+// runs opens the store as a daemon of this release does, and registers the process as a replica.
 func (p program) runs(name string) *Store {
 	p.Helper()
 	s, err := p.open(true)
@@ -73,7 +73,7 @@ func (p program) runs(name string) *Store {
 	return s
 }
 
-// register registers the process, with a lease that does not end during the test.
+// register registers the process as a replica, with a lease that does not end during the test.
 func (p program) register(s *Store, name string) {
 	p.Helper()
 	_, err := s.Register(p.Context(), chat.Replica{Name: name, Version: "1." + name, Endpoints: []chat.EndpointID{"tg"}})
@@ -82,12 +82,12 @@ func (p program) register(s *Store, name string) {
 	p.must(err)
 }
 
-// answers accepts a message, takes it, and answers it.
+// answers checks that a process of this release can accept a message, take it and answer it.
 func (p program) answers(s *Store, call int64, id string) {
 	p.Helper()
 	ctx, c := p.Context(), chat.Conversation{Endpoint: "tg", Chat: "1"}
 	in := chat.Inbound{ID: chat.MessageID(id), To: chat.Target{Chat: "1"}, Text: "question"}
-	s.count(nil) // count the chats of all replicas anew, as each renewal of the lease does
+	s.count(nil) // as after a renewal of the lease: count the replicas' chats anew
 	_, err := s.Accept(ctx, c, in)
 	p.must(err)
 	taken, err := s.Take(ctx, call, 10)
@@ -109,11 +109,11 @@ func (p program) fails(err, want error, text string) {
 	}
 }
 
-// In a rolling upgrade, two consecutive releases run at the same time. While an older program runs that could not use
-// the new schema, the migration is refused.
+// In a rolling upgrade, two consecutive releases run at the same time, and both must work. While a program runs that
+// could not use the new schema, the migration must be refused.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // Check would report a server without syncs as a risk
+	server := pgtest.Start(t, true) // durable, because Check would report a server without syncs as a risk
 	_, dsn := server.Create(t, "")
 	old := newProgram(t, dsn)
 	expand := old.after(2, "ALTER TABLE turn ADD COLUMN mood text NOT NULL DEFAULT ''; CREATE TABLE mood (name text); UPDATE turn SET mood = state;")
@@ -122,9 +122,9 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	first := old.runs("old")
 	old.answers(first, 1, "m1")
 	next := expand.runs("next")
-	old.answers(first, 2, "m2") // the old program continues to answer messages
+	old.answers(first, 2, "m2") // the old program must still be able to answer messages
 	expand.answers(next, 1, "m3")
-	again, err := old.open(true) // the old program may also start again
+	again, err := old.open(true) // the old program must also be able to start again
 	old.must(err)
 	if report, err := again.Check(t.Context()); err != nil || report.Schema != 3 || report.Knows != 2 || report.Keys != 3 || len(report.Problems) > 0 {
 		t.Fatalf("got %+v, %v", report, err)
@@ -141,7 +141,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	contract.must(err)
 	_, err = old.open(true)
 	old.fails(err, store.ErrNewer, "a telex must know schema 3 or newer to use it, and this one knows 2: upgrade this one")
-	_, err = first.Register(t.Context(), chat.Replica{}) // this process was not connected during the migration
+	_, err = first.Register(t.Context(), chat.Replica{}) // this process has not noticed the migration
 	old.fails(err, store.ErrNewer, "upgrade this one")
 	_, err = expand.open(true)
 	expand.must(err)
@@ -150,8 +150,8 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	}
 }
 
-// No program that could not use the new schema can start between the check and the end of a migration. If the
-// migration loses the lock that prevents this, the migration stops.
+// A migration first checks that no program runs that could not use the new schema. Until the migration ends, no such
+// program must be able to start. If the migration loses the lock that prevents this, the migration must stop.
 func TestPostgreSQLMigrationAlone(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -201,7 +201,7 @@ func TestPostgreSQLMigrationAlone(t *testing.T) {
 	old.fails(err, store.ErrNewer, "upgrade this one")
 }
 
-// awaitRows waits until a query has rows, and returns them.
+// awaitRows repeats a query until it returns rows, and returns these rows.
 func awaitRows(t *testing.T, server *pgtest.Server, name, query string) (rows []string) {
 	t.Helper()
 	for len(rows) == 0 && t.Context().Err() == nil {
@@ -210,9 +210,9 @@ func awaitRows(t *testing.T, server *pgtest.Server, name, query string) (rows []
 	return rows
 }
 
-// A program that knows only schema 1 assumes that no other process uses the database. The migration to schema 2 waits
-// until such a program has ended, and takes over its work. If the program was only disconnected, it can't connect
-// again.
+// A program that knows only schema 1 assumes that no other process uses the database. The migration to schema 2 must
+// be refused until such a program has ended. Afterwards, the new program must get its unfinished work. If the old
+// program had only lost its connection, it must notice that another process took over.
 func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -231,7 +231,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	now.must(err)
 	conn, err := alone.pool.Acquire(t.Context())
 	now.must(err)
-	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // take the lock that a program with schema 1 holds
+	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // take the lock that a program holds which knows only schema 1
 	now.must(err)
 	_, err = now.open(false)
 	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")
@@ -254,7 +254,8 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	}
 }
 
-// When the machine of a migrating process has died, the server notices this within about 15 seconds.
+// The machine of a process that migrates the schema may die. The test checks the settings with which the server
+// notices this within about 15 seconds.
 func TestPostgreSQLMigrationOfADeadMachine(t *testing.T) {
 	t.Parallel()
 	_, dsn := pgtest.Start(t, false).Create(t, "")

@@ -8,7 +8,8 @@ import (
 	"telex/internal/store"
 )
 
-// Used returns the sum of the usage of turns. Usage is kept for 400 days, even if Forget deletes the history.
+// Used returns the sum of the token usage of the selected turns. Usage is kept for 400 days, even if Forget deletes
+// the history.
 func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, s.view, "read usage", func(t *tx) (u chat.Used) {
 		var conversation int64
@@ -28,7 +29,7 @@ func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 
 func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	where := row.Conversation
-	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted, so the usage must not show the conversation
+	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted, so don't store the conversation
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
 		where = t.nowhere(endpoint)
@@ -38,8 +39,8 @@ func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
 	}
 }
 
-// Account returns the usage of turns, which the store keeps for 400 days. The usage of a deleted person has an
-// endpoint, but no user id.
+// Account adds up the token usage of turns. The store keeps usage for 400 days, even after the person is deleted, but
+// then without the person's user id.
 func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Account, error) {
 	return resultOf(ctx, s.view, "sum up usage", func(t *tx) store.Account {
 		return o.Sum(slices.Values(rows(t, (*store.UsageRow).Columns, listUsage, orNull(o.From), orNull(o.To))))
