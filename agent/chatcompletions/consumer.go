@@ -10,7 +10,8 @@ import (
 )
 
 // chunk is one event of a streamed answer, or a whole answer. A choice of an event has a delta, and a choice of a whole
-// answer has a message. telex has its own type, because the types of go-openai lack one of the two field names of reasoning.
+// answer has a message. telex has its own type, because servers use two names for the field of the reasoning, and go-openai's
+// types lack one of them.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *provider.Usage `json:"usage"`
@@ -32,7 +33,7 @@ type answer struct {
 	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter; must be sent back with tool calls
 }
 
-// blocks is a list of blocks of reasoning. A list of any other form is ignored.
+// blocks is a list of reasoning blocks.
 type blocks []detail
 
 // UnmarshalJSON accepts a list of objects, and treats anything else as an empty list.
@@ -95,7 +96,7 @@ type consumer struct {
 	calls      agent.CallBuffer
 	details    details
 	callDeltas []agent.CallDelta // changes that the newest chunk made to calls
-	shapeHints shape             // bits for fields that the provider sends and wants back
+	shapeHints shape             // shape bits for fields that the provider sends and wants back
 	usage      *provider.Usage
 	finish     string
 	finished   bool // the provider reported the end of the answer
@@ -120,7 +121,7 @@ func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, e
 	for i := range c.callDeltas {
 		emit(agent.Delta{Call: &c.callDeltas[i]})
 	}
-	c.callDeltas = nil // emit's receiver may keep the slice
+	c.callDeltas = nil // the receiver of the Delta may keep a pointer into the slice
 	return c.finished, nil
 }
 
@@ -130,7 +131,8 @@ func (c *consumer) AddWhole(data []byte, emit func(agent.Delta)) (ended bool, er
 }
 
 // addChunk adds one chunk and returns what the chunk adds to the answer's text, reasoning and refusal. The result is empty if
-// the chunk has only usage, a role, or a filter's verdict. addChunk puts changes of tool calls into callDeltas.
+// the chunk contains only usage, a role, or the verdict of a content filter. addChunk puts changes of tool calls into
+// callDeltas.
 func (c *consumer) addChunk(k chunk) agent.Delta {
 	if k.Usage != nil {
 		c.usage = k.Usage // some providers send the growing usage in every chunk

@@ -9,7 +9,7 @@ import (
 	"telex/agent"
 )
 
-// consume reads the chunks of a stream and returns the resulting answer.
+// consume passes the chunks of a stream to a consumer and returns the resulting answer.
 func consume(t *testing.T, chunks ...string) (agent.Delta, agent.Completion, bool) {
 	t.Helper()
 	var c consumer

@@ -1,5 +1,5 @@
-// Package chatcompletions is an agent.Model for the OpenAI Chat Completions API and the many compatible servers, each
-// with its own deviations.
+// Package chatcompletions implements agent.Model for the OpenAI Chat Completions API, and for the many compatible servers,
+// which deviate from it in different ways.
 //
 //	request.go   requests without the parts that the provider refuses
 //	consumer.go  turns chunks into deltas and a completion (pure)

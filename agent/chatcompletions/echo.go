@@ -27,8 +27,8 @@ func (e echo) extra() json.RawMessage {
 	return data
 }
 
-// readEcho returns the data to send back with a call, or nothing if another model sent it. Stores of older versions contain
-// the call's extra_content without a key; readEcho accepts this form, too.
+// readEcho returns the data to send back with a call, or nothing if another model sent the data. Stores of older versions
+// contain the call's extra_content without a key; readEcho accepts this form, too.
 func readEcho(extra json.RawMessage, model string) echo {
 	var named map[string]json.RawMessage
 	if len(extra) == 0 || json.Unmarshal(extra, &named) != nil {
@@ -45,7 +45,7 @@ func readEcho(extra json.RawMessage, model string) echo {
 	return e
 }
 
-// detail is a block of reasoning of OpenRouter, with any fields.
+// detail is a block of reasoning as OpenRouter sends it. Its fields vary.
 type detail map[string]json.RawMessage
 
 // maxDetails is the maximum size, in bytes, of the reasoning that is kept and sent back.
@@ -76,7 +76,7 @@ func (d *details) add(pieces []detail) {
 			d.blocks = append(d.blocks, &block{detail: detail{}, texts: map[string]*strings.Builder{}})
 		}
 		d.size += d.blocks[len(d.blocks)-1].grow(p)
-		if d.size > maxDetails { // an incomplete block is useless
+		if d.size > maxDetails { // drop all blocks, because an incomplete block is useless
 			d.blocks = nil
 		}
 	}
@@ -132,7 +132,7 @@ func (d *details) whole() []detail {
 	return out
 }
 
-// attachEcho adds the echo to the calls of an answer.
+// attachEcho adds to each call of an answer the data that must be sent back with the call.
 func (c *consumer) attachEcho(calls []agent.ToolCall) {
 	for i := range calls {
 		e := echo{Model: c.model, Content: calls[i].Extra}

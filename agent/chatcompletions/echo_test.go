@@ -9,8 +9,8 @@ import (
 	"telex/agent"
 )
 
-// Data for a provider is stored with a call under the name of the API. Data that older versions stored without a name
-// is still read.
+// Provider data is stored with a call, and the key of the data names the API. readEcho also reads data that older versions
+// stored without a key.
 func TestReadEcho(t *testing.T) {
 	t.Parallel()
 	ours := echo{Model: "m", Content: json.RawMessage(`{"google":1}`), Details: []detail{{"type": json.RawMessage(`"x"`)}}}.extra()
@@ -38,7 +38,8 @@ func TestReadEcho(t *testing.T) {
 	}
 }
 
-// Data that only another model can read is left out of the request.
+// The history contains provider data of one model. A request to another model must not contain this data, because only the
+// first model can read it.
 func TestHistoryOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	extra := echo{Model: "m", Content: json.RawMessage(`{"google":1}`), Details: []detail{{"text": json.RawMessage(`"hm"`)}}}.extra()
@@ -107,7 +108,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// Long reasoning in small pieces is joined without copying it each time.
+// Long reasoning arrives in many small pieces. Joining them must not copy the whole reasoning for each piece.
 func TestReasoningInManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate too.
 	var d details
 	const n = 60_000

@@ -54,7 +54,7 @@ func TestTakeEvents(t *testing.T) {
 	}
 }
 
-// FuzzTakeEvents reads any bytes as an event.
+// FuzzTakeEvents reads random bytes as an event.
 func FuzzTakeEvents(f *testing.F) {
 	f.Add([]byte(usual))
 	f.Add([]byte(delta(`"role":"assistant","content":"","refusal":null`)))

@@ -8,8 +8,8 @@ import (
 )
 
 // message is a message of a request. telex has its own type, because go-openai's type omits an empty content, and providers
-// refuse a message without content. go-openai's type also has no fields for echo, and can't encode an empty
-// reasoning_content.
+// refuse a message without content. go-openai's type also has no fields for the provider data of echo, and can't encode an
+// empty reasoning_content.
 type message struct {
 	Role             agent.Role `json:"role"`
 	Content          any        `json:"content,omitempty"` // a string, or a list of parts
@@ -76,7 +76,7 @@ func newMessages(r agent.Request, model string, s shape) []message {
 	return out
 }
 
-// newMessage converts a message. newMessage returns false for an empty message, which providers refuse.
+// newMessage converts a message. For an empty message, which providers would refuse, newMessage returns false.
 func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	msg = message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, Content: contentOf(m)}
 	for _, c := range m.ToolCalls {
@@ -106,7 +106,8 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	return msg, false
 }
 
-// contentOf returns plain text, which every server accepts, or parts if there are images or files.
+// contentOf returns the content of a message: a plain text, which every server accepts, or a list of parts if the message has
+// images or files.
 func contentOf(m agent.Message) any {
 	if len(m.Images)+len(m.Files) == 0 {
 		if m.Text == "" {

@@ -11,8 +11,8 @@ import (
 	"telex/agent/provider"
 )
 
-// tailWait is how long a stream may continue after the end of the answer. The usage arrives after the answer, so the stream
-// is read on. The time is limited, because some servers never close the stream.
+// tailWait is how long a stream may continue after the end of the answer. The usage arrives after the end of the answer, so
+// telex continues to read. The time is limited, because some servers never close the stream.
 const tailWait = 5 * time.Second
 
 // Options configure a Model.

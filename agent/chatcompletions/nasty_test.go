@@ -35,14 +35,14 @@ func ending(reason string) string {
 	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`
 }
 
-// wholly returns an answer that is not a stream.
+// wholly returns the body of an answer that is sent in one piece.
 func wholly(message, reason string) string {
 	return `{"choices":[{"index":0,"message":{` + message + `},"finish_reason":"` + reason + `"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}`
 }
 
 const done = "data: [DONE]\n\n"
 
-// For any invalid stream, only complete calls run, none runs twice, and the history is valid.
+// Whatever is wrong with a stream, only complete calls run, no call runs twice, and the history is valid.
 func TestInvalidStreams(t *testing.T) {
 	said := streaming(piece(`"content":"Noon."`), ending("stop"), done)
 	hundred := make([]string, 100)
@@ -161,7 +161,7 @@ func TestInvalidStreams(t *testing.T) {
 	}
 }
 
-// answered checks that each call has one result after it, in order.
+// answered checks that exactly one result for each call follows the calls, in the order of the calls.
 func answered(t *testing.T, messages []agent.Message) {
 	t.Helper()
 	var open []string

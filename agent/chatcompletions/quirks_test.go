@@ -19,7 +19,7 @@ import (
 	"telex/agent/chatcompletions"
 )
 
-// replies is an http.RoundTripper that returns one body after the other.
+// replies is an http.RoundTripper that answers each request with the next of the bodies.
 type replies struct {
 	bodies []string
 	asked  []string
@@ -37,8 +37,8 @@ func (r *replies) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Servers implement the API differently. The same conversation gives the same events with each server, and each server
-// gets the data back that it sent. See agent/testdata/streams.
+// Servers implement the API differently. The test replays the same conversation as different servers stream it
+// (agent/testdata/streams). The events must be the same for all servers, and each server must get the data back that it sent.
 func TestVariantsOfTheAPI(t *testing.T) {
 	files, err := filepath.Glob("../testdata/streams/*.sse")
 	if err != nil || len(files) < 13 {
@@ -101,7 +101,7 @@ func checkQuirks(t *testing.T, bodies []string) {
 			if calls[e.ID] == 0 {
 				calls[e.ID] = len(calls) + 1
 			}
-			if e.State != agent.ToolIdentified { // the number of display updates differs between servers
+			if e.State != agent.ToolIdentified { // servers differ in how often the display of a call is updated
 				events = append(events, fmt.Sprintf("%q %d %d %s", text, calls[e.ID], e.State, e.Display))
 			}
 		default:
@@ -136,14 +136,15 @@ func checkQuirks(t *testing.T, bodies []string) {
 	}
 }
 
-// wanted returns the data that a server must get back.
+// wanted returns the data that the server must get back, according to a comment in its stream.
 func wanted(body string) string {
 	_, line, _ := strings.Cut(body, "\n: wants back ")
 	line, _, _ = strings.Cut(line, "\n")
 	return strings.TrimRight(line, "\r")
 }
 
-// A reported fragment of a call does not change when more of the call arrives.
+// While the model writes a call, the arguments received so far are reported. A reported value must not change when more of
+// the call arrives.
 func TestCallsAreReportedWhileTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../testdata/streams/openai.sse")

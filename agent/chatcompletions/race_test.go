@@ -2,6 +2,5 @@
 
 package chatcompletions_test
 
-// raced reports whether the race detector is on. If it is on, the longest tests are shortened. Without the race detector,
-// these tests run in full.
+// raced reports whether the race detector is on. With the race detector, the longest tests are shortened.
 const raced = true

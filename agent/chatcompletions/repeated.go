@@ -11,7 +11,8 @@ type repeated struct {
 // textKey precedes the text in an event. textKey can't occur inside a string, where its quotes would be escaped.
 const textKey = `"content":"`
 
-// remember stores the parts before and after the text of a decoded event. The event must contain nothing but a text.
+// remember stores the parts before and after the text of a decoded event. The event must add nothing but this text to the
+// answer.
 func (r *repeated) remember(event []byte, text string) {
 	event = withoutPadding(event)
 	at := bytes.Index(event, []byte(textKey)) + len(textKey)

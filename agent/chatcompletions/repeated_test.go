@@ -11,8 +11,8 @@ import (
 	"telex/agent"
 )
 
-// Events that are read by their difference from the last one give the same result as decoded events, with any content and in
-// any order.
+// The fast path reads an event by its difference from the previous event. The result must be the same as if the event were
+// decoded as JSON, whatever the events contain and in whatever order they come.
 func TestFastPathEqualsDecoding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,14 +14,14 @@ import (
 type shape = provider.Shape
 
 const (
-	noUsageOption shape = provider.FirstOwn << iota // stream_options is refused by old servers
+	noUsageOption shape = provider.FirstOwn << iota // old servers refuse stream_options
 	oldMaxTokens                                    // max_tokens instead of max_completion_tokens
 	// wantsReasoning says that the provider wants back the reasoning that preceded tool calls. wantsExtra says that the
 	// provider wants back other data that came with tool calls. Providers that send such data need it back (DeepSeek, Gemini,
 	// OpenRouter). Other providers do not know the fields.
 	wantsReasoning
 	wantsExtra
-	// These bits say that the provider refuses a field in requests, although it sent the field itself before.
+	// Each of these bits says that the provider refuses a field in requests, although the provider itself sent the field before.
 	noReasoning
 	noExtra
 	noDetails
@@ -96,8 +96,8 @@ func addParams(fields map[string]any, r agent.Request) {
 func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
-	// The provider demands the return of reasoning that it sent to an earlier process. So this process has not set the bit
-	// yet.
+	// The provider requires reasoning that it sent to an earlier process. This process has not received this reasoning, so it
+	// has not set the bit yet.
 	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
 		s |= wantsReasoning
 	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):

@@ -18,7 +18,7 @@ import (
 	"telex/standin/openai"
 )
 
-// provider runs f in a bubble with an agent and the stand-in of its provider.
+// provider runs f in a synctest bubble with an agent and the stand-in of its provider.
 func provider(t *testing.T, f func(*testing.T, *agent.Agent, *openai.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func provider(t *testing.T, f func(*testing.T, *agent.Agent, *openai.Server)) {
 	})
 }
 
-// told runs a turn and returns the text of its events.
+// told runs a turn, and returns the text and the reasoning that the events contain.
 func told(ctx context.Context, a *agent.Agent, question string, stream bool) (text, reasoning string, resets int, r agent.Result, err error) {
 	turn := agent.Turn{Stream: stream, Messages: []agent.Message{{Role: agent.User, Text: question}}}
 	r, err = a.Run(ctx, turn, func(e agent.Event) {
@@ -103,7 +103,7 @@ func TestStandin(t *testing.T) {
 	} {
 		for _, stream := range []bool{true, false} {
 			if !stream && (tt.resets > 0 || tt.noUsage || strings.Contains(tt.question, "refuse=stream")) {
-				continue // this case needs a stream
+				continue // this case works only with a stream
 			}
 			t.Run(tt.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
 				provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
@@ -149,14 +149,14 @@ func TestStandinCallsToolsThatWereNotOffered(t *testing.T) {
 	}
 }
 
-// F60: the provider sends nothing but keep-alives.
+// F60: in the middle of an answer, the provider sends nothing but keep-alives. The limit on silence must end the turn.
 func TestStandinSilenceF60(t *testing.T) {
 	provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		_, _, _, r, err := told(t.Context(), a, "{{standin hang=10 comment_interval=1s}} Explain the tides", true)
 		if r.Stop != agent.StopSilence || err == nil || !r.Partial || r.Text == "" {
 			t.Errorf("got %s %q, %v", r.Stop, r.Text, err)
 		}
-		if r.Elapsed < 20*time.Second || r.Elapsed > 22*time.Second { // there was one more attempt
+		if r.Elapsed < 20*time.Second || r.Elapsed > 22*time.Second { // there were two attempts
 			t.Errorf("took %v", r.Elapsed)
 		}
 		synctest.Wait()
@@ -194,8 +194,8 @@ func TestStandinAcceptsImages(t *testing.T) {
 	})
 }
 
-// A file is sent as a file part. If the model refuses files, the request is repeated without the file, and a note tells the
-// model that a file is missing.
+// A file is sent as a file part. If the provider refuses files, the request is repeated without the file, and a note tells
+// the model that a file is missing.
 func TestFiles(t *testing.T) {
 	question := func(text string) agent.Turn {
 		return agent.Turn{Stream: true, Messages: []agent.Message{{

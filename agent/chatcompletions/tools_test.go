@@ -46,7 +46,7 @@ func (yes) Approve(context.Context, agent.Proposal) (agent.Verdict, error) {
 	return agent.Approved, nil
 }
 
-// withTools runs f in a bubble with an agent that has tools, and the stand-in of its provider.
+// withTools runs f in a synctest bubble with an agent that has tools, and the stand-in of its provider.
 func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *openai.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,8 +70,8 @@ func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *op
 	})
 }
 
-// The stand-in refuses the same histories as OpenAI: a call with no result or with two, an invalid name, invalid
-// arguments.
+// The stand-in refuses the same histories as OpenAI: a call with no result or with two results, an invalid name, invalid
+// arguments. The agent must send no such history.
 func TestStandinTools(t *testing.T) {
 	const two = "call: clock {}\ncall: switch {\"lamp\":\"desk\"}\nLet me see."
 	const want = "Let me see.\n\nThe tools answered:\n\n- clock: noon\n- switch: switched {\"lamp\":\"desk\"}"
@@ -119,7 +119,8 @@ func TestStandinTools(t *testing.T) {
 	}
 }
 
-// Once the provider demands its data back, a history of an earlier process is sent with it.
+// The history of an earlier process contains provider data. When the provider refuses a request without this data, the
+// request is repeated with it, and later requests contain it from the start.
 func TestStandinWantsReasoningBack(t *testing.T) {
 	for _, require := range []string{"reasoning_content", "thought_signature"} {
 		withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {
@@ -141,7 +142,7 @@ func TestStandinWantsReasoningBack(t *testing.T) {
 	}
 }
 
-// At the limit of tool calls, the last request has no tools, and the stand-in accepts it.
+// When the limit of tool calls is reached, the last request offers no tools, and the stand-in accepts this request.
 func TestStandinCallsUntilTheLimit(t *testing.T) {
 	withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		turn := agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: `{{standin call="clock {}" again}} hi`}}}

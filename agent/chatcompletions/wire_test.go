@@ -30,11 +30,11 @@ type world struct {
 	log     bytes.Buffer
 	left    atomic.Int64 // when the provider noticed that the client had gone, as a time.Duration; 0: never
 	began   time.Time
-	bodies  []map[string]any // of the requests
+	bodies  []map[string]any // the bodies of the requests
 	headers []http.Header
 }
 
-// inWorld runs f in a bubble, with a provider whose responses come from handler.
+// inWorld runs f in a synctest bubble, with a provider whose responses come from handler.
 func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletions.Options, *agent.Options), f func(*testing.T, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,8 @@ func (o outcome) check(t *testing.T, stop agent.StopReason, text, events string)
 	}
 }
 
-// sse returns a handler that sends these frames as an event stream. Before each frame it pauses for every.
+// sse returns a handler that sends these frames as an event stream. Before each frame, the handler waits for the duration
+// every.
 func sse(every time.Duration, frames ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -147,7 +148,7 @@ func refuse(status int, header map[string]string, text string) http.HandlerFunc 
 	}
 }
 
-// inTurn answers each request with the next handler, and all further ones with the last.
+// inTurn returns a handler that passes each request to the next of the handlers. All further requests go to the last handler.
 func inTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +201,7 @@ func TestWireAnswers(t *testing.T) {
 	}
 }
 
-// F09: a stream that ends before its finish_reason is requested once more.
+// F09: if a stream ends before its finish_reason, the answer is requested once more.
 func TestWireBreaksF09(t *testing.T) {
 	abort := func(frames ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -237,7 +238,7 @@ func TestWireBreaksF09(t *testing.T) {
 	}
 }
 
-// F08: when a stream fails twice, the text so far stays.
+// F08: if the stream fails twice, people keep the text that they saw.
 func TestWireFailsF08(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -271,7 +272,7 @@ func TestWireFailsF08(t *testing.T) {
 	}
 }
 
-// If the provider finds the question too long, people get a fixed line, not an error.
+// If the provider refuses a question as too long, people get a fixed line, not an error.
 func TestWireTooLong(t *testing.T) {
 	long := refuse(400, nil, `{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}`)
 	inWorld(t, long, nil, func(t *testing.T, w *world) {
@@ -376,7 +377,7 @@ func TestWireRetries(t *testing.T) {
 	})
 }
 
-// F60: the limit on silence counts from the last data; comments don't count.
+// F60: the limit on silence counts from the last event with content. Comments in the stream don't end the silence.
 func TestWireSilenceF60(t *testing.T) {
 	limit := func(_ *chatcompletions.Options, o *agent.Options) {
 		o.Limits.FirstToken, o.Limits.Silence = 10*time.Second, 10*time.Second
@@ -396,7 +397,7 @@ func TestWireSilenceF60(t *testing.T) {
 			t.Error("the connection is still open")
 		}
 	})
-	inWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, limit, func(t *testing.T, w *world) { // not even a status code is sent
+	inWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, limit, func(t *testing.T, w *world) { // the provider sends nothing at all
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopFirstToken, "", "")
 		if got.Elapsed != 20*time.Second {
@@ -405,7 +406,7 @@ func TestWireSilenceF60(t *testing.T) {
 	})
 }
 
-// A server that does not close the stream delays a finished answer only for a moment.
+// If a server does not close the stream after the answer, the finished answer is delayed only for a moment.
 func TestWireStreamThatStaysOpen(t *testing.T) {
 	inWorld(t, func(w http.ResponseWriter, r *http.Request) {
 		sse(0, text("Hello"), "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")(w, r)
@@ -477,7 +478,8 @@ func TestWireLearnsRefusals(t *testing.T) {
 	})
 }
 
-// The provider decides which parameters a model accepts, not go-openai by the model's name.
+// go-openai refuses some parameters because of the model's name. telex must send them anyway, because only the provider knows
+// which parameters a model accepts.
 func TestWireSendsTemperatureToAnyModel(t *testing.T) {
 	warm := float32(0.7)
 	refused := refuse(400, nil, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.7 with this model.","param":"temperature","code":"unsupported_value"}}`)

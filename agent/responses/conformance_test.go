@@ -38,7 +38,7 @@ func apis() []api {
 	}
 }
 
-// imitated runs f in a bubble with a model of an API and the stand-in of its provider.
+// imitated runs f in a synctest bubble with a model of one of the APIs and the stand-in of its provider.
 func imitated(t *testing.T, a api, change func(*provider.Options), f func(*testing.T, agent.Model, *openai.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,8 @@ func (a answered) String() string {
 		a.events, a.Text, a.Reasoning, a.Refusal, a.ToolCalls, a.Finish, usage, a.err)
 }
 
-// TestBothModelPackagesReadAnswersAlike sends the same scripted answers through both APIs.
+// TestBothModelPackagesReadAnswersAlike sends the same scripted answers through both APIs. Both packages must return the
+// same.
 func TestBothModelPackagesReadAnswersAlike(t *testing.T) {
 	var photo bytes.Buffer
 	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
@@ -220,7 +221,8 @@ func (clock) Tools() []agent.ToolDef {
 	}}
 }
 
-// TestBothModelPackagesRunTurnsAlike sends whole turns through both APIs, including errors.
+// TestBothModelPackagesRunTurnsAlike runs whole turns through both APIs, also turns with errors. The results must be the
+// same.
 func TestBothModelPackagesRunTurnsAlike(t *testing.T) {
 	for _, question := range []string{
 		"Explain the tides",

@@ -41,7 +41,7 @@ func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, e
 	return c.finished, err
 }
 
-// handleEvent handles one event and emits what it adds to the answer.
+// handleEvent handles one event and emits what the event adds to the answer.
 func (c *consumer) handleEvent(data []byte, tell func(agent.Delta)) error {
 	e, err := readEvent(data)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *consumer) item(e streamEvent, kind string) *item {
 	return c.output.add(outputItem{ID: e.ItemID, Type: kind}, e.OutputIndex)
 }
 
-// itemAdded handles the announcement of an item.
+// itemAdded handles the event that announces an item.
 func (c *consumer) itemAdded(e streamEvent, tell func(agent.Delta)) error {
 	o, err := readItem(e.Item)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *consumer) itemAdded(e streamEvent, tell func(agent.Delta)) error {
 	return nil
 }
 
-// itemDone handles a finished item.
+// itemDone handles the event that contains a finished item.
 func (c *consumer) itemDone(e streamEvent, tell func(agent.Delta)) error {
 	o, err := readItem(e.Item)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell 
 	}
 }
 
-// emitWholeReasoning emits reasoning that arrived in one piece, in one of several fields.
+// emitWholeReasoning emits reasoning that arrived in one piece. Servers use several fields for such reasoning.
 func (c *consumer) emitWholeReasoning(it *item, o outputItem, tell func(agent.Delta)) {
 	if it.reasoning != "" {
 		return
@@ -215,7 +215,7 @@ func (c *consumer) endAnswer(r response, status string, tell func(agent.Delta)) 
 		}
 		return &provider.APIError{Message: "the provider ended the answer as failed"}
 	}
-	seen := map[string]int{} // number of items of each type
+	seen := map[string]int{} // number of items of each type so far
 	for i, raw := range r.Output {
 		o, err := readItem(raw)
 		if err != nil {

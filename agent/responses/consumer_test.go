@@ -43,7 +43,8 @@ func consume(t *testing.T, in *sse.Events) (deltas []string, told int, c *consum
 	return deltas, told, c
 }
 
-// FuzzConsumer reads any stream, at once and byte by byte, with and without events of an unknown type in between.
+// FuzzConsumer reads a stream at once, then byte by byte, then with events of an unknown type in between. The result must
+// always be the same.
 func FuzzConsumer(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sse")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package responses is an agent.Model for the OpenAI Responses API and compatible servers.
+// Package responses implements agent.Model for the OpenAI Responses API and compatible servers.
 //
 //	model.go    the model
 //	request.go  requests without the parts that the provider refuses
@@ -14,7 +14,7 @@
 //
 // # Nothing is stored at the provider
 //
-// Every request contains the whole conversation and says store: false. So only telex stores the conversation, and the
+// Every request contains the whole conversation and the field store: false. So only telex stores the conversation, and the
 // conversation can continue with another model or provider. But if the provider stores nothing, the model loses its reasoning
 // between tool calls, which costs quality and cache hits. Therefore telex requests the reasoning in encrypted form, and sends
 // it back with the calls that followed it (https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items). The

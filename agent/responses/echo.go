@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// echo is what preceded a tool call in an answer and must be sent back together with the call: the reasoning, and the place
-// of the text. echo is stored in agent.ToolCall.Extra under its own key, so that other model packages ignore it.
+// echo is what preceded a tool call in an answer and must be sent back together with the call: the reasoning, and whether the
+// text of the answer came before the call. echo is stored in agent.ToolCall.Extra under its own key, so that other model
+// packages ignore it.
 type echo struct {
 	Model  string            `json:"model"`  // the model that sent the reasoning; no other model can read it
-	Before []json.RawMessage `json:"before"` // reasoning items, and the places of messages
+	Before []json.RawMessage `json:"before"` // reasoning items, and a place for each message
 }
 
-// place is the place of a message, or the used fields of a reasoning item.
+// place marks where a message stood among the items of an answer. place also decodes the type of a reasoning item.
 type place struct {
 	Type  string `json:"type"`
 	Phase string `json:"phase,omitempty"` // phase of a message: an answer, or a remark before calls

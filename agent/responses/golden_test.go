@@ -29,7 +29,7 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// replay returns the deltas of a stream, a line for each that is not empty.
+// replay returns the deltas of a stream as text, with one line for each delta that is not empty.
 func replay(t *testing.T, stream []byte) string {
 	t.Helper()
 	m, err := responses.New(responses.Options{

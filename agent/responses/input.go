@@ -23,7 +23,7 @@ const noOutput = "(no output)"
 // newInput returns messages as input items. Calls since the newest user message include their reasoning if the model
 // named echoed wrote it. The API has no field for a person's name, nor for reasoning in plain text.
 //
-// A phased model distinguishes its answers from remarks before tool calls. The history does not store this difference, so
+// A phased model distinguishes its answers from remarks before tool calls. The history does not store this distinction, so
 // newInput derives it from the tool calls
 // (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
 func newInput(messages []agent.Message, echoed string, phased bool) []any {
@@ -75,7 +75,7 @@ type inputFile struct {
 	Data string `json:"file_data"`
 }
 
-// newOutput returns the result of a tool.
+// newOutput returns the result of a tool in the form of this API.
 func newOutput(m agent.Message) any {
 	switch {
 	case len(m.Images) > 0:

@@ -29,12 +29,12 @@ type textPart struct {
 	Refusal string `json:"refusal"`
 }
 
-// item is one item of the answer.
+// item is one item of the answer: a message, a piece of reasoning, or a tool call.
 type item struct {
 	outputItem
 	index     int
 	done      bool
-	raw       json.RawMessage // finished reasoning
+	raw       json.RawMessage // the finished item as JSON, if the item is reasoning
 	emitted   bool            // some of its text or refusal was emitted
 	summary   int             // the part of the reasoning's summary that was emitted last
 	reasoning string          // the kind of events from which the reasoning is read; events of other kinds repeat it
@@ -79,8 +79,8 @@ func (l *output) add(o outputItem, index int) *item {
 	return it
 }
 
-// nth returns the n-th item of a type, from 0, or nil if there are fewer. nth finds the items of the list at the end of an
-// answer. The list has the same order as the events before, but sometimes other ids.
+// nth returns the n-th item of a type, from 0, or nil if there are fewer. The event at the end of an answer lists all items.
+// nth finds these items, because the list has the same order as the earlier events, but sometimes other ids.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {
@@ -94,8 +94,8 @@ func (l *output) nth(kind string, n int) *item {
 	return nil
 }
 
-// toolCalls returns the complete calls that have a name. model is the model that answered, and finish how the answer ended. A
-// call without an id gets a new id, and missing arguments become an empty object.
+// toolCalls returns the complete calls that have a name. model is the model that answered, and finish says how the answer
+// ended. A call without an id gets a new id, and missing arguments become an empty object.
 func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	var out []agent.ToolCall
 	var before []json.RawMessage

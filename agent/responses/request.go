@@ -22,9 +22,9 @@ type shape = provider.Shape
 
 const (
 	noStore     shape = provider.FirstOwn << iota // the server does not know the field store
-	noEncrypted                                   // no encrypted reasoning: the model does not reason
+	noEncrypted                                   // requests ask for no encrypted reasoning, because the model does not reason
 	noSummary                                     // summaries of the reasoning are refused, or not configured
-	noEcho                                        // the provider refuses reasoning that is sent back
+	noEcho                                        // the provider refuses requests that contain its earlier reasoning
 	// unreadEcho says that the provider can't decrypt the reasoning in this request: the reasoning belongs to another key or
 	// organization, or is too old. The provider may be able to decrypt the reasoning of later answers.
 	unreadEcho

@@ -22,7 +22,7 @@ func (c eventsOnly) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// The usage of failed, incomplete and broken answers counts.
+// The usage that the provider reports for failed, incomplete and broken answers counts.
 func TestUsage_ofIncompleteAnswers(t *testing.T) {
 	t.Parallel()
 	const used = `"usage":{"input_tokens":11,"output_tokens":7,"output_tokens_details":{"reasoning_tokens":3}}`

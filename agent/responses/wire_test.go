@@ -21,17 +21,17 @@ import (
 	"telex/standin/openai"
 )
 
-// world is a model and the provider that it talks to, in a bubble.
+// world is a model and the provider that the model talks to, in a synctest bubble.
 type world struct {
 	*responses.Model
 	log     bytes.Buffer
-	bodies  []map[string]any // of the requests
+	bodies  []map[string]any // the bodies of the requests
 	headers []http.Header
 	left    bool // the provider noticed that the client had gone
 }
 
-// inWorld runs f in a bubble, with a provider whose handlers answer one request each. The last handler also answers all
-// further requests.
+// inWorld runs f in a synctest bubble, with a provider whose handlers answer one request each. The last handler also answers
+// all further requests.
 func inWorld(t *testing.T, change func(*responses.Options), f func(*testing.T, *world), handlers ...http.HandlerFunc) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestWireOutputLimitOfARequest(t *testing.T) {
 	}
 }
 
-// A parameter that the provider refused is not sent again.
+// If the provider has refused a parameter, later requests do not contain it.
 func TestWireLearnsRefusals(t *testing.T) {
 	warm := float32(0.7)
 	change := func(o *responses.Options) { o.Temperature, o.Summaries = &warm, true }
@@ -230,7 +230,7 @@ func TestWireInvalidAnswersWithoutStreaming(t *testing.T) {
 	}
 }
 
-// A server that does not close the stream delays a finished answer only for a moment.
+// If a server does not close the stream after the answer, the finished answer is delayed only for a moment.
 func TestWireStreamThatStaysOpen(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		began := time.Now()
@@ -262,7 +262,7 @@ func TestWireCancelClosesTheConnection(t *testing.T) {
 	})
 }
 
-// Every event is reported, even an empty one: the agent must know that the provider is alive.
+// Stream emits a Delta for every event, even for an empty one, because the agent must know that the provider is alive.
 func TestWireReportsEveryEvent(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		told := 0
@@ -272,7 +272,7 @@ func TestWireReportsEveryEvent(t *testing.T) {
 	}, body("text/event-stream", ": a comment\n\ndata: {\"type\":\"response.created\",\"response\":{}}\n\ndata: {\"type\":\"keepalive\"}\n\n"+delta+end))
 }
 
-// Reasoning is sent back with its calls as long as the provider can read it.
+// Reasoning is sent back together with the calls that followed it, as long as the provider can read the reasoning.
 func TestStandinGetsReasoningBack(t *testing.T) {
 	both := apis()
 	imitated(t, both[1], func(o *responses.Options) { o.Stream = false }, func(t *testing.T, m agent.Model, server *openai.Server) {
@@ -281,7 +281,7 @@ func TestStandinGetsReasoningBack(t *testing.T) {
 		if err != nil || len(first.ToolCalls) != 2 || first.ToolCalls[0].Extra == nil {
 			t.Fatalf("got %+v, %v", first, err)
 		}
-		kept, err := json.Marshal(first.ToolCalls) // as a journal keeps it
+		kept, err := json.Marshal(first.ToolCalls) // a journal stores the calls in this form
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestStandinGetsReasoningBack(t *testing.T) {
 		if types := inputTypes(t, server.Requests()[2].Body); strings.Contains(types, "reasoning") {
 			t.Errorf("input %s", types)
 		}
-		// Reasoning that the provider can't decode is left out when the request is repeated.
+		// If the provider can't decode the reasoning, the request is repeated without the reasoning.
 		broken := strings.Replace(string(kept), `"encrypted_content":"gAAAA`, `"encrypted_content":"gAAAAx`, 1)
 		if err := json.Unmarshal([]byte(broken), &calls); err != nil || broken == string(kept) {
 			t.Fatal(err, broken)
@@ -345,7 +345,7 @@ func inputTypes(t *testing.T, request []byte) string {
 	return fmt.Sprint(list)
 }
 
-// After a provider refused reasoning, no reasoning is sent to it any more.
+// If a provider has refused reasoning in a request, later requests contain no reasoning.
 func TestWireRefusedReasoning(t *testing.T) {
 	talk := agent.Request{Messages: []agent.Message{
 		{Role: agent.User, Text: "hi"},
@@ -374,8 +374,8 @@ func TestWireRefusedReasoning(t *testing.T) {
 		good())
 }
 
-// Some models mark the phase of a message. Once an answer had such a mark, requests mark remarks before tool calls as
-// commentary, and answers as final_answer.
+// Some models mark each message as a remark or as an answer. Once an answer contains such a mark, requests mark remarks
+// before tool calls as commentary, and answers as final_answer.
 func TestWirePhases(t *testing.T) {
 	talk := agent.Request{Messages: []agent.Message{
 		{Role: agent.User, Text: "hi"},

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// frames reads all frames of a stream as "event|data".
+// frames reads all frames of a stream, and returns each as "event|data".
 func frames(r io.Reader, most int) ([]string, error) {
 	in := New(r, nil)
 	if most > 0 {
@@ -83,7 +83,8 @@ func TestFramesBreak(t *testing.T) {
 	}
 }
 
-// FuzzFrames compares a stream that arrives at once with one that arrives byte by byte, and checks the limits of both.
+// FuzzFrames reads a stream that arrives at once, and the same stream byte by byte. The results must be equal, and no frame
+// may exceed the size limit.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("data: {\"a\":1}\n\ndata: [DONE]\n\n"))
 	f.Add([]byte("\ufeff: c\r\nevent: error\r\ndata:{\r\ndata: }\r\n\r\ndata: 2"))

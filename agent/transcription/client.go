@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// MaxAudio is the largest file that OpenAI accepts, in bytes
+	// MaxAudio is the maximum size of a file that OpenAI accepts, in bytes
 	// (https://platform.openai.com/docs/guides/speech-to-text: 25 MB).
 	MaxAudio = 25 << 20
 
-	maxAnswer = 4 << 20 // bytes of a transcript: days of speech
+	maxAnswer = 4 << 20 // bytes of a transcript, enough for days of speech
 
 	attempts  = 2
 	shortWait = time.Second
@@ -36,7 +36,7 @@ var ErrTooLong = errors.New("the audio is too large to be transcribed")
 // Options configure a Client: BaseURL, APIKey, Model, Transport and Log.
 type Options = provider.Options
 
-// Client sends requests to one endpoint. Client is safe for concurrent use.
+// Client sends requests to one transcription API. Client is safe for concurrent use.
 type Client struct {
 	*provider.Client
 	model string
@@ -52,9 +52,10 @@ func New(o Options) (*Client, error) {
 	return &Client{Client: c, model: o.Model}, nil
 }
 
-// Transcribe returns the words in the audio; empty if nobody speaks. The extension of name tells the provider the format.
-// Transcribe blocks until the provider has answered or ctx ends, and retries once after a short wait if the provider has a
-// temporary problem. The errors of Transcribe are for operators. The errors contain neither the API key nor the address.
+// Transcribe returns the words in the audio, or an empty text if nobody speaks. The extension of name tells the provider the
+// format. Transcribe blocks until the provider has answered or ctx ends, and retries once after a short wait if the provider
+// has a temporary problem. The errors of Transcribe are for operators. The errors contain neither the API key nor the
+// address.
 func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (string, error) {
 	if len(audio) > MaxAudio {
 		return "", fmt.Errorf("transcribe %d bytes: %w", len(audio), ErrTooLong)
